@@ -1,0 +1,19 @@
+# Layouts shared by the extensions; `gassst/layouts.py` holds the NumPy dtypes, a test asserts they agree.
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+cdef packed struct hit_t:
+    uint32_t read           # row in the ReadBatch
+    uint32_t position       # concatenated reference coordinate of the first aligned base; 0 when unmapped
+    uint32_t cigar_start    # first run in the CIGAR array
+    uint16_t cigar_runs     # number of runs; 0 when unmapped
+    uint16_t edits          # NM: mismatches + inserted + deleted bases
+    uint16_t flag           # SAM flag, complete (0x10 reverse, 0x100 secondary, 0x4 unmapped, pair bits)
+    uint8_t mapq
+    uint8_t strand          # 0 forward, 1 reverse
+
+cdef packed struct read_summary_t:
+    uint16_t best           # edits of the best hit, 65535 when there is none
+    uint16_t second         # edits of the best hit of a worse stratum, 65535 when there is none
+    uint32_t n_best         # hits with `best` edits (tag X0)
+    uint32_t n_second       # hits with `second` edits (tag X1)
+    uint32_t n_reported     # rows this read has in the hit array (tag NH)

@@ -1,0 +1,28 @@
+"""NumPy dtypes of the packed structs in `_types.pxd`."""
+
+import numpy as np
+
+HIT = np.dtype(
+    [
+        ("read", np.uint32),
+        ("position", np.uint32),
+        ("cigar_start", np.uint32),
+        ("cigar_runs", np.uint16),
+        ("edits", np.uint16),
+        ("flag", np.uint16),
+        ("mapq", np.uint8),
+        ("strand", np.uint8),
+    ]
+)
+
+READ_SUMMARY = np.dtype(
+    [
+        ("best", np.uint16),
+        ("second", np.uint16),
+        ("n_best", np.uint32),
+        ("n_second", np.uint32),
+        ("n_reported", np.uint32),
+    ]
+)
+
+NO_SCORE = 0xFFFF
