@@ -53,6 +53,7 @@ extensions = [
     extension("_reads", "ext/reads.pyx"),
     extension("_filters", "ext/filters.pyx"),
     extension("_nw_cpu", "ext/nw_cpu.pyx"),
+    extension("_select", "ext/select.pyx"),
     extension(
         "_records",
         "ext/records.pyx",

@@ -1,0 +1,37 @@
+# `make demo` and `make test` need python3 (3.10 or newer) with venv and pip, a C compiler and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := setup.py pyproject.toml $(wildcard gassst/*.p* gassst/kernels/* gassst/data/* ext/*.pyx ext/*.h index/*.pyx index/*.h)
+DATA := tests/data
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python scripts/demo.py
+
+test: $(VENV)/.tested
+	$(BIN)/pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy gassst scripts
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(SOURCES) | $(BIN)/python
+	$(BIN)/pip install --quiet .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/pip install --quiet ".[test]"
+	touch $@
+
+$(VENV)/.lint: | $(BIN)/python
+	$(BIN)/pip install --quiet ruff mypy numpy
+	touch $@
+
+clean:
+	rm -rf $(VENV) build demo dist *.egg-info

@@ -1,0 +1,191 @@
+"""The mapper: batches of reads through worker threads, results in the order of the reads."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+from . import sam
+from .cascade import Cascade
+from .extend import make_extender
+from .params import MAX_READ_LENGTH, MapParams
+from .reads import ReadBatch, open_reads
+from .search import BatchResult, BatchSearch, IndexParts, WholeIndex
+from .seed_index import SeedIndex
+from .seeding import SearchPlan
+from .stats import Stats
+from .version import __version__
+
+
+class Mapper:
+    """Maps reads to an indexed reference.
+
+    Parameters
+    ----------
+    index : SeedIndex or path
+        An index, or the file of one.
+    **params
+        Fields of `MapParams`.
+
+    Raises
+    ------
+    UsageError
+        A parameter out of its range, or an unknown filter.
+    IndexFormatError
+        The file is no usable index.
+    DeviceError
+        A device was asked for by name that cannot be used.
+
+    Examples
+    --------
+    >>> mapper = gassst.Mapper("ref.gsi", threads=2)
+    >>> for segment in mapper.map([("read1", "ACGT...", None)]):
+    ...     print(segment.reference_name, segment.reference_start, segment.cigarstring)
+    """
+
+    def __init__(self, index: SeedIndex | str | Path, **params):
+        self.params = MapParams(**params).verify()
+        self.index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
+        self.plan = SearchPlan(self.params, self.index.k, len(self.index.positions))
+        self.cascade = Cascade(self.params.filters)
+        memory = self.params.memory
+        self.parts = WholeIndex(self.index) if memory is None else IndexParts(self.index, memory)
+        self.extender = make_extender(
+            self.index.reference.planes, device=self.params.device, threads=self.params.threads
+        )
+
+    def map_batch(self, batch: ReadBatch) -> tuple[BatchResult, Stats]:
+        """Map one batch in the calling thread."""
+        stats = Stats()
+        with stats.timed("pack"):
+            packed = batch.pack()
+        search = BatchSearch(
+            self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
+        )
+        return search.run(), stats
+
+    def _results(self, batches: Iterable[ReadBatch], stop: Event) -> Iterator[tuple[ReadBatch, BatchResult, Stats]]:
+        """Results in the order of the batches; no more batches are in memory than the threads need."""
+        waiting: deque[tuple[ReadBatch, Future]] = deque()
+        pool = ThreadPoolExecutor(self.params.threads, thread_name_prefix="gassst")
+        try:
+            for batch in batches:
+                waiting.append((batch, pool.submit(self._unless_stopped, batch, stop)))
+                while len(waiting) > self.params.threads + 1 or (waiting and waiting[0][1].done()):
+                    yield self._next(waiting)
+            while waiting:
+                yield self._next(waiting)
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _unless_stopped(self, batch: ReadBatch, stop: Event):
+        return None if stop.is_set() else self.map_batch(batch)
+
+    @staticmethod
+    def _next(waiting: deque) -> tuple[ReadBatch, BatchResult, Stats]:
+        batch, future = waiting.popleft()
+        return batch, *future.result()
+
+    def _rows(self, batch: ReadBatch, result: BatchResult) -> dict:
+        return {
+            "names": batch.names,
+            "name_offsets": batch.name_offsets,
+            "bases": batch.bases,
+            "quals": batch.quals,
+            "offsets": batch.offsets,
+            "hits": result.hits,
+            "summaries": result.summary,
+            "cigars": result.cigars,
+        }
+
+    def header(self, read_group: str | None = None, command_line: str | None = None, sort: bool = False):
+        """SAM header of this reference."""
+        reference = self.index.reference
+        return sam.header(
+            reference.names, reference.lengths, reference.md5, read_group, __version__,
+            command_line or " ".join(sys.argv), "coordinate" if sort else "unsorted",
+        )  # fmt: skip
+
+    def map(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator:
+        """Map reads given as (name, sequence, quality or None).
+
+        Yields
+        ------
+        pysam.AlignedSegment
+            In the order of the reads, the primary alignment of each first.
+        """
+        import pysam
+
+        header = pysam.AlignmentHeader.from_text(str(self.header()))
+        batches = ReadBatch.batches(reads, self.params.batch_size, MAX_READ_LENGTH)
+        for batch, result, _ in self._results(batches, Event()):
+            yield from sam.to_aligned_segments(header, self.index.reference, **self._rows(batch, result))
+
+    def map_file(
+        self,
+        reads: str | Path | list[str | Path],
+        output: str | Path | None = None,
+        *,
+        read_group: str | None = None,
+        command_line: str | None = None,
+        progress: Callable[[Stats], None] | None = None,
+        **output_options,
+    ) -> Stats:
+        """Map the reads of one or several files to an alignment file.
+
+        Parameters
+        ----------
+        reads : path or list of paths
+            FASTQ or FASTA, plain or compressed; "-" is standard input.
+        output : path or None
+            SAM, BAM or CRAM by its extension; None or "-" is standard output.
+        read_group : str, optional
+            A whole @RG line.
+        command_line : str, optional
+            For the @PG line.
+        progress : callable, optional
+            Called with the running totals after every batch.
+        **output_options
+            Of `sam.AlignmentWriter`.
+
+        Returns
+        -------
+        Stats
+
+        Raises
+        ------
+        InputError, OutputError
+            With one line that names file and record. No file is left under the name `output`.
+        """
+        paths = [reads] if isinstance(reads, (str, Path)) else list(reads)
+        sort = bool(output_options.get("sort"))
+        header = self.header(read_group, command_line, sort)
+        total = Stats()
+        batches = open_reads(paths, self.params.batch_size, max_length=MAX_READ_LENGTH)
+        with sam.AlignmentWriter(
+            output, header, self.index.reference, threads=self.params.threads, **output_options
+        ) as writer:
+            for batch, result, stats in self._results(batches, Event()):
+                total += stats
+                with total.timed("write"):
+                    writer.write_batch(**self._rows(batch, result))
+                if progress is not None:
+                    progress(total)
+        total.run = self.describe(command_line)
+        total.run["extension"] = self.extender.counters_dict()
+        return total
+
+    def describe(self, command_line: str | None = None) -> dict:
+        """What ran: version, command, device, parameters."""
+        params = {name: getattr(self.params, name) for name in MapParams.__dataclass_fields__}
+        return {
+            "version": __version__,
+            "command": command_line or " ".join(sys.argv),
+            "device": self.extender.describe(),
+            "parameters": params,
+        }

@@ -1,0 +1,70 @@
+"""Parameters of a mapping run: every default lives here, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .errors import UsageError
+
+MAX_READ_LENGTH = 1000
+MIN_READ_LENGTH = 20
+MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
+MAX_ERRORS = 255
+DEFAULT_FILTERS = ("tnw4-4", "fd", "duplicate", "tnw4-16")
+
+# Occurrence cap of a seed, in multiples of 1 + its expected chance occurrences, by sensitivity level.
+OCCURRENCE_CAPS = (16, 64, 256, 1024, 8192, None)
+
+
+@dataclass(frozen=True)
+class MapParams:
+    """What a mapping run does; `None` means chosen from read length and reference (see `seeding.py`).
+
+    Attributes
+    ----------
+    seed_length : int or None
+        Shortest seed `w` in bases (option -w).
+    min_identity : float or None
+        Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
+    gaps : int or None
+        Most inserted and deleted bases of an alignment (option -g).
+    sensitivity : int
+        0..5 (option -s): seeds that occur too often are passed over; 5 passes over none.
+    max_hits : int
+        Alignments reported for a read at the most (option -k).
+    all_hits : bool
+        Report every alignment within the error limit (option --all).
+    threads, device, batch_size, memory
+        Worker threads; OpenCL device (see `opencl.choose`); reads per batch; bytes the index may keep resident.
+    filters : tuple of str
+        Names of `cascade.FILTERS`, in the order in which they are run.
+    """
+
+    seed_length: int | None = None
+    min_identity: float | None = None
+    gaps: int | None = None
+    sensitivity: int = 2
+    max_hits: int = 1
+    all_hits: bool = False
+    threads: int = 2
+    device: str | None = None
+    batch_size: int = 16384
+    memory: int | None = None
+    filters: tuple[str, ...] = DEFAULT_FILTERS
+
+    def verify(self) -> MapParams:
+        """Return self; raise UsageError on the first value out of its range."""
+        checks = (
+            (self.seed_length is None or 4 <= self.seed_length <= 30, "-w must be from 4 to 30 bases"),
+            (self.min_identity is None or 50 <= self.min_identity <= 100, "-p must be from 50 to 100 %"),
+            (self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"-g must be from 0 to {MAX_GAPS}"),
+            (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
+            (self.max_hits >= 1, "-k must be at least 1"),
+            (self.threads >= 1, "-t must be at least 1"),
+            (self.batch_size >= 1, "--batch-size must be at least 1"),
+            (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
+        )
+        for holds, message in checks:
+            if not holds:
+                raise UsageError(message)
+        return self

@@ -1,0 +1,301 @@
+"""The search of one batch: stages of seeds, the filter cascade, scored bands, until every read is settled.
+
+What must be true: a read's result depends on the read, the reference and the parameters alone. Buckets of diagonals
+(docs/pipeline.md) make it so: a band is scored for a bucket, not for the seed that led to it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _candidates, _select
+from .cascade import Candidates, Cascade
+from .layouts import HIT, NO_SCORE
+from .params import MapParams
+from .seed_index import SeedIndex
+from .seeding import MARGIN, SearchPlan
+from .select import group_by_read, mapping_quality, summarise_all
+from .stats import Stats
+
+FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
+
+
+@dataclass
+class BatchResult:
+    """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[]."""
+
+    hits: np.ndarray
+    summary: np.ndarray
+    cigars: np.ndarray
+
+
+@dataclass
+class Bands:
+    """Scored bands: read_strand, band_start, end as in docs/pipeline.md, `words` per band."""
+
+    read_strand: np.ndarray
+    band_start: np.ndarray
+    end: np.ndarray
+    edits: np.ndarray
+    words: np.ndarray
+
+    @classmethod
+    def concatenate(cls, parts: list[Bands]) -> Bands:
+        empty = cls(*(np.empty(0, t) for t in (np.uint32, np.uint32, np.uint16, np.uint16, np.uint8)))
+        columns = (np.concatenate([getattr(p, f) for p in [empty, *parts]]) for f in cls.__dataclass_fields__)
+        return cls(*columns)
+
+    def take(self, index: np.ndarray) -> Bands:
+        return Bands(*(getattr(self, f)[index] for f in self.__dataclass_fields__))
+
+
+class BatchSearch:
+    """Search of one batch of packed reads; `run()` returns a `BatchResult`."""
+
+    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, extender, params: MapParams, packed,
+                 stats: Stats, parts):
+        self.index, self.plan, self.cascade, self.params = index, plan, cascade, params
+        self.packed, self.stats, self.parts = packed, stats, parts
+        self.lengths = packed.lengths
+        self.n = len(packed.lengths)
+        plan.prepare(self.lengths)
+        self.errors = plan.errors[self.lengths]
+        self.limit = self.errors.copy()
+        self.shift = plan.shift[self.lengths]
+        self.words = plan.words[self.lengths]
+        self.margin = 32 * self.words.astype(np.uint32) - ((1 << self.shift.astype(np.uint32)) >> 1)
+        self.best = np.full(self.n, NO_SCORE, np.uint16)
+        self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
+        self.capped = np.zeros(self.n, np.uint8)
+        self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
+        self.scored = np.empty(0, np.uint64)
+        self.scored_start = np.zeros(self.n + 1, np.int64)
+        self.bands: list[Bands] = []
+        with stats.timed("upload"):
+            self.reads = extender.open_reads(packed)
+
+    def run(self) -> BatchResult:
+        for stage in range(self.plan.MAX_STAGES):
+            active = self._active(stage)
+            if active.size:
+                self._stage(stage, active)
+        self.stats.capped += int(self.capped.sum())
+        return self._report_all() if self.params.all_hits else self._report_best()
+
+    def _active(self, stage: int) -> np.ndarray:
+        """Reads whose strata up to one beyond the best are not yet complete and that have seeds in this stage."""
+        wanted = np.minimum(self.best.astype(np.int64) + 2, self.errors.astype(np.int64) + 1)
+        has_seeds = self.plan.seed_count[stage][self.lengths] > 0
+        return np.flatnonzero(has_seeds & (self.complete < wanted)).astype(np.uint32)
+
+    def _stage(self, stage: int, active: np.ndarray) -> None:
+        anchors, start = self._anchors(stage, active)
+        self.stats.candidates += len(anchors.diagonal)
+        scouted = None
+        if not self.params.all_hits:
+            with self.stats.timed("candidates"):
+                scouts = _candidates.best_supported(
+                    anchors.read_strand, anchors.diagonal, anchors.length, start, self.shift
+                )
+            self._score(*scouts)
+            scouted = self._keys(*scouts)
+        survivors = self.cascade.run(
+            anchors, self.limit, self.packed, self.index.reference.planes, scouted, self.stats.funnel
+        )
+        with self.stats.timed("candidates"):
+            found = _candidates.buckets(survivors.read_strand, survivors.diagonal, self.shift)
+        if self.params.all_hits:
+            self._bucket_bands(*found)
+        else:
+            self._score(*found)
+            self._remember(*scouts, *found)
+
+    def _anchors(self, stage: int, active: np.ndarray) -> tuple[Candidates, np.ndarray]:
+        index, packed, plan = self.index, self.packed, self.plan
+        lengths, counts = plan.seed_length[stage], plan.seed_count[stage]
+        with self.stats.timed("seeds"):
+            seeds = _candidates.Seeds(
+                packed.planes, packed.plane_start, self.lengths, self.flip, active, lengths, counts, index.k + 16
+            )
+            self.parts.resolve(seeds, plan.caps)
+            clipped, capped = seeds.limit(plan.caps)
+            self.parts.copy_positions(seeds)
+        self.capped[active] |= capped
+        disjoint = plan.disjoint[stage][self.lengths[active]]
+        self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
+        self.stats.occurrences += seeds.occurrences
+        with self.stats.timed("candidates"):
+            *columns, start = _candidates.gather(
+                seeds, index.positions, active, self.flip, self.shift, self.scored, self.scored_start
+            )
+        return Candidates(*columns), start
+
+    @staticmethod
+    def _keys(read_strand: np.ndarray, bucket: np.ndarray) -> np.ndarray:
+        return read_strand.astype(np.uint64) << np.uint64(32) | bucket
+
+    def _remember(self, *columns: np.ndarray) -> None:
+        """Add buckets to those that need not be scored again."""
+        keys = self._keys(np.concatenate(columns[0::2]), np.concatenate(columns[1::2]))
+        self.scored = np.sort(np.concatenate([self.scored, keys]))
+        bounds = np.arange(self.n + 1, dtype=np.uint64) << np.uint64(33)
+        self.scored_start = np.searchsorted(self.scored, bounds)
+
+    def _bands_of(self, read_strand: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        read = read_strand >> 1
+        return (bucket << self.shift[read]) - self.margin[read], self.words[read]
+
+    def _by_words(self, words: np.ndarray):
+        """Index arrays of the bands of each number of words; mostly there is one."""
+        for w in np.flatnonzero(np.bincount(words)):
+            yield int(w), np.flatnonzero(words == w)
+
+    def _score(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
+        """Score the bands of buckets; keep those within the limit and tighten the limits of their reads."""
+        band_start, words = self._bands_of(read_strand, bucket)
+        self.stats.scored += len(band_start)
+        for w, rows in self._by_words(words):
+            rs, first = read_strand[rows], band_start[rows]
+            with self.stats.timed("score"):
+                edits, end = self.reads.score(rs, first, w)
+            keep = np.flatnonzero(edits <= self.limit[rs >> 1])
+            kept = Bands(rs[keep], first[keep], end[keep], edits[keep], np.full(keep.size, w, np.uint8))
+            self.bands.append(kept)
+            np.minimum.at(self.best, kept.read_strand >> 1, kept.edits)
+        self.limit = np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, self.best + MARGIN))
+
+    def _bucket_bands(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
+        """Every alignment within the limit in the bands of buckets."""
+        band_start, words = self._bands_of(read_strand, bucket)
+        self.stats.scored += len(band_start)
+        for w, rows in self._by_words(words):
+            rs, first = read_strand[rows], band_start[rows]
+            order = np.lexsort((first, rs))
+            rs, first = np.ascontiguousarray(rs[order]), np.ascontiguousarray(first[order])
+            with self.stats.timed("score"):
+                profile = self.reads.profile(rs, first, w)
+                band, end = _select.local_minima(profile, rs, first, self.lengths, self.errors)
+            self.bands.append(Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8)))
+
+    def _report_best(self) -> BatchResult:
+        with self.stats.timed("select"):
+            bands = Bands.concatenate(self.bands)
+            order, start = group_by_read(bands.read_strand >> 1, self.n)
+            bands = bands.take(order)
+            end_position = bands.band_start + bands.end + self.lengths[bands.read_strand >> 1]
+            rows, row_start, summary = _select.select_best(
+                bands.read_strand, end_position, bands.edits, start, self.flip, self.digest, MARGIN,
+                self.params.max_hits,
+            )  # fmt: skip
+        return self._finish(bands.take(rows), row_start, summary)
+
+    def _report_all(self) -> BatchResult:
+        bands = Bands.concatenate(self.bands)
+        read = bands.read_strand >> 1
+        order, start = group_by_read(read, self.n)
+        bands = bands.take(order)
+        summary = summarise_all(read[order], bands.edits, self.n, start)
+        return self._finish(bands.take(_primary_first(bands.edits, start, summary, self.digest)), start, summary)
+
+    def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
+        """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
+        reference, packed = self.index.reference, self.packed
+        with self.stats.timed("align"):
+            ungapped = _select.ungapped_diagonal(
+                reference.planes, packed.planes, packed.plane_start, self.lengths, bands.read_strand,
+                bands.band_start + bands.end, bands.edits,
+            )  # fmt: skip
+            traced = self._trace(bands, np.flatnonzero(ungapped == 0))
+            hits, cigars = _select.finish(
+                bands.read_strand, ungapped, bands.edits, *traced, self.lengths, reference.starts, reference.lengths
+            )
+        hits["flag"][:] |= FLAG_SECONDARY
+        mapped = np.flatnonzero(np.diff(start))
+        hits["flag"][start[mapped]] &= ~np.uint16(FLAG_SECONDARY)
+        quality = mapping_quality(summary, self.lengths, len(self.index.positions))
+        hits["mapq"][start[mapped]] = quality[mapped]
+        self.stats.count_reads(self.lengths, summary, quality)
+        unmapped = np.flatnonzero(np.diff(start) == 0)
+        blank = np.zeros(unmapped.size, HIT)
+        blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
+        return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
+
+    def _trace(self, bands: Bands, rows: np.ndarray):
+        """First diagonals and CIGARs of the alignments in `rows`, in their order."""
+        self.stats.traced += rows.size
+        diagonal = np.empty(rows.size, np.uint32)
+        cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
+        cigars, offset = [np.empty(0, np.uint32)], 0
+        for w, chosen in self._by_words(bands.words[rows]):
+            b = bands.take(rows[chosen])
+            first, runs, run_start, n_runs = self.reads.align(b.read_strand, b.band_start, w, b.end, b.edits)
+            diagonal[chosen] = b.band_start + first
+            cigar_start[chosen], cigar_runs[chosen] = run_start + np.uint32(offset), n_runs
+            cigars.append(runs)
+            offset += len(runs)
+        return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
+
+
+def _primary_first(edits: np.ndarray, start: np.ndarray, summary: np.ndarray, digest: np.ndarray) -> np.ndarray:
+    """Rows with the primary of each read, drawn among its best by the hash of its bases, moved to the front."""
+    rows = np.arange(edits.size)
+    mapped = np.flatnonzero(np.diff(start))
+    read = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    is_best = edits == summary["best"][read]
+    rank = np.cumsum(is_best) - 1  # of a best row among all best rows
+    first_best = np.concatenate([[0], np.cumsum(is_best)])[start[mapped]]
+    chosen = first_best + (digest[mapped] % summary["n_best"][mapped].astype(np.uint64)).astype(np.int64)
+    primary = np.flatnonzero(is_best)[chosen]
+    assert (read[primary] == mapped).all() and rank.size == rows.size
+    key = read * np.int64(2) + 1
+    key[primary] -= 1
+    return np.argsort(key, kind="stable")
+
+
+class WholeIndex:
+    """The index in one piece, as mapped by the operating system."""
+
+    def __init__(self, index: SeedIndex):
+        self.index = index
+
+    def resolve(self, seeds, caps: np.ndarray) -> None:
+        i = self.index
+        seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, 0, 4**i.k)
+
+    def copy_positions(self, seeds) -> None:
+        """Nothing to do: `gather` reads the positions where they are."""
+
+
+class IndexParts(WholeIndex):
+    """The index in parts of neighbouring k-mers, each dropped from memory once a batch has used it.
+
+    Splitting by k-mer instead of by coordinate leaves every result as it is: the same seeds are looked up, only
+    in another order.
+    """
+
+    def __init__(self, index: SeedIndex, memory: int):
+        super().__init__(index)
+        bytes_each = memory // 2
+        size = index.table.nbytes + index.positions.nbytes + index.following.nbytes
+        n = max(1, -(-size // bytes_each))
+        bounds = np.searchsorted(index.table, np.linspace(0, len(index.positions), n + 1)[1:-1])
+        self.bounds = np.unique(np.concatenate([[0], bounds, [4**index.k]])).astype(np.int64)
+
+    def resolve(self, seeds, caps: np.ndarray) -> None:
+        i = self.index
+        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+            seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, int(lo), int(hi))
+            i.drop_from_memory()
+
+    def copy_positions(self, seeds) -> None:
+        i = self.index
+        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+            seeds.copy_positions(i.positions, int(i.table[lo]), int(i.table[hi]))
+            i.drop_from_memory()
+
+
+def elapsed_ns(start: int) -> int:
+    return time.perf_counter_ns() - start

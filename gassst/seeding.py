@@ -1,0 +1,176 @@
+"""Which seeds of a read are looked up: how many, how long, in which order.
+
+The search goes in stages. A stage looks up `count` seeds of `length` bases of both strands, spread evenly over
+the read. Where they are disjoint, the pigeonhole principle holds: every alignment with fewer errors than
+there are seeds contains one of them free of errors. So a read whose best and second-best stratum of errors are known
+to be complete needs no further stage. The last stage takes overlapping seeds where disjoint ones
+would have to be too short, and misses the share that Rizk 4.6.7 computes.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, OCCURRENCE_CAPS, MapParams
+
+DEFAULT_IDENTITY = 80.0
+CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
+DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
+MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
+STAGE_LENGTHS = (20, 14)
+MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
+
+
+def miss_probability(m: int, r: int, w: int) -> float:
+    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
+
+    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them.
+    """
+    if w > m:
+        return 1.0
+    runs = range(min(r + 1, (m - r) // w) + 1)
+    total = sum((-1) ** i * math.comb(r + 1, i) * math.comb(m - i * w, r) for i in runs)
+    return total / math.comb(m, r)
+
+
+@lru_cache(maxsize=4096)
+def longest_seed(m: int, r: int, share: float) -> int:
+    """Longest seed that misses at most `share` of the alignments of `m` bases with `r` errors, at least m // (r + 1)."""
+    w = max(1, m // (r + 1))
+    while w < m and miss_probability(m, r, w + 1) <= share:
+        w += 1
+    return w
+
+
+@lru_cache(maxsize=4096)
+def default_errors(m: int, n_bases: int) -> int:
+    """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
+
+    20 % of the read, but never so many that a random read would be expected to align by chance:
+    about C(m, d) * 8^d words lie within d errors (3 substitutions, 4 insertions and 1 deletion a base).
+    """
+    errors = min(MAX_ERRORS, math.floor(m * (100 - DEFAULT_IDENTITY) / 100))
+    while errors > 0 and chance_hits(m, errors, n_bases) > CHANCE_HITS:
+        errors -= 1
+    return errors
+
+
+def chance_hits(m: int, d: int, n_bases: int) -> float:
+    """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
+    log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(4) if d <= m else 0.0
+    return 2.0 * n_bases * math.exp(min(0.0, log_words))
+
+
+@dataclass(frozen=True)
+class LengthPlan:
+    """The plan for reads of one length: errors, gaps, band geometry and stages as (seed length, count, disjoint)."""
+
+    errors: int
+    gaps: int
+    words: int
+    shift: int
+    stages: tuple[tuple[int, int, bool], ...]
+
+
+def band_geometry(gaps: int) -> tuple[int, int]:
+    """Words of 64 diagonals and log2 of the bucket span for alignments of up to `gaps` gap bases.
+
+    One word holds 2 * gaps + span diagonals; a bucket of at least 16 diagonals keeps the buckets of a
+    read few.
+    """
+    words = next(w for w in (1, 2, 4, 8) if 64 * w - 2 * gaps >= 16)
+    return words, min(5, int(math.log2(64 * words - 2 * gaps)))
+
+
+class SearchPlan:
+    """Plans by read length, filled as lengths turn up, as arrays that the compiled stages index by length.
+
+    Attributes
+    ----------
+    errors, shift, words : uint16/uint8[MAX_READ_LENGTH + 1]
+    seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
+        `seed_count` is 0 where a length has no such stage.
+    """
+
+    MAX_STAGES = 6
+
+    def __init__(self, params: MapParams, k: int, n_bases: int):
+        self.params, self.k, self.n_bases = params, k, n_bases
+        size = MAX_READ_LENGTH + 1
+        self.errors = np.zeros(size, np.uint16)
+        self.gaps = np.zeros(size, np.uint16)
+        self.shift = np.zeros(size, np.uint8)
+        self.words = np.zeros(size, np.uint8)
+        self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
+        self._known = np.zeros(size, bool)
+        self._lock = threading.Lock()
+
+    def prepare(self, lengths: np.ndarray) -> None:
+        """Fill the arrays for every length of `lengths` (uint32[n])."""
+        present = np.flatnonzero(np.bincount(lengths, minlength=1))
+        if self._known[present].all():
+            return
+        with self._lock:
+            for m in present[~self._known[present]]:
+                self._store(int(m), self.plan(int(m)))
+
+    def _store(self, m: int, plan: LengthPlan) -> None:
+        self.errors[m], self.gaps[m] = plan.errors, plan.gaps
+        self.shift[m], self.words[m] = plan.shift, plan.words
+        for i, (w, count, disjoint) in enumerate(plan.stages):
+            self.seed_length[i, m], self.seed_count[i, m] = w, count
+            self.disjoint[i, m] = count if disjoint else 0
+        self._known[m] = True
+
+    def plan(self, m: int) -> LengthPlan:
+        """The plan for reads of `m` bases."""
+        errors = self._errors(m)
+        gaps = self._gaps(errors)
+        words, shift = band_geometry(gaps)
+        return LengthPlan(errors, gaps, words, shift, tuple(self._stages(m, errors)))
+
+    def _errors(self, m: int) -> int:
+        if self.params.min_identity is None:
+            return default_errors(m, self.n_bases)
+        return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
+
+    def _gaps(self, errors: int) -> int:
+        if self.params.gaps is not None:
+            return min(self.params.gaps, errors)
+        return min(errors, MAX_GAPS if self.params.all_hits else DEFAULT_MAX_GAPS)
+
+    def shortest_seed(self, m: int, errors: int) -> int:
+        """Seed length of the last stage: -w, or the longest that misses 1 %, but not so short that chance drowns it."""
+        longest = min(self.k + 16, m)
+        if self.params.seed_length is not None:
+            return min(self.params.seed_length, longest)
+        affordable = math.ceil(math.log(max(self.n_bases, 4), 4))
+        if self.params.all_hits:
+            affordable = max(self.k - 2, 4)
+        return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
+
+    def _stages(self, m: int, errors: int) -> list[tuple[int, int, bool]]:
+        if m < MIN_READ_LENGTH:
+            return []
+        w = self.shortest_seed(m, errors)
+        last = (w, errors + 1, True) if w * (errors + 1) <= m else (w, m - w + 1, False)
+        if self.params.all_hits:
+            return [last]
+        counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
+        stages = [(min(m // s, self.k + 16), s, True) for s in counts if s < last[1]]
+        return [*stages, last]
+
+    def occurrence_cap(self, w: int) -> int:
+        """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
+        factor = OCCURRENCE_CAPS[self.params.sensitivity]
+        if factor is None:
+            return 0xFFFFFFFF
+        return int(factor * (1 + self.n_bases / 4.0**w))

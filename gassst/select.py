@@ -1,0 +1,78 @@
+"""From scored bands to what is reported: best strata or all hits, and mapping qualities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _select
+from .layouts import NO_SCORE
+from .seeding import MARGIN, chance_hits
+
+MAX_MAPQ = 60
+MIN_ERROR_RATE = 0.005  # of a read without any error: other errors than those of the read's own bases remain possible
+
+
+def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> np.ndarray:
+    """Mapping quality of the primary alignment of every read.
+
+    The probability that another place is the true one: each of the places in the second stratum is less likely than
+    the best by (p / 3(1-p)) to the power of the difference in errors, p being the error rate seen in this
+    read; where no second place is known, one is assumed just beyond the strata that were looked at. Places that a
+    random read would hit by chance count with their expected number.
+
+    Parameters
+    ----------
+    summary : READ_SUMMARY[n]
+    lengths : uint32[n]
+    n_bases : int
+        Unmasked bases of the reference.
+
+    Returns
+    -------
+    uint8[n]
+        0 for ties and unmapped reads, at most 60.
+    """
+    best = summary["best"].astype(np.int64)
+    mapped = best != NO_SCORE
+    known = summary["second"] != NO_SCORE
+    second = np.where(known, summary["second"], best + MARGIN + 1)
+    rivals = np.where(known, summary["n_second"], 1)
+    rate = np.clip((best + 0.5) / np.maximum(lengths, 1), MIN_ERROR_RATE, 0.5)
+    wrong = rivals * (rate / (3 * (1 - rate))) ** (second - best) + _chance(lengths, best, mapped, n_bases)
+    quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1))))
+    quality[~mapped | (summary["n_best"] > 1)] = 0
+    return quality.astype(np.uint8)
+
+
+def _chance(lengths: np.ndarray, best: np.ndarray, mapped: np.ndarray, n_bases: int) -> np.ndarray:
+    """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
+    pairs, inverse = np.unique(np.where(mapped, lengths.astype(np.int64) << 16 | best, 0), return_inverse=True)
+    values = [chance_hits(int(pair >> 16), int(pair & 0xFFFF), n_bases) if pair else 0.0 for pair in pairs]
+    return np.array(values)[inverse]
+
+
+def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:
+    """READ_SUMMARY[n] of an exhaustive search from the reported alignments, grouped by read."""
+    from .layouts import READ_SUMMARY
+
+    summary = np.zeros(n_reads, READ_SUMMARY)
+    best = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(best, read, edits)
+    worse = edits > best[read]
+    second = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(second, read[worse], edits[worse])
+    summary["best"], summary["second"] = best, second
+    summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
+    summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
+    summary["n_reported"] = np.diff(read_start)
+    return summary
+
+
+def group_by_read(read: np.ndarray, n_reads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Stable order that groups rows by read, and int64[n + 1] of where each read's rows start in it."""
+    order = np.argsort(read, kind="stable")
+    return order, np.searchsorted(read[order], np.arange(n_reads + 1))
+
+
+select_best = _select.select_best
+local_minima = _select.local_minima

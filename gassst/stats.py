@@ -1,0 +1,108 @@
+"""Counters of a run: mergeable with `+=`, written as JSON, printed as a short table."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .cascade import Funnel
+from .layouts import NO_SCORE
+
+CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
+
+
+@dataclass
+class Stats:
+    """What happened to the reads and where the time went.
+
+    Attributes
+    ----------
+    reads, bases, mapped, confident, capped : int
+        Reads seen; their bases; reads with an alignment; with MAPQ of 20 or more; with a seed passed over because
+        it occurs too often.
+    errors : Counter
+        Reads by edits of their best alignment.
+    mapq : Counter
+        Mapped reads by mapping quality.
+    occurrences, candidates, scored, traced : int
+        Seed occurrences looked at, anchors made of them, bands scored, alignments traced back.
+    nanoseconds : Counter
+        Time by stage, summed over worker threads.
+    funnel : Funnel
+        Candidates into and out of every filter.
+    """
+
+    reads: int = 0
+    bases: int = 0
+    mapped: int = 0
+    confident: int = 0
+    capped: int = 0
+    occurrences: int = 0
+    candidates: int = 0
+    scored: int = 0
+    traced: int = 0
+    errors: Counter = field(default_factory=Counter)
+    mapq: Counter = field(default_factory=Counter)
+    nanoseconds: Counter = field(default_factory=Counter)
+    funnel: Funnel = field(default_factory=Funnel)
+    run: dict = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, stage: str):
+        start = time.perf_counter_ns()
+        try:
+            yield
+        finally:
+            self.nanoseconds[stage] += time.perf_counter_ns() - start
+
+    def count_reads(self, lengths: np.ndarray, summary: np.ndarray, quality: np.ndarray) -> None:
+        """Count the reads of a batch: `lengths` uint32[n], `summary` READ_SUMMARY[n], `quality` uint8[n]."""
+        mapped = summary["best"] != NO_SCORE
+        self.reads += len(lengths)
+        self.bases += int(lengths.sum())
+        self.mapped += int(mapped.sum())
+        self.confident += int((quality[mapped] >= CONFIDENT).sum())
+        for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
+            counter.update({int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)})
+
+    def __iadd__(self, other: Stats) -> Stats:
+        for name in ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("errors", "mapq", "nanoseconds"):
+            getattr(self, name).update(getattr(other, name))
+        self.funnel += other.funnel
+        return self
+
+    def as_dict(self) -> dict:
+        names = ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced")
+        result = {name: getattr(self, name) for name in names}
+        for name in ("errors", "mapq", "nanoseconds"):
+            result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
+        return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
+
+    def write_json(self, path: str) -> None:
+        Path(path).write_text(json.dumps(self.as_dict(), indent=1) + "\n")
+
+    def summary(self) -> str:
+        """The end-of-run summary: a few lines and the funnel."""
+        share = 100 / max(self.reads, 1)
+        edits = sum(k * v for k, v in self.errors.items()) / max(self.mapped, 1)
+        lines = [
+            f"reads            {self.reads:>12,}",
+            f"mapped           {self.mapped:>12,}  {self.mapped * share:6.2f} %",
+            f"MAPQ >= {CONFIDENT}       {self.confident:>12,}  {self.confident * share:6.2f} %",
+            f"errors per read  {edits:>12.3f}",
+        ]
+        if self.capped:
+            lines.append(f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  (a seed occurs too often; -s 5 caps none)")
+        lines.append(
+            f"seed occurrences {self.occurrences:>12,}, candidates {self.candidates:,}, bands scored {self.scored:,}, "
+            f"traced back {self.traced:,}"
+        )
+        return "\n".join([*lines, str(self.funnel)])

@@ -1,0 +1,87 @@
+/* Sorting of the anchors of one read: 64-bit keys, mostly a few dozen, at times many thousands. */
+#ifndef GASSST_CANDIDATES_H
+#define GASSST_CANDIDATES_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INSERTION_LIMIT 24
+
+static inline void insertion_sort_u64(uint64_t *a, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint64_t x = a[i];
+        size_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--)
+            a[j] = a[j - 1];
+        a[j] = x;
+    }
+}
+
+/* Least significant digit radix sort of the digits that differ at all; `scratch` has room for n keys. */
+static inline void radix_sort_u64(uint64_t *a, uint64_t *scratch, size_t n)
+{
+    uint64_t all_or = 0, all_and = ~(uint64_t)0;
+    for (size_t i = 0; i < n; i++) {
+        all_or |= a[i];
+        all_and &= a[i];
+    }
+    uint64_t differs = all_or ^ all_and;
+    uint64_t *from = a, *to = scratch;
+    for (int shift = 0; shift < 64; shift += 8) {
+        if (!((differs >> shift) & 0xff))
+            continue;
+        size_t start[257] = {0};
+        for (size_t i = 0; i < n; i++)
+            start[((from[i] >> shift) & 0xff) + 1]++;
+        for (int d = 0; d < 256; d++)
+            start[d + 1] += start[d];
+        for (size_t i = 0; i < n; i++)
+            to[start[(from[i] >> shift) & 0xff]++] = from[i];
+        uint64_t *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != a)
+        memcpy(a, from, n * sizeof *a);
+}
+
+/* Quicksort by the middle key down to short runs: for the sizes in between, where a radix pass of 256 counters is too dear. */
+static inline void quick_sort_u64(uint64_t *a, size_t n)
+{
+    while (n > INSERTION_LIMIT) {
+        uint64_t x = a[0], y = a[n / 2], z = a[n - 1];
+        uint64_t pivot = x < y ? (y < z ? y : (x < z ? z : x)) : (x < z ? x : (y < z ? z : y));
+        size_t i = 0, j = n - 1;
+        for (;;) {
+            while (a[i] < pivot)
+                i++;
+            while (a[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            uint64_t t = a[i];
+            a[i++] = a[j];
+            a[j--] = t;
+        }
+        size_t left = i == j && a[i] <= pivot ? i + 1 : i;
+        if (left == n)
+            left = n - 1;
+        quick_sort_u64(a + left, n - left);
+        n = left;
+    }
+    insertion_sort_u64(a, n);
+}
+
+static inline void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+{
+    if (n < 2)
+        return;
+    if (n > 1024)
+        radix_sort_u64(a, scratch, n);
+    else
+        quick_sort_u64(a, n);
+}
+
+#endif
