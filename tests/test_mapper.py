@@ -1,0 +1,148 @@
+"""The whole mapper: its results do not depend on how it is run."""
+
+from __future__ import annotations
+
+import brute_force as bf
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst.errors import UsageError
+from gassst.reference import Reference
+
+
+def records(mapper: gassst.Mapper, reads) -> list[str]:
+    return [segment.to_string() for segment in mapper.map(reads)]
+
+
+@pytest.fixture(scope="module")
+def baseline(small_index, small_reads) -> list[str]:
+    return records(gassst.Mapper(small_index, device="none", max_hits=5), small_reads)
+
+
+def test_most_reads_map_where_they_came_from(baseline, small_reads):
+    primary = [r.split("\t") for r in baseline if not int(r.split("\t")[1]) & 0x100]
+    assert [r[0] for r in primary] == [name for name, _, _ in small_reads]
+    assert sum(int(r[1]) & 4 == 0 for r in primary) >= 385
+    assert int(primary[-1][1]) == 4  # eight bases are too few
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("batch_size", [1, 7, 100, 100_000])
+def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, threads, batch_size):
+    reads = small_reads if batch_size > 1 or threads == 2 else small_reads[:120]
+    mapper = gassst.Mapper(small_index, device="none", max_hits=5, threads=threads, batch_size=batch_size)
+    expected = [r for r in baseline if r.split("\t")[0] in {name for name, _, _ in reads}]
+    assert records(mapper, reads) == expected
+
+
+def test_both_backends_give_the_same_records(small_index, small_reads, baseline):
+    mapper = gassst.Mapper(small_index, device="cpu", max_hits=5)
+    assert mapper.extender.name == "opencl"
+    assert records(mapper, small_reads) == baseline
+
+
+@pytest.mark.parametrize("options", [{}, {"all_hits": True, "min_identity": 94}], ids=["best", "all"])
+def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small_index, small_reads, options):
+    saved = records(gassst.Mapper(small_index, device="none", **options), small_reads)
+    assert records(gassst.Mapper(gassst.Index.build(small_fasta), device="none", **options), small_reads) == saved
+    in_parts = gassst.Mapper(small_index, device="none", **options)
+    in_parts.parts = type(in_parts.parts)(in_parts.index)
+    from gassst.search import IndexParts
+
+    in_parts.parts = IndexParts(in_parts.index, memory=60_000)
+    assert len(in_parts.parts.bounds) > 8
+    assert records(in_parts, small_reads) == saved
+
+
+def test_order_of_reads_changes_nothing(small_index, small_reads, baseline):
+    shuffled = [small_reads[i] for i in np.random.default_rng(1).permutation(len(small_reads))]
+    assert sorted(records(gassst.Mapper(small_index, device="none", max_hits=5), shuffled)) == sorted(baseline)
+
+
+def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none")
+    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in small_reads]
+    for before, after in zip(records(mapper, small_reads), records(mapper, flipped), strict=True):
+        a, b = before.split("\t"), after.split("\t")
+        if int(a[1]) & 4:
+            assert a[:9] == b[:9]
+        else:
+            assert int(a[1]) ^ int(b[1]) == 0x10
+            assert a[2:] == b[2:]
+
+
+def test_a_duplicated_contig_leaves_no_confidence(small_genome, small_reads):
+    twice = [*small_genome.items(), *((f"{n}_copy", s) for n, s in small_genome.items())]
+    mapper = gassst.Mapper(gassst.Index.build(Reference.from_sequences(twice)), device="none")
+    mapped = [s for s in mapper.map(small_reads) if not s.is_unmapped]
+    assert len(mapped) > 380
+    assert {s.mapping_quality for s in mapped} == {0}
+    copies = sum(s.reference_name.endswith("_copy") for s in mapped)
+    assert 0.3 < copies / len(mapped) < 0.7  # drawn, not always the first
+
+
+def test_every_cigar_costs_its_nm(small_index, small_genome, small_reads):
+    for s in gassst.Mapper(small_index, device="none", max_hits=10).map(small_reads):
+        if s.is_unmapped:
+            continue
+        read = next(q for n, q, _ in small_reads if n == s.query_name).encode()
+        read = bf.reverse_complement(read) if s.is_reverse else read
+        contig, at, i, cost = small_genome[s.reference_name], s.reference_start, 0, 0
+        for op, length in s.cigartuples:
+            if op == 0:
+                pairs = zip(read[i : i + length], contig[at : at + length], strict=True)
+                cost += sum(x != y or x == ord("N") for x, y in pairs)
+            else:
+                cost += length
+            i += length if op != 2 else 0
+            at += length if op != 1 else 0
+        assert i == len(read)
+        assert cost == s.get_tag("NM")
+        assert at <= len(contig)
+
+
+def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_reads):
+    """The edits of the primary are the smallest that brute force finds, for reads within the pigeonhole limit."""
+    reads = [r for r in small_reads if len(r[1]) <= 75][:40]
+    for s in gassst.Mapper(small_index, device="none", sensitivity=5).map(reads):
+        limit = max(0, len(s.query_sequence or "") // 12 - 1)
+        hits = bf.all_hits(next(q for n, q, _ in reads if n == s.query_name).encode(), small_genome, limit)
+        if hits:
+            assert s.get_tag("NM") == min(h[4] for h in hits)
+            ends = [h for h in hits if h[4] == s.get_tag("NM")]
+            assert any(h[0] == s.reference_name and h[2] <= s.reference_end <= h[3] for h in ends)
+
+
+@pytest.mark.parametrize("name, format", [("out.sam", "SAM"), ("out.bam", "BAM"), ("out.cram", "CRAM")])
+def test_map_file_writes_what_map_yields(small_index, small_fastq, baseline, tmp_path, name, format):
+    stats = gassst.Mapper(small_index, device="none", max_hits=5).map_file(small_fastq, tmp_path / name)
+    with pysam.AlignmentFile(tmp_path / name, check_sq=False) as file:
+        assert file.format == format
+        got = [s.to_string() for s in file]
+    if format == "CRAM":  # CRAM keeps integers of tags, not their widths, and drops nothing else
+        assert [g.split("\t")[:11] for g in got] == [b.split("\t")[:11] for b in baseline]
+    else:
+        assert got == baseline
+    assert stats.reads == 401
+    assert stats.mapped == sum(not int(r.split("\t")[1]) & 0x104 for r in baseline)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"threads": 0}, {"sensitivity": 6}, {"min_identity": 20}, {"seed_length": 3}, {"max_hits": 0}, {"gaps": -1},
+     {"filters": ("fd", "nonsense")}],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(small_index, params):
+    with pytest.raises(UsageError):
+        gassst.Mapper(small_index, device="none", **params)
+
+
+def test_filters_change_nothing_but_time(small_index, small_reads):
+    expected = records(gassst.Mapper(small_index, device="none", filters=(), all_hits=True, min_identity=92), small_reads)
+    full = ("tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full")
+    for filters in (full, full[::-1], ("tnw5-full",), ("duplicate", "fd")):
+        mapper = gassst.Mapper(small_index, device="none", filters=filters, all_hits=True, min_identity=92)
+        assert records(mapper, small_reads) == expected

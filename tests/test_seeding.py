@@ -1,0 +1,62 @@
+"""Seed lengths and error limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gassst.params import MapParams
+from gassst.seeding import SearchPlan, band_geometry, chance_hits, default_errors, longest_seed, miss_probability
+
+
+def test_published_values():
+    """Rizk Figure 4.3: 200 bases with 20 errors."""
+    assert miss_probability(200, 20, 19) == pytest.approx(0.0066, abs=5e-5)
+    assert miss_probability(200, 20, 20) == pytest.approx(0.0149, abs=5e-5)
+
+
+@pytest.mark.parametrize("m, r, w", [(36, 3, 12), (50, 5, 14), (100, 10, 18)])
+def test_miss_probability_is_what_simulation_shows(m, r, w):
+    rng = np.random.default_rng(1)
+    misses = 0
+    for _ in range(4000):
+        errors = np.sort(rng.choice(m, r, replace=False))
+        misses += max(np.diff(np.concatenate([[-1], errors, [m]])) - 1) < w
+    assert misses / 4000 == pytest.approx(miss_probability(m, r, w), abs=0.03)
+
+
+def test_longest_seed_is_never_shorter_than_the_pigeonhole():
+    for m, r in ((36, 3), (100, 9), (250, 40)):
+        w = longest_seed(m, r, 0.01)
+        assert w >= m // (r + 1)
+        assert miss_probability(m, r, w) <= 0.01
+        assert miss_probability(m, r, w + 1) > 0.01
+
+
+def test_default_errors_grow_with_the_read_and_shrink_with_the_genome():
+    assert default_errors(100, 14_000_000) == 20
+    assert default_errors(36, 3_000_000_000) < default_errors(36, 14_000_000) < default_errors(50, 14_000_000)
+    assert all(chance_hits(m, default_errors(m, 3 * 10**9), 3 * 10**9) <= 0.01 for m in range(20, 300, 7))
+
+
+def test_bands_hold_every_gap():
+    for gaps in range(249):
+        words, shift = band_geometry(gaps)
+        assert (1 << shift) + 2 * gaps <= 64 * words
+
+
+@pytest.mark.parametrize("all_hits", [False, True])
+@pytest.mark.parametrize("m", [20, 36, 50, 100, 151, 300, 1000])
+def test_stages_grow_and_fit(m, all_hits):
+    plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
+    counts = [count for _, count, _ in plan.stages]
+    assert counts == sorted(counts)
+    for w, count, disjoint in plan.stages:
+        assert 4 <= w <= 27
+        assert not disjoint or w * count <= m
+
+
+def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
+    plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
+    assert plan.errors == 4
+    assert plan.stages == ((10, 5, True),)
