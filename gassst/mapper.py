@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from threading import Event
 
@@ -51,7 +52,7 @@ class Mapper:
         self.params = MapParams(**params).verify()
         self.index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
         self.plan = SearchPlan(self.params, self.index.k, len(self.index.positions))
-        self.cascade = Cascade(self.params.filters)
+        self.cascade = Cascade(self.params.filters, self.plan.gaps, self.plan.shift)
         memory = self.params.memory
         self.parts = WholeIndex(self.index) if memory is None else IndexParts(self.index, memory)
         self.extender = make_extender(
@@ -91,19 +92,12 @@ class Mapper:
         batch, future = waiting.popleft()
         return batch, *future.result()
 
-    def _rows(self, batch: ReadBatch, result: BatchResult) -> dict:
-        return {
-            "names": batch.names,
-            "name_offsets": batch.name_offsets,
-            "bases": batch.bases,
-            "quals": batch.quals,
-            "offsets": batch.offsets,
-            "hits": result.hits,
-            "summaries": result.summary,
-            "cigars": result.cigars,
-        }
+    @property
+    def _reference_arrays(self) -> sam.ReferenceArrays:
+        reference = self.index.reference
+        return sam.ReferenceArrays(reference.planes, reference.starts, reference.lengths, *reference.exceptions)
 
-    def header(self, read_group: str | None = None, command_line: str | None = None, sort: bool = False):
+    def header(self, read_group: str | None = None, command_line: str | None = None, sort: bool = False) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
         return sam.header(
@@ -119,12 +113,14 @@ class Mapper:
         pysam.AlignedSegment
             In the order of the reads, the primary alignment of each first.
         """
-        import pysam
+        builder = sam.record_builder(self.header(), self._reference_arrays)
+        for batch, result, _ in self._results(self._batches(reads), Event()):
+            yield from sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        header = pysam.AlignmentHeader.from_text(str(self.header()))
-        batches = ReadBatch.batches(reads, self.params.batch_size, MAX_READ_LENGTH)
-        for batch, result, _ in self._results(batches, Event()):
-            yield from sam.to_aligned_segments(header, self.index.reference, **self._rows(batch, result))
+    def _batches(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator[ReadBatch]:
+        reads = iter(reads)
+        while chunk := list(islice(reads, self.params.batch_size)):
+            yield ReadBatch.from_records(chunk, MAX_READ_LENGTH)
 
     def map_file(
         self,
@@ -168,16 +164,16 @@ class Mapper:
         total = Stats()
         batches = open_reads(paths, self.params.batch_size, max_length=MAX_READ_LENGTH)
         with sam.AlignmentWriter(
-            output, header, self.index.reference, threads=self.params.threads, **output_options
+            output, header, self._reference_arrays, threads=self.params.threads, **output_options
         ) as writer:
             for batch, result, stats in self._results(batches, Event()):
                 total += stats
                 with total.timed("write"):
-                    writer.write_batch(**self._rows(batch, result))
+                    writer.write_batch(batch, result.hits, result.summary, result.cigars)
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)
-        total.run["extension"] = self.extender.counters_dict()
+        total.run["extension"] = str(self.extender.counters)
         return total
 
     def describe(self, command_line: str | None = None) -> dict:

@@ -6,7 +6,6 @@ What must be true: a read's result depends on the read, the reference and the pa
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +63,9 @@ class BatchSearch:
         plan.prepare(self.lengths)
         self.errors = plan.errors[self.lengths]
         self.limit = self.errors.copy()
-        self.shift = plan.shift[self.lengths]
+        self.shift = plan.shift
         self.words = plan.words[self.lengths]
-        self.margin = 32 * self.words.astype(np.uint32) - ((1 << self.shift.astype(np.uint32)) >> 1)
+        self.margin = 32 * self.words.astype(np.uint32) - np.uint32((1 << self.shift) >> 1)
         self.best = np.full(self.n, NO_SCORE, np.uint16)
         self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
         self.capped = np.zeros(self.n, np.uint8)
@@ -146,7 +145,7 @@ class BatchSearch:
 
     def _bands_of(self, read_strand: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         read = read_strand >> 1
-        return (bucket << self.shift[read]) - self.margin[read], self.words[read]
+        return (bucket << np.uint32(self.shift)) - self.margin[read], self.words[read]
 
     def _by_words(self, words: np.ndarray):
         """Index arrays of the bands of each number of words; mostly there is one."""
@@ -295,7 +294,3 @@ class IndexParts(WholeIndex):
         for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             seeds.copy_positions(i.positions, int(i.table[lo]), int(i.table[hi]))
             i.drop_from_memory()
-
-
-def elapsed_ns(start: int) -> int:
-    return time.perf_counter_ns() - start

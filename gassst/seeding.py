@@ -68,23 +68,17 @@ def chance_hits(m: int, d: int, n_bases: int) -> float:
 
 @dataclass(frozen=True)
 class LengthPlan:
-    """The plan for reads of one length: errors, gaps, band geometry and stages as (seed length, count, disjoint)."""
+    """The plan for reads of one length: errors, gaps, words of a band, stages as (seed length, count, disjoint)."""
 
     errors: int
     gaps: int
     words: int
-    shift: int
     stages: tuple[tuple[int, int, bool], ...]
 
 
-def band_geometry(gaps: int) -> tuple[int, int]:
-    """Words of 64 diagonals and log2 of the bucket span for alignments of up to `gaps` gap bases.
-
-    One word holds 2 * gaps + span diagonals; a bucket of at least 16 diagonals keeps the buckets of a
-    read few.
-    """
-    words = next(w for w in (1, 2, 4, 8) if 64 * w - 2 * gaps >= 16)
-    return words, min(5, int(math.log2(64 * words - 2 * gaps)))
+def band_words(gaps: int, shift: int) -> int:
+    """Words of 64 diagonals that hold a bucket of 2^shift diagonals and `gaps` more on either side."""
+    return next(w for w in (1, 2, 4, 8) if 64 * w >= 2 * gaps + (1 << shift))
 
 
 class SearchPlan:
@@ -92,7 +86,11 @@ class SearchPlan:
 
     Attributes
     ----------
-    errors, shift, words : uint16/uint8[MAX_READ_LENGTH + 1]
+    shift : int
+        log2 of the diagonals in a bucket: 5 where they share a word with the gaps, else 4. The same for all reads.
+    gaps : int
+        Most gap bases of an alignment of any read.
+    errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
     seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         `seed_count` is 0 where a length has no such stage.
     """
@@ -103,8 +101,9 @@ class SearchPlan:
         self.params, self.k, self.n_bases = params, k, n_bases
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
-        self.gaps = np.zeros(size, np.uint16)
-        self.shift = np.zeros(size, np.uint8)
+        default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
+        self.gaps = default_gaps if params.gaps is None else params.gaps
+        self.shift = 5 if self.gaps <= DEFAULT_MAX_GAPS else 4
         self.words = np.zeros(size, np.uint8)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -123,8 +122,7 @@ class SearchPlan:
                 self._store(int(m), self.plan(int(m)))
 
     def _store(self, m: int, plan: LengthPlan) -> None:
-        self.errors[m], self.gaps[m] = plan.errors, plan.gaps
-        self.shift[m], self.words[m] = plan.shift, plan.words
+        self.errors[m], self.words[m] = plan.errors, plan.words
         for i, (w, count, disjoint) in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m] = w, count
             self.disjoint[i, m] = count if disjoint else 0
@@ -133,19 +131,13 @@ class SearchPlan:
     def plan(self, m: int) -> LengthPlan:
         """The plan for reads of `m` bases."""
         errors = self._errors(m)
-        gaps = self._gaps(errors)
-        words, shift = band_geometry(gaps)
-        return LengthPlan(errors, gaps, words, shift, tuple(self._stages(m, errors)))
+        gaps = min(errors, self.gaps)
+        return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
     def _errors(self, m: int) -> int:
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
-
-    def _gaps(self, errors: int) -> int:
-        if self.params.gaps is not None:
-            return min(self.params.gaps, errors)
-        return min(errors, MAX_GAPS if self.params.all_hits else DEFAULT_MAX_GAPS)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not so short that chance drowns it."""

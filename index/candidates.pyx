@@ -410,7 +410,7 @@ cdef inline bint is_listed(uint64_t key, const uint64_t *keys, Py_ssize_t n) noe
 
 
 def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, const uint8_t[::1] flip,
-           const uint8_t[::1] shift, const uint64_t[::1] scored, const int64_t[::1] scored_start):
+           int shift, const uint64_t[::1] scored, const int64_t[::1] scored_start):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
@@ -423,8 +423,8 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     active : uint32[a]
     flip : uint8[n]
         Orientation of every read: anchors come in the order of the canonical strand.
-    shift : uint8[n]
-        log2 of the bucket span of every read.
+    shift : int
+        log2 of the bucket span.
     scored : uint64[s], scored_start : int64[n + 1]
         `read_strand << 32 | bucket` of the buckets scored before, grouped by read and sorted.
 
@@ -454,7 +454,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
             for j in range(seeds.start[min(i + 4, a)], seeds.start[min(i + 5, a)]):
                 if seeds.seeds[j].count:
                     PREFETCH(p + seeds.seeds[j].lo)
-            _gather_read(seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p, r, flip[r], shift[r],
+            _gather_read(seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p, r, flip[r], shift,
                          &scored[0] + scored_start[r] if scored.shape[0] else NULL,
                          scored_start[r + 1] - scored_start[r], buffer, out)
         start[a] = out.n
@@ -514,15 +514,15 @@ cdef int _gather_read(const Seed *seeds, Py_ssize_t n_seeds, const uint32_t *pos
 
 
 def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length,
-                   const int64_t[::1] start, const uint8_t[::1] shift):
+                   const int64_t[::1] start, int shift):
     """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
 
     Parameters
     ----------
     read_strand, diagonal, length, start
         From `gather`.
-    shift : uint8[n]
-        log2 of the bucket span of every read.
+    shift : int
+        log2 of the bucket span.
 
     Returns
     -------
@@ -540,7 +540,7 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
             best = support = 0
             current_strand = current_bucket = 0xffffffff
             for j in range(start[i], start[i + 1]):
-                bucket = diagonal[j] >> shift[read_strand[j] >> 1]
+                bucket = diagonal[j] >> shift
                 if bucket != current_bucket or read_strand[j] != current_strand:
                     current_bucket, current_strand, support = bucket, read_strand[j], 0
                 support += length[j]
@@ -551,14 +551,15 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 
-def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint8_t[::1] shift):
+def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift):
     """Distinct buckets of sorted candidates.
 
     Parameters
     ----------
     read_strand, diagonal : uint32[c]
         Sorted so that candidates of one bucket are neighbours.
-    shift : uint8[n]
+    shift : int
+        log2 of the bucket span.
 
     Returns
     -------
@@ -570,7 +571,7 @@ def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const
     cdef uint32_t bucket
     with nogil:
         for i in range(c):
-            bucket = diagonal[i] >> shift[read_strand[i] >> 1]
+            bucket = diagonal[i] >> shift
             if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
                 rs_out[n], bucket_out[n] = read_strand[i], bucket
                 n += 1

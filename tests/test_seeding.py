@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gassst.params import MapParams
-from gassst.seeding import SearchPlan, band_geometry, chance_hits, default_errors, longest_seed, miss_probability
+from gassst.seeding import SearchPlan, band_words, chance_hits, default_errors, longest_seed, miss_probability
 
 
 def test_published_values():
@@ -41,8 +41,9 @@ def test_default_errors_grow_with_the_read_and_shrink_with_the_genome():
 
 def test_bands_hold_every_gap():
     for gaps in range(249):
-        words, shift = band_geometry(gaps)
-        assert (1 << shift) + 2 * gaps <= 64 * words
+        words = band_words(gaps, 4)
+        assert 16 + 2 * gaps <= 64 * words
+    assert band_words(16, 5) == 1
 
 
 @pytest.mark.parametrize("all_hits", [False, True])
