@@ -1,0 +1,123 @@
+/* ASCII bases to codes (A 0, C 1, G 2, T 3, masked 4) and to bit planes, forward and reverse complement.
+ *
+ * Bits 1 and 2 of the letters are A 00, C 01, G 11, T 10, in either case, so code = bits ^ (bits >> 1); the code then
+ * holds its three plane bits: a 4 sets the masked plane and neither of the others. */
+#ifndef GASSST_PACK_H
+#define GASSST_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum { PACK_WORD = 64, PACK_PLANES = 3, PACK_BLOCK = 128, PACK_SLACK = 64 };
+
+/* Bytes only and no branch, so that the compiler makes vector code of it on every processor. Masking out the bit in
+ * which they differ (and that of the case) makes one comparison of A and C, and one of T and U. */
+static inline void pack_encode(uint8_t *restrict codes, const uint8_t *restrict bases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t base = bases[i];
+        uint8_t bits = (base >> 1) & 3;
+        uint8_t known = ((base & 0xDD) == 'A') | ((base & 0xDE) == 'T') | ((base & 0xDF) == 'G');
+        codes[i] = known ? (uint8_t)(bits ^ (bits >> 1)) : 4;
+    }
+}
+
+static inline uint64_t pack_load8(const uint8_t *p)
+{
+    uint64_t x = 0;
+    for (int i = 0; i < 8; i++)
+        x |= (uint64_t)p[i] << (8 * i);
+    return x;
+}
+
+/* Three planes of 64 codes: eight at a time, the lowest bits of eight bytes being gathered by one multiplication. */
+static inline void pack_gather_portable(const uint8_t *codes, uint64_t row[PACK_PLANES])
+{
+    const uint64_t ones = 0x0101010101010101u, gather = 0x0102040810204080u;
+    row[0] = row[1] = row[2] = 0;
+    for (int i = 0; i < PACK_WORD; i += 8) {
+        uint64_t x = pack_load8(codes + i);
+        for (int plane = 0; plane < PACK_PLANES; plane++)
+            row[plane] |= ((((x >> plane) & ones) * gather) >> 56) << i;
+    }
+}
+
+#if defined(__SSE2__)
+static inline void pack_gather(const uint8_t *codes, uint64_t row[PACK_PLANES])
+{
+    row[0] = row[1] = row[2] = 0;
+    for (int i = 0; i < PACK_WORD; i += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(codes + i));
+        row[0] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 7)) << i;
+        row[1] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 6)) << i;
+        row[2] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 5)) << i;
+    }
+}
+#else
+#define pack_gather pack_gather_portable
+#endif
+
+static inline uint64_t pack_reverse64(uint64_t x)
+{
+    x = ((x >> 1) & 0x5555555555555555u) | ((x & 0x5555555555555555u) << 1);
+    x = ((x >> 2) & 0x3333333333333333u) | ((x & 0x3333333333333333u) << 2);
+    x = ((x >> 4) & 0x0F0F0F0F0F0F0F0Fu) | ((x & 0x0F0F0F0F0F0F0F0Fu) << 4);
+    return __builtin_bswap64(x);
+}
+
+/* Reverses the `words` rows as one string of bits, shifted down by the `spare` bits that lay past the read's end.
+ * `<< 1 << (63 - spare)` moves by 64 - spare, and leaves nothing of a word when spare is 0. */
+static inline void pack_reverse_complement(const uint64_t *forward, uint64_t *reverse, uint32_t words, uint32_t spare)
+{
+    uint64_t before[PACK_PLANES] = {0, 0, 0}, row[PACK_PLANES], valid = ~UINT64_C(0) >> spare;
+    reverse += PACK_PLANES * (size_t)words;
+    for (uint32_t i = 0; i < words; i++, forward += PACK_PLANES) {
+        for (int plane = 0; plane < PACK_PLANES; plane++) {
+            uint64_t here = pack_reverse64(forward[plane]);
+            row[plane] = here >> spare | before[plane] << 1 << (PACK_WORD - 1 - spare);
+            before[plane] = here;
+        }
+        reverse -= PACK_PLANES;
+        reverse[0] = ~(row[0] | row[2]) & valid;
+        reverse[1] = ~(row[1] | row[2]) & valid;
+        reverse[2] = row[2];
+        valid = ~UINT64_C(0);
+    }
+}
+
+/* Reads whole words of codes: PACK_SLACK readable bytes must follow the last read. */
+static inline void pack_read(const uint8_t *codes, uint32_t length, uint64_t *rows, int portable)
+{
+    const uint32_t words = (length + PACK_WORD - 1) / PACK_WORD;
+    const uint32_t spare = PACK_WORD * words - length;
+    if (!words)
+        return;
+    for (uint32_t i = 0; i < words; i++) {
+        if (portable)
+            pack_gather_portable(codes + (size_t)PACK_WORD * i, rows + PACK_PLANES * (size_t)i);
+        else
+            pack_gather(codes + (size_t)PACK_WORD * i, rows + PACK_PLANES * (size_t)i);
+    }
+    for (int plane = 0; plane < PACK_PLANES; plane++)
+        rows[PACK_PLANES * (size_t)(words - 1) + plane] &= ~UINT64_C(0) >> spare;
+    pack_reverse_complement(rows, rows + PACK_PLANES * (size_t)words, words, spare);
+}
+
+/* Blocks of reads, so that the codes are still in the cache when the planes are made of them. */
+static inline void pack_reads(const uint8_t *bases, const uint32_t *offsets, const uint32_t *plane_start, size_t n,
+                              uint8_t *codes, uint64_t *planes, int portable)
+{
+    for (size_t start = 0; start < n; start += PACK_BLOCK) {
+        size_t stop = start + PACK_BLOCK < n ? start + PACK_BLOCK : n;
+        pack_encode(codes + offsets[start], bases + offsets[start], offsets[stop] - offsets[start]);
+        for (size_t i = start; i < stop; i++)
+            pack_read(codes + offsets[i], offsets[i + 1] - offsets[i],
+                      planes + PACK_PLANES * (size_t)plane_start[i], portable);
+    }
+}
+
+#endif
