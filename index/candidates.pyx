@@ -312,6 +312,7 @@ cdef class Seeds:
             self.n += 2 * seed_count[lengths[active[i]]]
         start[a] = self.n
         self.start = start
+        self.copied = None
         self.occurrences = 0
         self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
         if self.seeds == NULL:
