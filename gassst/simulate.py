@@ -1,8 +1,8 @@
-"""Reads with known truth (Rizk 4.7.4): errors, strands and pairs drawn by numpy for a whole chunk of reads at once.
+"""Reads with known truth (Rizk 4.7.4), drawn by numpy for a whole chunk of reads at once.
 
-Every base of a read is an error with probability `error`. A share `indel_share` of the errors are indels, half of
-them insertions, of length l with probability 0.7 * 0.3^(l-1); the rest are substitutions by one of the three other
-bases. At the first base of a read an indel would not be visible as one, so all its errors are substitutions.
+Every base of a read is an error with probability `error`. A share `indel_share` of the errors are indels,
+half of them insertions, of length l with probability 0.7 * 0.3^(l-1); the rest are substitutions by another
+base. At the first base of a read an indel would not be visible as one: all its errors are substitutions.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import numpy as np
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError, OutputError, UsageError
-from gassst.haplotypes import BASES, Genome, read_fasta
+from gassst.haplotypes import BASES, GEOMETRIC, Genome, Sample, apply, plant, read_fasta, unchanged, write_vcf
+from gassst.profiles import FITTED, Fitted, Uniform, open_profile
 
 CELLS_PER_CHUNK = 1 << 21
 """Read bases drawn at once: the working arrays of a chunk stay near the cache."""
-
-GEOMETRIC = 0.7
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,14 @@ def draw_errors(rng: np.random.Generator, n: int, length: int, rate, indel_share
 
 
 def _inserted_cells(rng: np.random.Generator, at: np.ndarray, length: int) -> np.ndarray:
-    """Flat indices of all inserted bases; an insertion ends at the latest with its read, overlapping ones merge."""
+    """Flat indices of inserted bases; insertions end with their read at the latest, and merge."""
     sizes = np.minimum(rng.geometric(GEOMETRIC, at.size), length - at % length)
     first = np.repeat(at - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) if at.size else at
     return np.unique(first + np.arange(sizes.sum()))
 
 
 def read_codes(rng, genome: Genome, errors: Errors, low: np.ndarray, reverse: np.ndarray) -> np.ndarray:
-    """Codes uint8[n, length] of reads whose template is `genome.codes[low:low + span]`, complemented if reverse."""
+    """Codes uint8[n, length] of reads of `genome.codes[low:low + span]`, or of its reverse complement."""
     origin = np.where(reverse, low + errors.span - 1, low)
     sign = np.where(reverse, -1, 1).astype(np.int32)
     codes = genome.codes.take(origin[:, None] + errors.template * sign[:, None], mode="clip")
@@ -102,7 +101,7 @@ class Windows:
         self.cumulative = np.cumsum(self.ends - self.starts - shortest + 1)
 
     def draw(self, rng: np.random.Generator, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Starts of one window for each size, and whether it fits; those that do not are to be thrown away."""
+        """Starts of one window for each size, and whether it fits; one that does not is to be thrown away."""
         ticket = rng.integers(0, self.cumulative[-1], sizes.size)
         run = np.searchsorted(self.cumulative, ticket, side="right")
         start = self.ends[run] - self.shortest - (self.cumulative[run] - 1 - ticket)
@@ -131,38 +130,27 @@ def texts(strings: list[str], which: np.ndarray) -> np.ndarray:
 def assemble(n: int, *columns) -> np.ndarray:
     """Joins columns (bytes, or uint8[n, width]) row by row into one flat uint8 array, leaving out NULs."""
     parts = [
-        np.broadcast_to(np.frombuffer(c, dtype=np.uint8), (n, len(c))) if isinstance(c, bytes) else c for c in columns
+        np.frombuffer(c, dtype=np.uint8)[None].repeat(n, 0) if isinstance(c, bytes) else c for c in columns
     ]
     flat = np.concatenate(parts, axis=1).ravel()
     return flat[flat != 0]
 
 
 @dataclass(frozen=True)
-class Uniform:
-    """Every base is an error with probability `error`, and its quality says so."""
-
-    error: float
-
-    def draw(self, rng: np.random.Generator, n: int, length: int) -> tuple[np.ndarray, float]:
-        """Qualities uint8[n, length] (ASCII, phred+33) and the error probability of each base."""
-        phred = 40 if self.error <= 1e-4 else round(-10 * np.log10(self.error))
-        return np.broadcast_to(np.uint8(33 + max(2, phred)), (n, length)), self.error
-
-
-@dataclass(frozen=True)
 class Simulator:
-    """Draws reads (`insert` None) or FR pairs (`insert` mean and standard deviation) of `length` from `genome`."""
+    """Draws reads of `length` from `sample`, or FR pairs where `insert` gives mean and standard deviation."""
 
-    genome: Genome
+    reference: Genome
+    sample: Sample
     length: int
-    profile: Uniform
-    indel_share: float = 0.2
+    profile: Uniform | Fitted
+    indel_share: float
     insert: tuple[float, float] | None = None
 
     def chunks(self, number: int, seed: int) -> Iterator[list[np.ndarray]]:
         """FASTQ text, one uint8 array a mate, until `number` reads or pairs are out."""
         rng = np.random.default_rng(seed)
-        windows = Windows(self.genome, self.length)
+        windows = Windows(self.sample.genome, self.length)
         size = max(1, CELLS_PER_CHUNK // self.length)
         done = misses = 0
         while done < number:
@@ -171,7 +159,7 @@ class Simulator:
             rows, made = self._chunk(rng, windows, n, done, number - done)
             misses = 0 if made else misses + 1
             if misses > 100:
-                raise InputError("no stretch of the reference without N is long enough for these reads or inserts")
+                raise InputError("no stretch of the reference without N is long enough for such pairs")
             done += made
             if made:
                 yield rows
@@ -187,13 +175,13 @@ class Simulator:
         keep = np.flatnonzero(fits)[:wanted]
         first_reverse = rng.random(n) < 0.5
 
-        contig = self.genome.contig_of(low[keep])
-        name = [b"@s", decimal(done + 1 + np.arange(len(keep))), b",", texts(self.genome.names, contig)]
+        contig = self.reference.contig_of(self.sample.first_aligned(low[keep]))
+        name = [b"@s", decimal(done + 1 + np.arange(len(keep))), b",", texts(self.reference.names, contig)]
         bases = []
         for mate in range(self.mates):
             reverse = first_reverse ^ bool(mate)
             low_mate = np.where(reverse, low + fragment - errors[mate].span, low)
-            bases.append(BASES[read_codes(rng, self.genome, errors[mate], low_mate, reverse)[keep]])
+            bases.append(BASES[read_codes(rng, self.sample.genome, errors[mate], low_mate, reverse)[keep]])
             name += self._truth(errors[mate], low_mate, reverse, contig, keep)
         rows = [
             assemble(len(keep), *name, b"\n", base, b"\n+\n", quality[keep], b"\n")
@@ -206,17 +194,19 @@ class Simulator:
         return 2 if self.insert else 1
 
     def _fragments(self, rng, errors: list[Errors]) -> np.ndarray:
-        """Window sizes: what one read spans, or the insert size, outer ends, at least what each mate spans."""
+        """Window sizes: what a read spans, or the insert size (outer ends), at least what each mate spans."""
         longest = np.maximum.reduce([e.span for e in errors])
         if self.insert is None:
             return longest
         return np.maximum(np.rint(rng.normal(*self.insert, longest.size)).astype(np.int64), longest)
 
     def _truth(self, errors: Errors, low, reverse, contig, keep) -> list:
-        start = low[keep] - self.genome.starts[contig] + 1
+        origin = self.reference.starts[contig]
+        start = self.sample.first_aligned(low[keep]) - origin + 1
+        end = self.sample.end_aligned((low + errors.span)[keep]) - origin
         numbers = [errors.per_read(errors.substituted), errors.per_read(errors.inserted), errors.deletions]
         strand = np.where(reverse[keep], ord("-"), ord("+")).astype(np.uint8)[:, None]
-        columns = [b",", decimal(start), b",", decimal(start + errors.span[keep] - 1), b",", strand]
+        columns = [b",", decimal(start), b",", decimal(end), b",", strand]
         for number in numbers:
             columns += [b",", decimal(number[keep])]
         return columns
@@ -224,40 +214,71 @@ class Simulator:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst simulate`."""
-    parser.add_argument("reference", metavar="REF.fa", help="FASTA, plain or compressed")
-    parser.add_argument("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
-    parser.add_argument("-l", "--length", type=int, required=True, help="length of every read")
-    parser.add_argument("-e", "--error", type=float, help="probability of an error at a base")
-    parser.add_argument("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
-    parser.add_argument("--indel-share", type=float, default=0.2, help="share of errors that are indels [0.2]")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same reads [1]")
-    parser.add_argument(
-        "-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; give it twice for pairs"
+    add = parser.add_argument
+    add("reference", metavar="REF.fa", help="FASTA, plain or compressed")
+    add("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
+    add("-l", "--length", type=int, required=True, help="length of every read")
+    add(
+        "-e",
+        "--error",
+        type=float,
+        help="mean probability of an error at a base; not needed for fitted profiles",
     )
+    add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
+    add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
+    add(
+        "--profile",
+        choices=("uniform", *FITTED),
+        default="uniform",
+        help="qualities and where errors lie [uniform]",
+    )
+    add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
+    add("--snp-rate", type=float, default=0.0, metavar="R", help="SNPs planted per reference base [0]")
+    add("--indel-rate", type=float, default=0.0, metavar="R", help="indels planted per reference base [0]")
+    add("--diploid", action="store_true", help="two haplotypes; two of three variants are heterozygous")
+    add("--truth-vcf", metavar="OUT.vcf", help="write the planted variants")
+    add("--seed", type=int, default=1, help="the same seed gives the same reads [1]")
 
 
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
     verify(args)
-    genome = read_fasta(args.reference)
-    simulator = Simulator(genome, args.length, Uniform(args.error), args.indel_share, _insert(args.pairs))
+    profile = open_profile(args.profile, args.length, args.error)
+    share = profile.indel_share if args.indel_share is None else args.indel_share
+    reference = read_fasta(args.reference)
     try:
+        sample = make_sample(reference, args)
+        simulator = Simulator(reference, sample, args.length, profile, share, _insert(args.pairs))
         write(simulator.chunks(args.number, args.seed), args.output)
     except OSError as error:
         raise OutputError(f"{error.filename or args.output[0]}: {error.strerror or error}") from None
     return 0
 
 
+def make_sample(reference: Genome, args: argparse.Namespace) -> Sample:
+    """The reference, or the haplotypes with planted variants; writes `--truth-vcf`."""
+    if not (args.snp_rate or args.indel_rate or args.truth_vcf):
+        return unchanged(reference)
+    # Its own stream: the variants do not depend on the reads asked for.
+    rng = np.random.default_rng((args.seed, 1))
+    variants = plant(rng, reference, args.snp_rate, args.indel_rate, args.diploid)
+    if args.truth_vcf:
+        write_vcf(args.truth_vcf, reference, variants)
+    return apply(reference, variants)
+
+
 def verify(args: argparse.Namespace) -> None:
     """Raises UsageError for arguments that make no sense."""
-    if args.number < 0 or args.length < 1:
-        raise UsageError("-n must not be negative and -l must be at least 1")
-    if args.error is None or not 0 <= args.error <= 0.5:
-        raise UsageError("-e must be between 0 and 0.5")
-    if not 0 <= args.indel_share <= 1:
+    if args.number < 0 or args.length < 1 or args.seed < 0:
+        raise UsageError("-n and --seed must not be negative and -l must be at least 1")
+    if args.indel_share is not None and not 0 <= args.indel_share <= 1:
         raise UsageError("--indel-share must be between 0 and 1")
+    if not (0 <= args.snp_rate <= 0.5 and 0 <= args.indel_rate <= 0.5):
+        raise UsageError("--snp-rate and --indel-rate must be between 0 and 0.5")
     if len(args.output) != (2 if args.pairs else 1):
         raise UsageError("-o must be given once for reads and twice for --pairs")
+    if args.diploid and not (args.snp_rate or args.indel_rate):
+        raise UsageError("--diploid needs --snp-rate or --indel-rate")
 
 
 def _insert(text: str | None) -> tuple[float, float] | None:
