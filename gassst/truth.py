@@ -224,9 +224,8 @@ class TruthTable:
         except KeyError as error:
             read, mate = error.args[0]
             raise InputError(f"{source}: read {read!r}, mate {mate}, is not in {self.name}") from None
-        return Truth(
-            self.all.contig[which], self.all.start[which], self.all.end[which], self.all.strand[which]
-        )
+        places = self.places
+        return Truth(places.contig[which], places.start[which], places.end[which], places.strand[which])
 
 
 def _keys(found: Alignments):
