@@ -17,7 +17,16 @@ import numpy as np
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError, OutputError, UsageError
-from gassst.truth import UNMAPPED, Alignments, Truth, detect, from_alignments, read_alignments
+from gassst.truth import (
+    UNMAPPED,
+    Alignments,
+    NameFormat,
+    Truth,
+    TruthTable,
+    detect,
+    from_alignments,
+    read_alignments,
+)
 
 MATES = ("single", "first", "second")
 
@@ -55,10 +64,11 @@ class Tally:
 
 def tally(path: str, tolerance: int = 10, truth: str | None = None) -> Tally:
     """Judges every primary record of `path`. Raises InputError for files or read names it cannot read."""
-    source = from_alignments(truth) if truth else None
+    source: TruthTable | NameFormat | None = from_alignments(truth) if truth else None
     counts = Tally()
     for found in read_alignments(path):
-        source = source or detect(found.names[0], path)
+        if source is None:
+            source = detect(found.names[0], path)
         counts.add(found, is_correct(found, source.truth(found, path), tolerance))
         counts.form = source.name
     return counts

@@ -189,19 +189,18 @@ def _haplotype(reference: Genome, variants: Variants, which: np.ndarray):
     snps = which[snp[which]]
     if snps.size:
         codes[variants.position[snps]] = np.concatenate([variants.inserted[v] for v in snps])
-    indels = which[~snp[which]]
-    pieces, at, to, slope, done, length = [], [0], [0], [1], 0, 0
-    for v in indels.tolist():
+    pieces, anchors, done, length = [], [(0, 0, 1)], 0, 0
+    for v in which[~snp[which]].tolist():
         position, deleted, bases = int(variants.position[v]), int(variants.deleted[v]), variants.inserted[v]
         pieces += [codes[done:position], bases]
         length += position - done
         if len(bases):
-            at.append(length), to.append(position), slope.append(0)
+            anchors.append((length, position, 0))
             length += len(bases)
         done = position + deleted
-        at.append(length), to.append(done), slope.append(1)
+        anchors.append((length, done, 1))
     codes = np.concatenate([*pieces, codes[done:]])
-    return codes, *(np.array(column, dtype=np.int64) for column in (at, to, slope))
+    return codes, *np.array(anchors, dtype=np.int64).T
 
 
 def _starts(reference: Genome, at: np.ndarray, to: np.ndarray) -> np.ndarray:

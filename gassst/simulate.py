@@ -218,20 +218,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("reference", metavar="REF.fa", help="FASTA, plain or compressed")
     add("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
     add("-l", "--length", type=int, required=True, help="length of every read")
-    add(
-        "-e",
-        "--error",
-        type=float,
-        help="mean probability of an error at a base; not needed for fitted profiles",
-    )
+    add("-e", "--error", type=float, help="mean errors per base; fitted profiles have their own")
     add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
     add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
-    add(
-        "--profile",
-        choices=("uniform", *FITTED),
-        default="uniform",
-        help="qualities and where errors lie [uniform]",
-    )
+    profiles = ("uniform", *FITTED)
+    add("--profile", choices=profiles, default=profiles[0], help="qualities and where errors lie [uniform]")
     add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
     add("--snp-rate", type=float, default=0.0, metavar="R", help="SNPs planted per reference base [0]")
     add("--indel-rate", type=float, default=0.0, metavar="R", help="indels planted per reference base [0]")
@@ -286,7 +277,7 @@ def _insert(text: str | None) -> tuple[float, float] | None:
         return None
     try:
         mean, deviation = (float(x) for x in text.split(","))
-        if mean <= 0 or deviation < 0:
+        if not (0 < mean < np.inf and 0 <= deviation < np.inf):
             raise ValueError
     except ValueError:
         raise UsageError(f"--pairs {text}: must be MEAN,SD, for example 350,40") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pysam
@@ -83,11 +83,11 @@ def _row(record: pysam.AlignedSegment) -> tuple:
     flag = record.flag
     if flag & UNMAPPED:
         return record.query_name, flag, -1, 0, 0, 0
-    start, end, cigar = record.reference_start, record.reference_end, record.cigarstring
-    if cigar is None:
-        end = start
-    elif "S" in cigar or "H" in cigar:
-        runs = record.cigartuples
+    start, cigar = record.reference_start, record.cigarstring or ""
+    # A mapped record without a CIGAR has no end.
+    end = record.reference_end or start
+    if "S" in cigar or "H" in cigar:
+        runs = record.cigartuples or []
         start -= _clipped(runs)
         end += _clipped(reversed(runs))
     return record.query_name, flag, record.reference_id, start + 1, end, record.mapping_quality
@@ -209,13 +209,13 @@ def detect(name: str, source: str) -> NameFormat:
     raise InputError(f"{source}: read {name!r} is not named as any of {known} does; see --truth")
 
 
-@dataclass
+@dataclass(frozen=True)
 class TruthTable:
-    """Truth of reads from a file of true alignments, by name and mate."""
+    """Truth of reads from the file `name` of true alignments: `index` of (name, mate) into `places`."""
 
     name: str
-    index: dict[tuple[str, int], int] = field(default_factory=dict)
-    places: Truth | None = None
+    index: dict[tuple[str, int], int]
+    places: Truth
 
     def truth(self, found: Alignments, source: str) -> Truth:
         """Truth of each record. Raises InputError for a read that the table lacks."""
@@ -234,16 +234,16 @@ def _keys(found: Alignments):
 
 def from_alignments(path: str) -> TruthTable:
     """The truth in a SAM, BAM or CRAM file (mason 2 -oa, ART -sam). Raises InputError."""
-    table, parts = TruthTable(path), []
+    index: dict[tuple[str, int], int] = {}
+    parts = []
     for chunk in read_alignments(path):
         start = np.where(chunk.flags & UNMAPPED, NOWHERE, chunk.start)
-        table.index.update(
-            zip(_keys(chunk), range(len(table.index), len(table.index) + len(start)), strict=True)
-        )
+        first = len(index)
+        index.update(zip(_keys(chunk), range(first, first + len(start)), strict=True))
         parts.append((chunk.contigs, start, chunk.end, chunk.strand))
     if not parts:
         raise InputError(f"{path}: no alignments")
-    table.places = Truth(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    if len(table.index) != len(table.places.start):
+    places = Truth(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    if len(index) != len(places.start):
         raise InputError(f"{path}: two primary records for the same read")
-    return table
+    return TruthTable(path, index, places)
