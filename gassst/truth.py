@@ -1,0 +1,249 @@
+"""Where simulated reads come from: by their names, told apart by form, or by a file of true alignments.
+
+Names are read as gassst, wgsim, dwgsim and paftools (`mason2fq`, `pbsim2fq`) write them. Mason 2 puts the
+truth not into names but into the SAM file of its option -oa, ART into that of -sam: see `from_alignments`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pysam
+
+from gassst.errors import InputError
+
+CHUNK = 1 << 16
+UNMAPPED, REVERSE, SECOND, NOT_PRIMARY = 0x4, 0x10, 0x80, 0x900
+NOWHERE = -(1 << 40)
+"""Start of a read that comes from no place: never within any tolerance."""
+
+_CLIPS = (pysam.CSOFT_CLIP, pysam.CHARD_CLIP)
+_STRAND = {"+": 1, "-": -1, "0": 1, "1": -1}
+_GASSST_MATE = r"(\d+),(\d+),([+-]),\d+,\d+,\d+"
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """Primary records: `names` list, `contigs` object[n]; `flags`, `mapq`, `start`, `end` int64[n].
+
+    `start` (1-based) and `end` count clipped bases as if they were aligned. Unmapped records have contig ''.
+    """
+
+    names: list[str]
+    flags: np.ndarray
+    contigs: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    mapq: np.ndarray
+
+    @property
+    def mate(self) -> np.ndarray:
+        """0 for a read that is not of a pair, else 1 or 2."""
+        return np.where(self.flags & 1, np.where(self.flags & SECOND, 2, 1), 0)
+
+    @property
+    def strand(self) -> np.ndarray:
+        return np.where(self.flags & REVERSE, -1, 1)
+
+
+def read_alignments(path: str):
+    """Yields Alignments of up to CHUNK primary records of a SAM, BAM or CRAM file. Raises InputError."""
+    # CRAM only: name, flag, place and CIGAR are all that is wanted, so the reference is not needed.
+    options = ["required_fields=0x3f"]
+    try:
+        with _open(path, options) as file:
+            contigs = np.array([*file.references, ""], dtype=object)
+            rows = []
+            for record in file:
+                if record.flag & NOT_PRIMARY:
+                    continue
+                rows.append(_row(record))
+                if len(rows) == CHUNK:
+                    yield _alignments(rows, contigs)
+                    rows = []
+            if rows:
+                yield _alignments(rows, contigs)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _open(path: str, options: list[str]) -> pysam.AlignmentFile:
+    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here.
+    verbosity = pysam.set_verbosity(0)
+    try:
+        return pysam.AlignmentFile(path, check_sq=False, format_options=options)
+    finally:
+        pysam.set_verbosity(verbosity)
+
+
+def _row(record: pysam.AlignedSegment) -> tuple:
+    flag = record.flag
+    if flag & UNMAPPED:
+        return record.query_name, flag, -1, 0, 0, 0
+    start, cigar = record.reference_start, record.cigarstring or ""
+    # A mapped record without a CIGAR has no end.
+    end = record.reference_end or start
+    if "S" in cigar or "H" in cigar:
+        runs = record.cigartuples or []
+        start -= _clipped(runs)
+        end += _clipped(reversed(runs))
+    return record.query_name, flag, record.reference_id, start + 1, end, record.mapping_quality
+
+
+def _clipped(runs) -> int:
+    bases = 0
+    for operation, length in runs:
+        if operation not in _CLIPS:
+            break
+        bases += length
+    return bases
+
+
+def _alignments(rows: list[tuple], contigs: np.ndarray) -> Alignments:
+    names, *columns = zip(*rows, strict=True)
+    flags, contig, start, end, mapq = (np.array(column, dtype=np.int64) for column in columns)
+    return Alignments(list(names), flags, contigs[contig], start, end, mapq)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True places of n reads: `contig` object[n], `start` (1-based) and `end` int64[n], `strand` int64[n].
+
+    A strand that a format does not record (wgsim) is 0: then `start` is where a read on the forward strand
+    starts and `end` where one on the reverse strand ends, and both are right.
+    """
+
+    contig: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    strand: np.ndarray
+
+
+def _names(column: Sequence[str]) -> np.ndarray:
+    return np.array(column, dtype=object)
+
+
+def _numbers(column: Sequence[str]) -> np.ndarray:
+    return np.array(column, dtype=object).astype(np.int64)
+
+
+def _strands(column: Sequence[str]) -> np.ndarray:
+    return np.fromiter(map(_STRAND.__getitem__, column), dtype=np.int64, count=len(column))
+
+
+def _gassst(columns, second) -> Truth:
+    contig, start, end, strand = columns
+    return Truth(_names(contig), _numbers(start), _numbers(end), _strands(strand))
+
+
+def _gassst_pair(columns, second) -> Truth:
+    one, two = _gassst(columns[:4], second), _gassst([columns[0], *columns[4:]], second)
+    return Truth(
+        one.contig,
+        np.where(second, two.start, one.start),
+        np.where(second, two.end, one.end),
+        np.where(second, two.strand, one.strand),
+    )
+
+
+def _wgsim(columns, second) -> Truth:
+    contig, start, end = columns
+    return Truth(_names(contig), _numbers(start), _numbers(end), np.zeros(len(contig), dtype=np.int64))
+
+
+def _dwgsim(columns, second) -> Truth:
+    contig, start1, start2, strand1, strand2, random1, random2 = columns
+    start = np.where(second, _numbers(start2), _numbers(start1))
+    start[np.where(second, _names(random2), _names(random1)) == "1"] = NOWHERE
+    return Truth(_names(contig), start, start, np.where(second, _strands(strand2), _strands(strand1)))
+
+
+def _paftools(columns, second) -> Truth:
+    contig, start, end, strand = columns
+    return Truth(_names(contig), _numbers(start) + 1, _numbers(end), _strands(strand))
+
+
+@dataclass(frozen=True)
+class NameFormat:
+    """A form of read names: `pattern` for one whole line, and what makes Truth of its groups, by column."""
+
+    name: str
+    pattern: re.Pattern
+    to_truth: Callable[[list[Sequence[str]], np.ndarray], Truth]
+
+    def truth(self, found: Alignments, source: str) -> Truth:
+        """Truth of each record. Raises InputError for a name of another form."""
+        columns = self.pattern.findall("\n".join(found.names))
+        if len(columns) != len(found.names):
+            odd = next(name for name in found.names if not self.pattern.search(name))
+            raise InputError(f"{source}: read {odd!r} is not named as {self.name} does; the first read is")
+        return self.to_truth(list(zip(*columns, strict=True)), found.mate == 2)
+
+
+def _format(name: str, pattern: str, to_truth) -> NameFormat:
+    return NameFormat(name, re.compile(rf"^{pattern}(?:/[12])?$", re.MULTILINE), to_truth)
+
+
+FORMATS = (
+    _format("gassst", rf"s\d+,([^,\n]+),{_GASSST_MATE}", _gassst),
+    _format("gassst (pairs)", rf"s\d+,([^,\n]+),{_GASSST_MATE},{_GASSST_MATE}", _gassst_pair),
+    _format(
+        "dwgsim",
+        r"([^\n]+)_(\d+)_(\d+)_([01])_([01])_([01])_([01])_\d+:\d+:\d+_\d+:\d+:\d+_[0-9a-f]+",
+        _dwgsim,
+    ),
+    _format("wgsim", r"([^\n]+)_(\d+)_(\d+)_\d+:\d+:\d+_\d+:\d+:\d+_[0-9a-f]+", _wgsim),
+    _format("paftools", r"[^!\n]*!([^!\n]+)!(\d+)!(\d+)!([+-])", _paftools),
+)
+
+
+def detect(name: str, source: str) -> NameFormat:
+    """The form of a read name. Raises InputError if it is none of FORMATS."""
+    for form in FORMATS:
+        if form.pattern.search(name):
+            return form
+    known = ", ".join(form.name for form in FORMATS)
+    raise InputError(f"{source}: read {name!r} is not named as any of {known} does; see --truth")
+
+
+@dataclass(frozen=True)
+class TruthTable:
+    """Truth of reads from the file `name` of true alignments: `index` of (name, mate) into `places`."""
+
+    name: str
+    index: dict[tuple[str, int], int]
+    places: Truth
+
+    def truth(self, found: Alignments, source: str) -> Truth:
+        """Truth of each record. Raises InputError for a read that the table lacks."""
+        try:
+            which = [self.index[key] for key in _keys(found)]
+        except KeyError as error:
+            read, mate = error.args[0]
+            raise InputError(f"{source}: read {read!r}, mate {mate}, is not in {self.name}") from None
+        places = self.places
+        return Truth(places.contig[which], places.start[which], places.end[which], places.strand[which])
+
+
+def _keys(found: Alignments):
+    return zip((re.sub(r"/[12]$", "", name) for name in found.names), found.mate.tolist(), strict=True)
+
+
+def from_alignments(path: str) -> TruthTable:
+    """The truth in a SAM, BAM or CRAM file (mason 2 -oa, ART -sam). Raises InputError."""
+    index: dict[tuple[str, int], int] = {}
+    parts = []
+    for chunk in read_alignments(path):
+        start = np.where(chunk.flags & UNMAPPED, NOWHERE, chunk.start)
+        first = len(index)
+        index.update(zip(_keys(chunk), range(first, first + len(start)), strict=True))
+        parts.append((chunk.contigs, start, chunk.end, chunk.strand))
+    if not parts:
+        raise InputError(f"{path}: no alignments")
+    places = Truth(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    if len(index) != len(places.start):
+        raise InputError(f"{path}: two primary records for the same read")
+    return TruthTable(path, index, places)

@@ -1,0 +1,301 @@
+"""Evaluation on SAM written by hand, so that every expected figure can be counted on fingers."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pysam
+import pytest
+
+from gassst import evaluate, simulate, truth
+from gassst.errors import InputError, OutputError, UsageError
+
+HEADER = "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100000\n@SQ\tSN:chr_2\tLN:100000\n"
+READ = "s1,chr1,1001,1100,+,1,0,0"
+
+
+def record(name, flag=0, contig="chr1", position=1001, mapq=60, cigar="100M"):
+    if flag & 4:
+        contig, position, mapq, cigar = "*", 0, 0, "*"
+    return f"{name}\t{flag}\t{contig}\t{position}\t{mapq}\t{cigar}\t*\t0\t0\t*\t*\n"
+
+
+def sam(tmp_path, *records, name="a.sam"):
+    (tmp_path / name).write_text(HEADER + "".join(records))
+    return str(tmp_path / name)
+
+
+def judged(tmp_path, *records, tolerance=10, **options):
+    """(mapped, right) over all records."""
+    counts = evaluate.tally(sam(tmp_path, *records), tolerance, **options)
+    return int(counts.mapped.sum()), int(counts.mapped[..., 1].sum())
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        ({}, True),
+        ({"position": 1011}, True),
+        ({"position": 991}, True),
+        ({"position": 1012}, False),
+        ({"position": 990}, False),
+        ({"flag": 16}, False),
+        ({"contig": "chr_2"}, False),
+        ({"position": 1021, "cigar": "20S80M"}, True),
+        ({"position": 1001, "cigar": "20S80M"}, False),
+        ({"position": 1031, "cigar": "20H10S70M"}, True),
+        ({"position": 1021, "cigar": "20H80M"}, True),
+        ({"position": 1001, "cigar": "80M20S"}, True),
+        ({"position": 1001, "cigar": "50M30D50M"}, True),
+        ({"mapq": 0}, True),
+    ],
+)
+def test_right_is_contig_strand_and_clipped_start(tmp_path, change, right):
+    assert judged(tmp_path, record(READ, **change)) == (1, int(right))
+
+
+def test_the_start_of_a_reverse_read_is_its_leftmost_base(tmp_path):
+    name = "s1,chr1,1001,1100,-,0,0,0"
+    assert judged(tmp_path, record(name, 16)) == (1, 1)
+    assert judged(tmp_path, record(name, 16, position=1016, cigar="15S85M")) == (1, 1)
+    assert judged(tmp_path, record(name, 0)) == (1, 0)
+
+
+def test_tolerance_is_the_largest_distance_allowed(tmp_path):
+    assert judged(tmp_path, record(READ, position=1001), tolerance=0) == (1, 1)
+    assert judged(tmp_path, record(READ, position=1002), tolerance=0) == (1, 0)
+
+
+def test_only_primary_records_count(tmp_path):
+    extra = [record(READ, flag, position=5000) for flag in (0x100, 0x800, 0x900, 0x110)]
+    counts = evaluate.tally(sam(tmp_path, *extra, record(READ), record("s2,chr1,5,104,+,0,0,0", 4), *extra))
+    assert counts.records.tolist() == [2, 0, 0]
+    assert (counts.mapped.sum(), counts.unmapped.sum()) == (1, 1)
+
+
+def test_table_4_2(tmp_path):
+    names = [f"s{i},chr1,1001,1100,+,0,0,0" for i in range(10)]
+    records = [record(name, mapq=mapq) for name, mapq in zip(names, [60, 60, 20, 19, 0], strict=False)]
+    records += [record(names[5], mapq=37, position=9), record(names[6], mapq=3, position=9)]
+    records += [record(name, 4) for name in names[7:]]
+    path = sam(tmp_path, *records)
+    result = evaluate.evaluate(path)["all"]
+    assert result == {
+        "reads": 10,
+        "mapped": 7,
+        "confident": 4,
+        "mapped_share": 0.7,
+        "placed_right": 0.5,
+        "sensitivity": 0.3,
+        "accuracy": 0.75,
+    }
+    assert evaluate.evaluate(path, mapq=21)["all"]["sensitivity"] == 0.2
+    assert evaluate.evaluate(path, mapq=0)["all"]["accuracy"] == pytest.approx(5 / 7)
+    assert evaluate.evaluate(path, total=20)["all"]["sensitivity"] == 0.15
+    with pytest.raises(UsageError, match="9 reads, but 10"):
+        evaluate.evaluate(path, total=9)
+
+
+def test_by_mapq_is_calibration_and_roc(tmp_path):
+    def read(i, mapq, position=1001):
+        return record(f"s{i},chr1,1001,1100,+,0,0,0", mapq=mapq, position=position)
+
+    path = sam(tmp_path, read(1, 10), read(2, 60), read(3, 10, 7), read(4, 255), read(5, 60), record(READ, 4))
+    rows = evaluate.evaluate(path, total=10)["by_mapq"]
+    assert [(row["mapq"], row["alignments"], row["wrong"]) for row in rows] == [
+        (255, 1, 0),
+        (60, 2, 0),
+        (10, 2, 1),
+    ]
+    assert [row["observed"] for row in rows] == [0, 0, 0.5]
+    assert [row["expected"] for row in rows] == [None, pytest.approx(1e-6), pytest.approx(0.1)]
+    assert [row["reads_share"] for row in rows] == [0.1, 0.3, 0.5]
+    assert [row["error_share"] for row in rows] == [0, 0, 0.2]
+
+
+def test_mates_are_judged_by_their_own_truth(tmp_path):
+    name = "s1,chr1,1001,1100,+,1,0,0,1201,1300,-,0,2,0"
+    first, second = record(name, 0x41), record(name, 0x91, position=1201)
+    result = evaluate.evaluate(sam(tmp_path, first, second))
+    assert result["truth"] == "gassst (pairs)"
+    assert result["first"]["placed_right"] == result["second"]["placed_right"] == 1
+    assert "single" not in result
+    swapped = record(name, 0x81), record(name, 0x51, position=1201)
+    assert evaluate.evaluate(sam(tmp_path, *swapped))["all"]["placed_right"] == 0
+    partly = evaluate.evaluate(sam(tmp_path, first, record(name, 0x85)), total=4)
+    assert (partly["first"]["reads"], partly["first"]["placed_right"], partly["second"]["mapped"]) == (
+        2,
+        0.5,
+        0,
+    )
+
+
+DWGSIM = "chr_2_624414_624026_1_0_0_0_1:0:0_1:0:0_0"
+WGSIM = "chr_2_4517_5079_1:0:0_3:0:0_1f"
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "right", "wrong"),
+    [
+        (DWGSIM, "dwgsim", (0x51, 624414), (0x41, 624414)),
+        (DWGSIM, "dwgsim", (0x81, 624026), (0x91, 624026)),
+        (DWGSIM + "/2", "dwgsim", (0x81, 624026), (0x81, 624414)),
+        (DWGSIM.replace("1_0_0_0", "1_0_0_1"), "dwgsim", (0x51, 624414), (0x81, 624026)),
+        (WGSIM, "wgsim", (0x41, 4517), (0x51, 4517)),
+        (WGSIM, "wgsim", (0x51, 4980), (0x41, 4980)),
+        (WGSIM, "wgsim", (0x81, 4517), (0x91, 4930)),
+        ("S1_7!chr_2!999!1099!-", "paftools", (16, 1000), (0, 1000)),
+        ("S1_7!chr_2!999!1099!+/1", "paftools", (0, 1000), (0, 980)),
+    ],
+)
+def test_names_of_other_simulators(tmp_path, name, form, right, wrong):
+    for place, expected in ((right, 1), (wrong, 0)):
+        path = sam(tmp_path, record(name, place[0], "chr_2", place[1]))
+        counts = evaluate.tally(path, tolerance=0)
+        assert counts.form == form
+        assert counts.mapped[..., 1].sum() == expected
+
+
+def test_wgsim_reverse_reads_are_judged_by_their_clipped_end(tmp_path):
+    place = {"flag": 0x51, "contig": "chr_2", "position": 4980}
+    assert judged(tmp_path, record(WGSIM, **place, cigar="70M30S"), tolerance=0) == (1, 1)
+    assert judged(tmp_path, record(WGSIM, **place, cigar="70M"), tolerance=0) == (1, 0)
+
+
+def test_contig_names_with_every_odd_character(tmp_path):
+    odd = "HLA*01:02_x/1!y_3_4"
+    (tmp_path / "odd.sam").write_text(
+        f"@SQ\tSN:{odd}\tLN:5000\n" + record(f"s9,{odd},7,106,+,0,0,0", 0, odd, 7)
+    )
+    counts = evaluate.tally(str(tmp_path / "odd.sam"))
+    assert counts.form == "gassst" and counts.mapped[..., 1].sum() == 1
+
+
+def test_truth_from_alignments(tmp_path):
+    true = [
+        record("m.1", 0x53, position=2000),
+        record("m.1", 0xA3, position=1800),
+        record("m.2", 0),
+        record("m.3", 4),
+    ]
+    table = sam(tmp_path, *true, name="true.sam")
+    found = [
+        record("m.1/1", 0x51, position=2001),
+        record("m.1/2", 0x81, position=2001),
+        record("m.2"),
+        record("m.3"),
+    ]
+    assert judged(tmp_path, *found, truth=table) == (4, 2)
+    with pytest.raises(InputError, match="'m.4', mate 0, is not in .*true.sam"):
+        judged(tmp_path, record("m.4"), truth=table)
+    with pytest.raises(InputError, match="two primary"):
+        truth.from_alignments(sam(tmp_path, record("m.2"), record("m.2")))
+    with pytest.raises(InputError, match="no alignments"):
+        truth.from_alignments(sam(tmp_path))
+
+
+def test_names_without_truth_are_refused(tmp_path):
+    with pytest.raises(InputError, match="a.sam: read 'HISEQ:1' is not named"):
+        judged(tmp_path, record("HISEQ:1"))
+    with pytest.raises(InputError, match="a.sam: read 'HISEQ:1' is not named as gassst does"):
+        judged(tmp_path, record(READ), record("HISEQ:1"))
+
+
+def test_files_that_are_no_alignments(tmp_path):
+    with pytest.raises(InputError, match="none.bam"):
+        evaluate.tally(str(tmp_path / "none.bam"))
+    (tmp_path / "text.bam").write_text("no alignments\n")
+    with pytest.raises(InputError, match="text.bam"):
+        evaluate.tally(str(tmp_path / "text.bam"))
+
+
+def test_no_records_at_all(tmp_path):
+    result = evaluate.evaluate(sam(tmp_path), total=3)
+    assert result["all"]["sensitivity"] == 0 and result["all"]["accuracy"] is None
+    assert evaluate.text(result)
+
+
+@pytest.mark.parametrize("mode", ["wb", "wc"])
+def test_bam_and_cram_are_read_as_sam_is(tmp_path, mode):
+    path = sam(tmp_path, record(READ, cigar="5S95M", position=1006), record("s2,chr_2,1,9,+,0,0,0", 4))
+    other = str(tmp_path / "other")
+    options = ["no_ref=1"] if mode == "wc" else None
+    with (
+        pysam.AlignmentFile(path) as source,
+        pysam.AlignmentFile(other, mode, template=source, format_options=options) as target,
+    ):
+        for line in source:
+            target.write(line)
+    ours, theirs = evaluate.evaluate(path), evaluate.evaluate(other)
+    assert ours.pop("file") != theirs.pop("file") and ours == theirs
+
+
+def test_chunks_do_not_show(tmp_path, monkeypatch):
+    records = [record(f"s{i},chr1,1001,1100,+,0,0,0", mapq=i, position=1001 + i) for i in range(25)]
+    whole = evaluate.evaluate(sam(tmp_path, *records))
+    for size in (1, 2, 7, 25):
+        monkeypatch.setattr(truth, "CHUNK", size)
+        assert evaluate.evaluate(sam(tmp_path, *records)) == whole
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_simulated_reads_put_back_where_they_came_from_are_all_right(tmp_path, pairs):
+    bases = "".join(np.random.default_rng(1).choice(list("ACGT"), 5000))
+    (tmp_path / "g.fa").write_text(f">chr1\n{bases}\n")
+    out = [str(tmp_path / "1.fq"), str(tmp_path / "2.fq")][: 1 + pairs]
+    parser = argparse.ArgumentParser()
+    simulate.add_arguments(parser)
+    options = ["-n", "200", "-l", "50", "-e", "0.1", *(["--pairs", "200,20"] if pairs else [])]
+    simulate.main(parser.parse_args([str(tmp_path / "g.fa"), *options, *(x for o in out for x in ("-o", o))]))
+    records = []
+    for mate, path in enumerate(out):
+        for line in Path(path).read_text().split("\n")[:-1:4]:
+            start, end, strand = line.split(",")[2 + 6 * mate : 5 + 6 * mate]
+            flag = (0x41, 0x81)[mate] * pairs + 16 * (strand == "-")
+            records.append(record(line[1:], flag, position=int(start), cigar=f"{int(end) - int(start) + 1}M"))
+    result = evaluate.evaluate(sam(tmp_path, *records), tolerance=0)
+    assert result["all"]["placed_right"] == 1 and result["all"]["reads"] == 200 * (1 + pairs)
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    evaluate.add_arguments(parser)
+    return evaluate.main(parser.parse_args([str(a) for a in arguments]))
+
+
+def test_the_command_writes_text_json_and_counts_reads(tmp_path, capsys):
+    path = sam(tmp_path, record(READ))
+    (tmp_path / "r.fq").write_text("@a\nAC\n+\nII\n" * 2)
+    (tmp_path / "r.fa").write_text(">a\nAC\nGT\n>b\nA\n")
+    options = "--reads", tmp_path / "r.fq", "--reads", tmp_path / "r.fa", "--json", tmp_path / "o.json"
+    assert run(path, *options) == 0
+    assert "all\t4\t25.000\t25.000\t25.000\t100.000" in capsys.readouterr().out
+    assert json.loads((tmp_path / "o.json").read_text())["all"]["reads"] == 4
+    with pytest.raises(OutputError, match="no/o.json"):
+        run(path, "--json", tmp_path / "no" / "o.json")
+    (tmp_path / "odd.fq").write_text("@a\nAC\n+\n")
+    with pytest.raises(InputError, match="odd.fq"):
+        run(path, "--reads", tmp_path / "odd.fq")
+    with pytest.raises(UsageError):
+        run(path, "--tolerance", -1)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_picture(tmp_path, suffix):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    path = sam(tmp_path, record(READ), record(READ, position=1, mapq=5))
+    assert run(path, "--plot", tmp_path / f"o.{suffix}") == 0
+    assert (tmp_path / f"o.{suffix}").stat().st_size > 1000
+    assert run(sam(tmp_path), "--plot", tmp_path / f"empty.{suffix}") == 0
+    with pytest.raises(UsageError):
+        run(path, "--plot", tmp_path / "o.xyz")
+    with pytest.raises(OutputError):
+        run(path, "--plot", tmp_path / "no" / f"o.{suffix}")
+
+
+def test_the_picture_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(UsageError, match="matplotlib"):
+        run(sam(tmp_path, record(READ)), "--plot", tmp_path / "o.png")
