@@ -28,7 +28,8 @@ enum {
     FLANK = 16,      /* bases a side that the short filters look at */
     CHUNK = 32,      /* bases of reference packed at a time */
     WINDOW = 29,     /* bases sure to be in an unaligned 64-bit load of packed bases */
-    SLACK = 2 * CHUNK,
+    BLOCK = 8,       /* shifts s tried at a time */
+    SLACK = 16,      /* bytes around packed bases that loads may touch */
 };
 
 typedef struct {
@@ -221,29 +222,31 @@ typedef struct {
 INLINE uint64_t window(packed_t flank, int at)
 {
     if (!flank.bytes)
-        return flank.word >> 2 * at;
+        return flank.word >> 2 * (flank.start + at);
     uint64_t word;
     memcpy(&word, flank.bytes + ((flank.start + at) >> 2), sizeof word);
     return word >> 2 * ((flank.start + at) & 3);
 }
 
-INLINE uint32_t tile(packed_t flank, int at, int l)
-{
-    return (uint32_t)window(flank, at) & ((1u << 2 * l) - 1);
-}
-
 /* One level of the recursion: TNW_l(n) from `score` = TNW_l(n - l), with `at` = n - l.
    A path may leave the square of side n - l up to `at` diagonals off, so s goes no further. Terms with
-   s >= `best` cannot improve on it, and no term is below `score`: both end the loop early. */
+   s >= `best` cannot improve on it, and no term is below `score`: both end the loop early. Within a block nothing
+   branches: a branch a term is guessed wrong too often and costs more than four terms. */
 INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t reference, int at, int gaps, int score)
 {
-    const uint32_t x = tile(read, at, l), y = tile(reference, at, l);
+    const uint32_t mask = (1u << 2 * l) - 1;
+    const uint32_t x = (uint32_t)window(read, at) & mask, y = (uint32_t)window(reference, at) & mask;
     int best = score + scores[x << 2 * l | y];
     gaps = smaller(gaps, at);
-    for (int s = 1; s <= gaps && s < best && score < best; s++) {
-        const int shifted = smaller(scores[x << 2 * l | tile(reference, at - s, l)],
-                                    scores[tile(read, at - s, l) << 2 * l | y]);
-        best = smaller(best, larger(s, score) + shifted);
+    for (int done = 0; done < gaps && done + 1 < best && score < best; done += BLOCK) {
+        const uint64_t xs = window(read, at - done - BLOCK), ys = window(reference, at - done - BLOCK);
+        for (int s = 1; s <= BLOCK; s++) {
+            const uint32_t shift = 2 * (BLOCK - s);
+            const int shifted = smaller(scores[x << 2 * l | (ys >> shift & mask)],
+                                        scores[(xs >> shift & mask) << 2 * l | y]);
+            const int before = done + s <= gaps ? larger(done + s, score) : UINT8_MAX;
+            best = smaller(best, before + shifted);
+        }
     }
     return best;
 }
@@ -251,7 +254,7 @@ INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t refer
 /* TNW_4(n) of n <= 16 bases, or some number above `limit` if it is. A partial last tile is dropped. */
 INLINE int tnw4(const uint8_t *scores, uint32_t read, uint32_t reference, int n, int gaps, int limit)
 {
-    const packed_t x = {read, NULL, 0}, y = {reference, NULL, 0};
+    const packed_t x = {(uint64_t)read << 2 * BLOCK, NULL, BLOCK}, y = {(uint64_t)reference << 2 * BLOCK, NULL, BLOCK};
     int score = 0;
     for (int at = 0; at + 4 <= n && score <= limit; at += 4)
         score = tnw_level(scores, 4, x, y, at, gaps, score);
@@ -330,7 +333,7 @@ INLINE int passes_walks(walk_t *left, walk_t *right, const job_t *job, int limit
 /* A read strand packed forwards and mirrored, kept while candidates of it follow one another. */
 typedef struct {
     uint32_t read_strand;
-    uint8_t *plain, *mirrored, *left, *right;
+    uint8_t *memory, *plain, *mirrored, *left, *right;
 } scratch_t;
 
 INLINE void pack_read(const job_t *job, scratch_t *scratch, const site_t *site, uint32_t read_strand)
@@ -361,9 +364,9 @@ static int allocate(scratch_t *scratch, const job_t *job)
     uint32_t longest = 0;
     for (int64_t i = 0; i < job->n_reads; i++)
         longest = job->read_lengths[i] > longest ? job->read_lengths[i] : longest;
-    const size_t size = longest / 4 + SLACK;
-    uint8_t *memory = calloc(4, size);
-    *scratch = (scratch_t){UINT32_MAX, memory, memory + size, memory + 2 * size, memory + 3 * size};
+    const size_t size = longest / 4 + CHUNK / 4 + SLACK;
+    uint8_t *memory = calloc(1, SLACK + 4 * size), *first = memory + SLACK;
+    *scratch = (scratch_t){UINT32_MAX, memory, first, first + size, first + 2 * size, first + 3 * size};
     return memory != NULL;
 }
 
@@ -437,18 +440,19 @@ CLONED static int64_t keep_tnw5_full(const job_t *job)
         keep(job, kept, i);
         kept += passes_tnw5_full(job, &site, &scratch);
     }
-    free(scratch.plain);
+    free(scratch.memory);
     return kept;
 }
 
 /* Of the candidates whose seeds lie in one run of equal bases, the first stays, its seed grown to the whole run.
  *
- * This loses nothing. Take an alignment through one seed of the run, on diagonal d, and the point where it crosses the
- * row of the run's first base, x diagonals away from d. From there to the seed it has at least x gap bases. Going along
- * that row (or, if x lies beyond d, from the earlier point at which it crosses the column of that base, down the
- * column) to the run's first base takes as many gap bases, and the run itself then costs nothing. The same holds from
- * the seed to the end of the run. So the alignment has an equivalent, with no more errors and no more gap bases, through
- * every seed of the run, and the grown seed bounds the same set more tightly.
+ * This loses nothing. An alignment through one seed of the run comes to that seed from some row (read base) above or
+ * column (reference base) left of the run's first cell: let P be the last point at which it crosses that row or column
+ * before the first cell, x diagonals away from the run's. (If it starts past both, as it may anywhere in the first row,
+ * it can start on the run's diagonal instead.) From P to the seed it has at least x gap bases. Going straight along the
+ * row or column from P to the first cell takes x gap bases, and the run itself then costs nothing. The same holds,
+ * mirrored, behind the seed. So every alignment through a seed of the run has an equivalent with no more errors and no
+ * more gap bases through the whole run, hence through each of its seeds.
  *
  * A seed that is not error-free (possible where the index sorts masked bases as A) stays as it is.
  * A candidate in a verified bucket is dropped: its whole band has been scored. That another seed's candidate was
