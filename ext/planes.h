@@ -1,0 +1,104 @@
+/* Bases out of bit planes (docs/pipeline.md): 64 bases a row of three words, low bit, high bit, masked. */
+#ifndef GASSST_PLANES_H
+#define GASSST_PLANES_H
+
+#include <stdint.h>
+
+/* Packed bases are read back with unaligned loads of whole words. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "gassst needs a little-endian machine"
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct {
+    const uint64_t *words;
+    int64_t rows;
+} planes_t;
+
+typedef struct {
+    uint64_t low, high, masked;
+} bases64_t;
+
+INLINE int64_t clamped(int64_t row, int64_t rows)
+{
+    return row < 0 ? 0 : row < rows ? row : rows - 1;
+}
+
+INLINE uint64_t funnel_shift(uint64_t first, uint64_t second, int shift)
+{
+    return first >> shift | second << 1 << (63 - shift);  /* two steps: a shift by 64 is undefined */
+}
+
+/* The 64 bases from any coordinate on, base 0 in bit 0. Off either end, where there are no bases, the result is
+   arbitrary but the access is not: it stays inside the array. */
+INLINE bases64_t bases_at(planes_t planes, int64_t coordinate)
+{
+    const int shift = (int)(coordinate & 63);
+    const int64_t row = coordinate >> 6;
+    const uint64_t *a = planes.words + 3 * clamped(row, planes.rows);
+    const uint64_t *b = planes.words + 3 * clamped(row + 1, planes.rows);
+    return (bases64_t){funnel_shift(a[0], b[0], shift), funnel_shift(a[1], b[1], shift),
+                       funnel_shift(a[2], b[2], shift)};
+}
+
+/* Bit j is set where base j differs; a masked base differs from everything. */
+INLINE uint64_t differences(bases64_t a, bases64_t b)
+{
+    return (a.low ^ b.low) | (a.high ^ b.high) | a.masked | b.masked;
+}
+
+INLINE void prefetch_bases(planes_t planes, int64_t from, int64_t to)
+{
+    const uint64_t *end = planes.words + 3 * ((to >> 6) + 1);
+    for (const uint64_t *line = planes.words + 3 * (from >> 6); line < end; line += 8)
+        __builtin_prefetch(line);
+    __builtin_prefetch(end - 1);
+}
+
+/* Packed bases: two bits a base, base 0 lowest, low bit first. A masked base packs as A. */
+
+INLINE uint32_t pack4(uint64_t low, uint64_t high)
+{
+    uint32_t v = (uint32_t)(low & 15) | (uint32_t)(high & 15) << 8;
+    v = (v | v << 2) & 0x3333;
+    v = (v | v << 1) & 0x5555;
+    return (v | v >> 7) & 0xFF;
+}
+
+INLINE uint32_t pack16(uint64_t low, uint64_t high)
+{
+    uint64_t v = (low & 0xFFFF) | (high & 0xFFFF) << 32;
+    v = (v | v << 8) & 0x00FF00FF00FF00FF;
+    v = (v | v << 4) & 0x0F0F0F0F0F0F0F0F;
+    v = (v | v << 2) & 0x3333333333333333;
+    v = (v | v << 1) & 0x5555555555555555;
+    return (uint32_t)(v | v >> 31);
+}
+
+INLINE uint64_t pack32(bases64_t bases)
+{
+    return pack16(bases.low, bases.high) | (uint64_t)pack16(bases.low >> 16, bases.high >> 16) << 32;
+}
+
+INLINE uint32_t mirror4(uint32_t packed)
+{
+    packed = (packed & 0x0F) << 4 | packed >> 4;
+    return (packed & 0x33) << 2 | (packed >> 2 & 0x33);
+}
+
+INLINE uint32_t mirror16(uint32_t packed)
+{
+    packed = __builtin_bswap32(packed);
+    packed = (packed & 0x0F0F0F0F) << 4 | (packed >> 4 & 0x0F0F0F0F);
+    return (packed & 0x33333333) << 2 | (packed >> 2 & 0x33333333);
+}
+
+INLINE uint64_t mirror32(uint64_t packed)
+{
+    packed = __builtin_bswap64(packed);
+    packed = (packed & 0x0F0F0F0F0F0F0F0F) << 4 | (packed >> 4 & 0x0F0F0F0F0F0F0F0F);
+    return (packed & 0x3333333333333333) << 2 | (packed >> 2 & 0x3333333333333333);
+}
+
+#endif
