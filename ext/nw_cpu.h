@@ -1,7 +1,7 @@
 /* The CPU backend: kernels/band.h compiled for each instruction set and band width, chosen at run time.
  *
- * Every function of band.h carries the target attribute of its instruction set, because GCC lowers vector types by the
- * target of the function that holds them, before it inlines. Names are told apart by VARIANT. */
+ * Every function of band.h carries the target attribute of its instruction set, because GCC lowers vector
+ * types by the target of the function that holds them, before it inlines. Names are told apart by VARIANT. */
 #ifndef GASSST_NW_CPU_H
 #define GASSST_NW_CPU_H
 #include <stdint.h>
@@ -21,7 +21,8 @@ typedef uint16_t u16;
 #define BAND_UNROLL
 #endif
 
-/* Bits set; the builtin calls a library function where the target has no such instruction, as baseline x86-64. */
+/* Bits set; the builtin calls a library function where the target has no such instruction, as baseline
+ * x86-64. */
 static inline u64 band_popcount(u64 x)
 {
     x -= (x >> 1) & 0x5555555555555555;
@@ -61,7 +62,8 @@ static inline u64 band_popcount(u64 x)
 #define GROUPS(n) (((n) + LANES - 1) / LANES)
 
 #if defined(__GNUC__)
-/* One typedef an instruction set: vectors of u64 that may lie anywhere and alias the u64 they are read from. */
+/* One typedef an instruction set: vectors of u64 that may lie anywhere and alias the u64 they are read
+ * from. */
 typedef u64 vec8 __attribute__((vector_size(64), aligned(8), may_alias));
 typedef u64 vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef u64 vec2 __attribute__((vector_size(16), aligned(8), may_alias));
@@ -123,7 +125,8 @@ typedef struct {
 } nw_variant;
 
 #define NW_EACH(name, isa) {name##_##isa##_1, name##_##isa##_2, name##_##isa##_4, name##_##isa##_8}
-#define NW_VARIANT(isa) {#isa, NW_EACH(nw_score, isa), NW_EACH(nw_profile, isa), NW_EACH(nw_align, isa), NW_EACH(nw_within, isa)}
+#define NW_VARIANT(isa) \
+    {#isa, NW_EACH(nw_score, isa), NW_EACH(nw_profile, isa), NW_EACH(nw_align, isa), NW_EACH(nw_within, isa)}
 static const nw_variant nw_variants[] = {
 #ifdef NW_X86
     NW_VARIANT(avx512),
@@ -140,7 +143,8 @@ static inline int nw_usable(int i)
     __builtin_cpu_init();
     if (i == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("bmi2");
     if (i == 1)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 #endif
@@ -148,7 +152,8 @@ static inline int nw_usable(int i)
 }
 
 /* Runs of all pairs from their slots to one contiguous array; cigar_start gets each pair's place in it. */
-static inline void nw_pack(const u32 *runs, const u32 *slot_end, const u16 *n_runs, u32 n, u32 *cigars, u32 *cigar_start)
+static inline void nw_pack(const u32 *runs, const u32 *slot_end, const u16 *n_runs, u32 n, u32 *cigars,
+                           u32 *cigar_start)
 {
     u32 at = 0;
     for (u32 p = 0; p < n; p++) {

@@ -47,8 +47,8 @@ def instruction_sets():
 cdef class Band:
     """The batch that all functions work on: reference, reads, and the pairs of one call.
 
-    Keeps the arrays alive. `reference` and `reads` are planes uint64[rows, 3], `read_row` and `read_length` uint32
-    by read; `instruction_set` is one of `instruction_sets()`, else ValueError.
+    Keeps the arrays alive. `reference` and `reads` are planes uint64[rows, 3], `read_row` and
+    `read_length` uint32 by read; `instruction_set` is one of `instruction_sets()`, else ValueError.
     """
 
     cdef band_batch batch
@@ -97,7 +97,8 @@ cdef class Band:
     def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
               const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end,
               uint16_t[::1] start, uint16_t[::1] n_runs, uint32_t[::1] runs):
-        """Paths to `end`: the runs fill each pair's slot from its end; n_runs is 65535 where `edits` is wrong.
+        """Paths to `end`: the runs fill each pair's slot from its end; n_runs is 65535 where `edits` is
+        wrong.
 
         `rows` is the length of the longest read of the call.
         """

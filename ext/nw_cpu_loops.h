@@ -1,4 +1,5 @@
-/* The loops over groups of pairs, for one instruction set and one band width: what the OpenCL runtime does there. */
+/* The loops over groups of pairs, for one instruction set and one band width: what the OpenCL runtime does
+ * there. */
 #include "band.h"
 
 BAND_FN void VARIANT(nw_score)(const band_batch *batch, u16 *best, u16 *end)
@@ -25,9 +26,9 @@ BAND_FN int VARIANT(nw_align)(const band_batch *batch, const band_paths *paths, 
     return 0;
 }
 
-/* The filter works on NW_CHUNK pairs at a time, NW_STAGE rows of all of them, then goes on with those that still may
- * stay within their limit: the least errors of a row never fall from row to row, so the exact minimum of any row is a
- * bound. Survivors are moved together, state and all, so that lanes stay full. */
+/* The filter works on NW_CHUNK pairs at a time, NW_STAGE rows of all of them, then goes on with those that
+ * still may stay within their limit: the least errors of a row never fall from row to row, so the exact
+ * minimum of any row is a bound. Survivors are moved together, state and all, so that lanes stay full. */
 #ifndef NW_CHUNK
 #define NW_CHUNK 256
 #define NW_STAGE 32
@@ -49,7 +50,8 @@ BAND_FN void VARIANT(nw_resume)(const VARIANT(nw_front) *front, u32 at, band_sta
 }
 
 /* State of lane `l` of the group at `from` becomes the one at `to` <= from + l. */
-BAND_FN void VARIANT(nw_move)(VARIANT(nw_front) *front, u32 to, u32 pair, int l, u64 words[2 * WORDS + 1][LANES])
+BAND_FN void VARIANT(nw_move)(VARIANT(nw_front) *front, u32 to, u32 pair, int l,
+                              u64 words[2 * WORDS + 1][LANES])
 {
     front->pair[to] = pair;
     BAND_UNROLL
@@ -57,9 +59,10 @@ BAND_FN void VARIANT(nw_move)(VARIANT(nw_front) *front, u32 to, u32 pair, int l,
         front->words[w][to] = words[w][l];
 }
 
-/* Rows row..row+NW_STAGE-1 of the `n` pairs of the front; those decided get their verdict, the rest is returned. */
-BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front, u32 n, u32 row, const u16 *limit,
-                              uint8_t *keep)
+/* Rows row..row+NW_STAGE-1 of the `n` pairs of the front; those decided get their verdict, the rest is
+ * returned. */
+BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front, u32 n, u32 row,
+                              const u16 *limit, uint8_t *keep)
 {
     u32 left = 0;
     for (u32 at = 0; at < n; at += LANES) {
@@ -67,7 +70,7 @@ BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front,
         band_block block;
         band_state state;
         u64 least[LANES], words[2 * WORDS + 1][LANES];
-        for (u32 l = n; l < at + LANES; l++) /* past the end: the last pair again, in any state; not looked at */
+        for (u32 l = n; l < at + LANES; l++) /* past the end: the last pair, in any state; not looked at */
             front->pair[l] = front->pair[n - 1];
         band_open(batch, front->pair + at, &lanes);
         band_load(batch, &lanes, row & ~(u32)63, &block);

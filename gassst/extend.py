@@ -1,7 +1,7 @@
 """Survivors of the filters to scores and alignments, in bands (docs/pipeline.md): backend "opencl" or "cpu".
 
-Both run the recurrence of `gassst/kernels/band.h` and return the same bytes. An extender is shared by all threads;
-a ReadsHandle belongs to the thread that uses it.
+Both run the recurrence of `gassst/kernels/band.h` and return the same bytes. An extender is shared by all
+threads; a ReadsHandle belongs to the thread that uses it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def _u16(array):
 class ReadsHandle(ABC):
     """One batch of reads, ready for any number of calls; a context manager, or closed when it is collected.
 
-    `read_strand` uint32[n] is 2 * read + strand, `band_start` uint32[n] the concatenated coordinate of diagonal 0 of
-    each pair's band of 64 * `words` diagonals. ValueError for arrays that do not fit each other or the batch.
+    `read_strand` uint32[n] is 2 * read + strand, `band_start` uint32[n] the concatenated coordinate of
+    diagonal 0 of each pair's band of 64 * `words` diagonals. ValueError for arrays that do not fit each
+    other or the batch.
     """
 
     def __init__(self, packed):
@@ -54,11 +55,11 @@ class ReadsHandle(ABC):
     def __exit__(self, *error):
         self.close()
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
 
     def score(self, read_strand, band_start, words):
-        """Least errors of each band and the leftmost diagonal they end on: (best uint16[n], end uint16[n])."""
+        """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n])."""
         pairs = self._pairs(read_strand, band_start, words)
         if not len(pairs[0]):
             return np.empty(0, np.uint16), np.empty(0, np.uint16)
@@ -72,12 +73,12 @@ class ReadsHandle(ABC):
         return self._profile(*pairs, words)
 
     def align(self, read_strand, band_start, words, end, edits):
-        """Alignments that end on diagonal `end` (uint16[n]) with `edits` (uint16[n]) errors, both as `score` or
-        `profile` gave them, else ValueError.
+        """Alignments that end on diagonal `end` (uint16[n]) with `edits` (uint16[n]) errors.
 
-        Returns (start uint16[n]: diagonal of the first base, cigars uint32[]: BAM runs length << 4 | op with op 0 M,
-        1 I, 2 D, cigar_start uint32[n], cigar_runs uint16[n]). Ties: a diagonal step, else an insertion, else a
-        deletion, from the last base to the first, so gaps lie leftmost.
+        Both as `score` or `profile` gave them, else ValueError. Returns (start uint16[n]: diagonal of the
+        first base, cigars uint32[]: BAM runs length << 4 | op with op 0 M, 1 I, 2 D, cigar_start
+        uint32[n], cigar_runs uint16[n]). Ties: a diagonal step, else an insertion, else a deletion, from
+        the last base to the first, so gaps lie leftmost.
         """
         pairs = self._pairs(read_strand, band_start, words)
         end, edits = _u16(end), _u16(edits)
@@ -85,7 +86,7 @@ class ReadsHandle(ABC):
         if len(end) != n or len(edits) != n or (n and end.max() >= 64 * words):
             raise ValueError("end or edits do not fit the pairs")
         if not n:
-            return np.empty(0, np.uint16), np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16)
+            return tuple(np.empty(0, dtype) for dtype in (np.uint16, np.uint32, np.uint32, np.uint16))
         return self._paths(pairs, words, end, edits)
 
     def _paths(self, pairs, words, end, edits):
@@ -127,7 +128,8 @@ class CpuReads(ReadsHandle):
     def __init__(self, extender: CpuExtender, packed):
         super().__init__(packed)
         self.extender = extender
-        self.band = Band(extender.reference, self.planes, self.plane_start, self.lengths, extender.instruction_set)
+        reads = (self.planes, self.plane_start, self.lengths)
+        self.band = Band(extender.reference, *reads, extender.instruction_set)
 
     def _timed(self, call, n, *arguments):
         began = time.perf_counter_ns()
@@ -166,7 +168,8 @@ class CpuReads(ReadsHandle):
 
 
 class CpuExtender:
-    """The compiled backend. `reference_planes` uint64[rows, 3]; `instruction_set` one of `instruction_sets()`."""
+    """The compiled backend. `reference_planes` uint64[rows, 3]; `instruction_set`: of
+    `instruction_sets()`."""
 
     name = "cpu"
 
@@ -202,7 +205,8 @@ class OpenCLReads(ReadsHandle):
 
     def _open(self):
         self.worker = self.extender.borrow()
-        self.batch = opencl.DeviceBatch(self.extender.engine, self.worker, self.planes, self.plane_start, self.lengths)
+        reads = (self.planes, self.plane_start, self.lengths)
+        self.batch = opencl.DeviceBatch(self.extender.engine, self.worker, *reads)
 
     def _run(self, what, *arguments):
         """The device's method of this name, or the spare backend's once the device has failed."""
@@ -240,12 +244,15 @@ class OpenCLReads(ReadsHandle):
 class OpenCLExtender:
     """The backend on one OpenCL device. DeviceError when it cannot be set up.
 
-    `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a DeviceError.
+    `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
+    DeviceError.
     """
 
     name = "opencl"
 
-    def __init__(self, reference_planes, device: str | None = None, threads: int = 2, *, spare=None, profiling=False):
+    def __init__(
+        self, reference_planes, device: str | None = None, threads: int = 2, *, spare=None, profiling=False
+    ):
         info, cl_device = opencl.choose(device, threads)
         reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
         self.engine = opencl.Engine(info, cl_device, reference, profiling)
@@ -297,14 +304,18 @@ class OpenCLExtender:
 Extender = CpuExtender | OpenCLExtender
 
 
-def make_extender(reference_planes, device: str | None = None, threads: int = 2, *, profiling: bool = False) -> Extender:
+def make_extender(
+    reference_planes, device: str | None = None, threads: int = 2, *, profiling: bool = False
+) -> Extender:
     """The backend to use for a reference of planes uint64[rows, 3].
 
-    `device`: None takes the best OpenCL device and falls back to the CPU backend with one warning; "none" is the CPU
-    backend; anything else names a device as `opencl.choose` knows it, and DeviceError is raised where it cannot be had
-    or fails. GASSST_OPENCL=0 in the environment means "none" whatever `device` says. `threads` bounds PoCL's threads.
+    `device`: None takes the best OpenCL device and falls back to the CPU backend with one warning; "none"
+    is the CPU backend; anything else names a device as `opencl.choose` knows it, and DeviceError is
+    raised where it cannot be had or fails. GASSST_OPENCL=0 in the environment means "none" whatever
+    `device` says. `threads` bounds PoCL's threads.
     """
     cpu = CpuExtender(reference_planes)
+    device = device.lower() if device else None
     if os.environ.get("GASSST_OPENCL") == "0" or device == "none":
         if device not in (None, "none"):
             log.warning("GASSST_OPENCL=0: device %r is not used; on with the %s", device, cpu.describe())

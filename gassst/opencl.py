@@ -32,8 +32,8 @@ MAX_CHUNK = 1 << 22
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 
-    `upload`, `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for; the CPU backend
-    knows `kernel` only (wall clock of the calls, summed over threads).
+    `upload`, `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
+    the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
     """
 
     calls: int = 0
@@ -51,7 +51,8 @@ class Times:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` says why it is not usable."""
+    """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` is why it is not
+    usable."""
 
     index: str
     platform: str
@@ -64,13 +65,16 @@ class DeviceInfo:
     reason: str = ""
 
     def __str__(self) -> str:
-        size = f"{self.memory / 2**30:.1f} GiB"
-        text = f"{self.index} {self.type} {self.name} ({self.platform}, {self.compute_units} units, {size}, {self.driver})"
+        size = f"{self.compute_units} units, {self.memory / 2**30:.1f} GiB"
+        text = f"{self.index} {self.type} {self.name} ({self.platform}, {size}, {self.driver})"
         return text if self.usable else f"{text}: not usable, {self.reason}"
 
 
 def load_pyopencl(threads: int | None = None):
-    """The pyopencl module, or DeviceError. `threads` bounds PoCL's own threads if nobody has asked PoCL before."""
+    """The pyopencl module, or DeviceError.
+
+    `threads` bounds PoCL's own threads, if this is the process's first look at its platforms.
+    """
     if threads:
         os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(threads))  # PoCL < 5
         os.environ.setdefault("POCL_CPU_MAX_CU_COUNT", str(threads))
@@ -115,7 +119,7 @@ def _describe(cl, index, platform, device) -> DeviceInfo:
 
 
 def _discover(threads=None):
-    """(DeviceInfo, pyopencl.Device) of every device; [] where there is no platform. DeviceError without pyopencl."""
+    """(DeviceInfo, pyopencl.Device) of every device, maybe none. DeviceError without pyopencl."""
     cl = load_pyopencl(threads)
     try:
         platforms = cl.get_platforms()
@@ -128,7 +132,8 @@ def _discover(threads=None):
         except cl.Error as error:
             log.debug("OpenCL platform %s: %s", platform.name, error)
             continue
-        found += [(_describe(cl, f"{p}:{d}", platform, device), device) for d, device in enumerate(devices_here)]
+        for d, device in enumerate(devices_here):
+            found.append((_describe(cl, f"{p}:{d}", platform, device), device))
     return found
 
 
@@ -149,7 +154,8 @@ def _matches(info: DeviceInfo, wanted: str) -> bool:
 def choose(wanted: str | None = None, threads: int | None = None):
     """The (DeviceInfo, pyopencl.Device) to use: GPU, then accelerator, then CPU, then by compute units.
 
-    `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none is left.
+    `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
+    is left.
     """
     found = _discover(threads)
     if not found:
@@ -172,7 +178,7 @@ def source() -> str:
 
 
 def lanes_of(info: DeviceInfo, device) -> int:
-    """Pairs per work-item: a CPU's vector width, as its compilers do not vectorise loops of varying length."""
+    """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length."""
     if info.type != "cpu":
         return 1
     width = max(device.native_vector_width_long, device.preferred_vector_width_long)
@@ -242,9 +248,9 @@ class Worker:
         properties = cl.command_queue_properties.PROFILING_ENABLE if engine.profiling else 0
         with engine.errors():
             self.queue = cl.CommandQueue(engine.context, properties=properties)
-        self.buffers = {}
-        self.kernels = {}
-        self.events = []
+        self.buffers: dict = {}
+        self.kernels: dict = {}
+        self.events: list = []
         self.times = Times()
 
     def kernel(self, name, words):
@@ -258,7 +264,8 @@ class Worker:
         held = self.buffers.get(name)
         if held is None or held.size < size:
             self.buffers[name] = held = None  # given back before a larger one is asked for
-            self.buffers[name] = held = self.cl.Buffer(self.engine.context, self.cl.mem_flags.READ_WRITE, max(size, 64))
+            flags = self.cl.mem_flags.READ_WRITE
+            self.buffers[name] = held = self.cl.Buffer(self.engine.context, flags, max(size, 64))
         return held
 
     def upload(self, name, array):
@@ -282,12 +289,11 @@ class Worker:
         self._note("kernel", event)
 
     def _note(self, stage, event):
-        if self.engine.profiling:
-            self.events.append((stage, event))
+        self.events.append((stage, event))  # an upload's event waits for it when it is let go of
 
     def settle(self):
-        """Turns the finished commands' events into counters."""
-        for stage, event in self.events:
+        """All commands have finished: their times go to the counters."""
+        for stage, event in self.events if self.engine.profiling else ():
             event.wait()
             setattr(self.times, stage, getattr(self.times, stage) + event.profile.end - event.profile.start)
         self.events.clear()
@@ -303,7 +309,7 @@ class Worker:
 
 
 class DeviceBatch:
-    """One batch of reads on the device. The arrays of every call are checked and C-contiguous (see extend.py)."""
+    """One batch of reads on the device. The arrays of every call were checked in extend.py."""
 
     def __init__(self, engine: Engine, worker: Worker, planes, plane_start, lengths):
         self.engine, self.worker, self.cl = engine, worker, engine.cl
@@ -314,6 +320,7 @@ class DeviceBatch:
             arrays = zip(("read_planes", "read_row", "read_length"), self.kept, strict=True)
             self.reads = [worker.upload(name, array) for name, array in arrays]
             worker.queue.finish()
+            worker.settle()
 
     def score(self, read_strand, band_start, words):
         """(best uint16[n], end uint16[n])."""
@@ -343,39 +350,36 @@ class DeviceBatch:
         return errors
 
     def align(self, read_strand, band_start, words, end, edits, slot_end, rows):
-        """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_nw_cpu.Band.align` fills them."""
-        n = len(read_strand)
+        """(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]]) as `_nw_cpu.Band.align` has them."""
+        n, worker = len(read_strand), self.worker
         start, n_runs = np.empty(n, np.uint16), np.empty(n, np.uint16)
         runs = np.empty(int(slot_end[-1]), np.uint32)
 
         def run(part):
             first = int(slot_end[part.start - 1]) if part.start else 0
-            self._align_part(part, read_strand, band_start, words, end, edits, slot_end, first, rows, start, n_runs, runs)
+            both, slots = np.stack([end[part], edits[part]]), slot_end[part] - np.uint32(first)
+            trace = worker.buffer("trace", self._trace_size(part.stop - part.start, words, rows))
+            inputs = np.uint32(rows), worker.upload("end_edits", both), worker.upload("slot_end", slots)
+            out = worker.buffer("small_out", both.nbytes), worker.buffer("large_out", int(slots[-1]) * 4)
+            self._launch("align", words, part, read_strand, band_start, *inputs, trace, *out)
+            worker.download(both, out[0])
+            worker.download(runs[first : first + int(slots[-1])], out[1])
+            start[part], n_runs[part] = both
 
         per_pair = 16 * words * rows + 4 * -(-len(runs) // n)
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return start, n_runs, runs
 
-    def _align_part(self, part, read_strand, band_start, words, end, edits, slot_end, first, rows, start, n_runs, runs):
-        worker, n = self.worker, part.stop - part.start
-        both = np.stack([end[part], edits[part]])
-        slots = slot_end[part] - np.uint32(first)
+    def _trace_size(self, pairs, words, rows):
+        """Bytes of whole tiles: all lanes of a group write."""
         tile = BAND_TILE if self.engine.lanes == 1 else self.engine.lanes
-        trace = worker.buffer("trace", -(-n // tile) * tile * 16 * words * rows)
-        out = worker.buffer("small_out", both.nbytes)
-        out_runs = worker.buffer("large_out", int(slots[-1]) * 4)
-        more = (np.uint32(rows), worker.upload("end_edits", both), worker.upload("slot_end", slots), trace, out, out_runs)
-        self._launch("align", words, part, read_strand, band_start, *more)
-        worker.download(both, out)
-        worker.download(runs[first : first + int(slots[-1])], out_runs)
-        start[part], n_runs[part] = both
+        return -(-pairs // tile) * tile * 16 * words * rows
 
     def _launch(self, name, words, part, read_strand, band_start, *arguments):
         worker, n = self.worker, part.stop - part.start
-        pairs = (worker.upload("read_strand", read_strand[part]), worker.upload("band_start", band_start[part]))
+        pairs = worker.upload("pairs", np.stack([read_strand[part], band_start[part]]))  # one command
         rows = np.uint64(len(self.engine.reference))
-        batch = (self.engine.planes, rows, *self.reads, *pairs, np.uint32(n))
-        worker.launch(name, words, n, *batch, *arguments)
+        worker.launch(name, words, n, self.engine.planes, rows, *self.reads, pairs, np.uint32(n), *arguments)
 
     def _in_chunks(self, n, most, run):
         """run(slice) over 0..n; where the device has no memory, with half as many pairs from there on."""

@@ -1,7 +1,7 @@
 """Banded alignment against textbook DP, edlib and parasail, on every backend this machine has.
 
-Every test runs on each CPU instruction set and each usable OpenCL device; `pytest tests/test_extend.py -k gpu` (or
-`-k cpu-avx2`, `-k 0:1`, ...) picks among them.
+Every test runs on each CPU instruction set and each usable OpenCL device; `pytest tests/test_extend.py -k
+gpu` (or `-k cpu-avx2`, `-k 0:1`, ...) picks among them.
 """
 
 from types import SimpleNamespace
@@ -70,7 +70,7 @@ def band_rows(read, reference, start, words):
 
 
 def textbook_path(rows, read, reference, start, end):
-    """(start diagonal, [(length, op)]) by the documented tie rule; an independent walk over the full matrix."""
+    """(start diagonal, [(length, op)]) by the documented tie rule, walking over the full matrix."""
     i, c, ops = len(read), int(end), []
     while i:
         at = start + c + i - 1
@@ -119,8 +119,8 @@ def make_reference(rng, size=64 * 94):
 
 
 def make_pairs(rng, reference, n, words, lengths=(1, 300)):
-    """Reads of mixed length from both strands, planted anywhere in their band or unrelated to it; a few masked bases;
-    some bands hang over the end of the reference."""
+    """Reads of mixed length from both strands, planted anywhere in their band or unrelated to it; a few
+    masked bases; some bands hang over the end of the reference."""
     reads, read_strand, band_start = [], [], []
     for i in range(n):
         m = int(rng.integers(*lengths))
@@ -131,7 +131,8 @@ def make_pairs(rng, reference, n, words, lengths=(1, 300)):
             read[rng.integers(0, len(read), 2)] = MASKED
         strand = int(rng.integers(2))
         reads.append(reverse_complement(read) if strand else read)
-        start = at - int(rng.integers(64 * words)) if rng.random() < 0.8 else int(rng.integers(len(reference)))
+        near = at - int(rng.integers(64 * words))
+        start = near if rng.random() < 0.8 else int(rng.integers(len(reference)))
         read_strand.append(2 * i + strand)
         band_start.append(max(0, start))
     order = rng.permutation(n)
@@ -158,9 +159,29 @@ def textbook(request):
         for rs, s in zip(read_strand, band_start, strict=True)
     ]
     return SimpleNamespace(
-        words=request.param, reference=reference, reads=reads, read_strand=read_strand, band_start=band_start,
-        matrices=matrices, last=np.array([rows[-1] for rows in matrices]),
+        words=request.param,
+        reference=reference,
+        reads=reads,
+        read_strand=read_strand,
+        band_start=band_start,
+        matrices=matrices,
+        last=np.array([rows[-1] for rows in matrices]),
     )
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_score_is_the_least_of_the_profile(backend, words):
+    """Many last rows: ties and minima everywhere in a word, which the bytewise scan has to get right."""
+    rng = np.random.default_rng(words)
+    reference = make_reference(rng)
+    read_strand = rng.integers(0, 800, 40_000 // words).astype(np.uint32)
+    band_start = rng.integers(0, len(reference), len(read_strand)).astype(np.uint32)
+    reads = [rng.integers(0, 4, rng.integers(4, 60)).astype(np.uint8) for _ in range(400)]
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    profile = handle.profile(read_strand, band_start, words)
+    np.testing.assert_array_equal(best, profile.min(axis=1))
+    np.testing.assert_array_equal(end, profile.argmin(axis=1))
 
 
 def open_case(backend, case):
@@ -183,7 +204,8 @@ def test_align_follows_the_tie_rule(backend, textbook, which):
         ends = np.random.default_rng(1).integers(0, 64 * textbook.words, len(ends))
     edits = textbook.last[np.arange(len(ends)), ends]
     handle = open_case(backend, textbook)
-    start, cigars, at, runs = handle.align(textbook.read_strand, textbook.band_start, textbook.words, ends, edits)
+    pairs = textbook.read_strand, textbook.band_start, textbook.words
+    start, cigars, at, runs = handle.align(*pairs, ends, edits)
     assert len(cigars) == runs.sum() and at[0] == 0
     for p, rows in enumerate(textbook.matrices):
         read = oriented(textbook.reads, textbook.read_strand[p])
@@ -195,7 +217,7 @@ def test_within_is_score_at_most_limit(textbook):
     best = textbook.last.min(axis=1)
     for name in instruction_sets():
         handle = CpuExtender(planes_of(textbook.reference), name).open_reads(pack(textbook.reads))
-        for limit in (best, np.maximum(best, 1) - 1, np.full(len(best), 7), np.zeros(len(best)), np.full(len(best), 999)):
+        for limit in (best, np.maximum(best, 1) - 1, *(np.full(len(best), k) for k in (0, 7, 999))):
             keep = handle.within(textbook.read_strand, textbook.band_start, textbook.words, limit)
             np.testing.assert_array_equal(keep, best <= limit)
 
@@ -214,7 +236,9 @@ def cost(read, reference, position, runs):
     return errors, i, position
 
 
-@pytest.mark.parametrize("low, high, words", [(20, 40, 1), (36, 150, 1), (150, 260, 2), (300, 500, 4), (400, 500, 8)])
+@pytest.mark.parametrize(
+    "low, high, words", [(20, 40, 1), (36, 150, 1), (150, 260, 2), (300, 500, 4), (400, 500, 8)]
+)
 def test_cigars_are_valid(backend, low, high, words):
     rng = np.random.default_rng(low + words)
     reference = make_reference(rng, 64 * 310)
@@ -228,7 +252,7 @@ def test_cigars_are_valid(backend, low, high, words):
         first = int(band_start[p]) + int(start[p])
         last = int(band_start[p]) + int(end[p]) + len(read)
         assert cost(read, reference, first, path) == (best[p], len(read), last)
-        assert all(a[1] != b[1] for a, b in zip(path, path[1:], strict=False)) and all(length for length, _ in path)
+        assert all(a[1] != b[1] for a, b in zip(path, path[1:], strict=False)) and min(path)[0] > 0
         assert path[-1][1] != "D" and path[0][1] != "D"
 
 
@@ -266,8 +290,9 @@ def parasail_errors(read, target, matrix=parasail.matrix_create("ACGT", 0, -1)):
 
 @pytest.fixture(scope="module")
 def bounds():
-    """Semi-global errors by edlib or parasail in the band's whole window (never more than in the band), and in the
-    window less the gaps that the band allows on both sides (never less than in the band if they are as few)."""
+    """Semi-global errors by edlib or parasail in the band's whole window (never more than in the band),
+    and in the window less a margin on both sides (never less than in the band if they are no more than
+    the margin)."""
     cases = []
     sizes = [(20, 1, 30000), (36, 1, 30000), (100, 1, 25000), (150, 2, 8000), (250, 4, 5000), (500, 8, 2000)]
     for m, words, n in sizes:
@@ -279,18 +304,19 @@ def bounds():
             read, s = LETTERS[reads[p]].tobytes(), int(band_start[p])
             lower[p] = errors(read, text[s : s + 64 * words + m - 1])
             upper[p] = errors(read, text[s + inside : s + 64 * words + m - 1 - inside])
-        cases.append((reference, reads, band_start, words, lower, np.where(upper <= inside, upper, INFINITE)))
+        upper = np.where(upper <= inside, upper, INFINITE)
+        cases.append((planes_of(reference), pack(reads), band_start, words, lower, upper))
     return cases
 
 
 def test_score_is_edlib_and_parasail(backend, bounds):
     total = 0
-    for reference, reads, band_start, words, lower, upper in bounds:
-        handle = backend(planes_of(reference)).open_reads(pack(reads))
-        best, _ = handle.score(2 * np.arange(len(reads)), band_start, words)
+    for planes, packed, band_start, words, lower, upper in bounds:
+        handle = backend(planes).open_reads(packed)
+        best, _ = handle.score(2 * np.arange(len(band_start)), band_start, words)
         assert (lower <= best).all() and (best <= upper).all()
         assert (lower == upper).mean() > 0.7
-        total += len(reads)
+        total += len(band_start)
     assert total >= 100_000
 
 
@@ -308,7 +334,7 @@ def test_all_backends_return_the_same_bytes(backend, n, words):
         aligned = handle.align(read_strand, band_start, words, end, best)
         results.append([best, end, handle.profile(read_strand, band_start, words), *aligned])
     for ours, theirs in zip(*results, strict=True):
-        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+        assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
 
 
 def test_a_pair_does_not_depend_on_its_batch(backend):
@@ -341,10 +367,12 @@ def test_beyond_the_reference_all_is_masked(backend):
 
 
 def test_empty_read(backend):
-    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack([np.zeros(0, np.uint8), np.zeros(5, np.uint8)]))
+    reads = [np.zeros(0, np.uint8), np.zeros(5, np.uint8)]
+    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack(reads))
     best, end = handle.score([0, 2], [0, 0], 1)
     start, cigars, at, runs = handle.align([0, 2], [0, 0], 1, end, best)
-    assert (best.tolist(), start.tolist(), runs.tolist(), cigars.tolist()) == ([0, 0], [0, 0], [0, 1], [5 << 4])
+    assert best.tolist() == start.tolist() == [0, 0]
+    assert (runs.tolist(), cigars.tolist()) == ([0, 1], [5 << 4])
 
 
 def test_wrong_input_is_refused(backend):

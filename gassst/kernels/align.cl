@@ -1,5 +1,6 @@
-/* Recipe: the rows again, now with two bit-vectors a row kept in `trace`, then the same work-item walks back and writes
- * BAM runs into the pair's slot. trace: ulong[tiles, rows, 2 * WORDS, BAND_TILE]: neighbours write side by side. */
+/* Recipe: the rows again, now with two bit-vectors a row kept in `trace`, then the same work-item walks
+ * back and writes BAM runs into the pair's slot. trace: ulong[tiles, rows, 2 * WORDS, BAND_TILE]:
+ * neighbours write side by side. */
 __kernel void align(BATCH_ARGS, uint rows, __global const ushort *end_edits, __global const uint *slot_end,
                     __global ulong *trace, __global ushort *start_runs, __global uint *runs)
 {

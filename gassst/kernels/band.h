@@ -1,19 +1,20 @@
-/* Banded bit-parallel alignment of reads to the reference: the one recurrence of the OpenCL and of the C backend.
+/* Banded bit-parallel alignment of reads to the reference: the one recurrence of the OpenCL and of the C
+ * backend.
  *
- * Recipe. A band is a parallelogram of 64 * WORDS diagonals; row i of the DP faces reference bases start + i onwards.
- * A row is two bit-vectors along the diagonals, VP / VN: the next diagonal has one error more / less. A row costs
- * one addition and some twenty logical operations a word (Hyyro 2003, banded form). LANES pairs go side by side in
- * one VEC. The window of the reference stays put for 64 rows: mismatches are found first and shifted into place after,
- * which is one funnel shift a word and row instead of three.
+ * Recipe. A band is a parallelogram of 64 * WORDS diagonals; row i of the DP faces reference bases start +
+ * i onwards. A row is two bit-vectors along the diagonals, VP / VN: the next diagonal has one error more /
+ * less. A row costs one addition and some twenty logical operations a word (Hyyro 2003, banded form). LANES
+ * pairs go side by side in one VEC. The window of the reference stays put for 64 rows: mismatches are found
+ * first and shifted into place after, which is one funnel shift a word and row instead of three.
  *
- * The edges. Diagonal -1 is infinite: the addition has no carry in. Diagonal B is taken to gain an error in every row
- * (zero is shifted into D0), and VP clamps its lead at +1. So VN of the top diagonal is never set, its neighbour is
- * never smaller, and an insertion from there (neighbour + 1) never beats the diagonal step: same as infinite.
+ * The edges. Diagonal -1 is infinite: the addition has no carry in. Diagonal B is taken to gain an error in
+ * every row (zero is shifted into D0), and VP clamps its lead at +1. So VN of the top diagonal is never
+ * set, its neighbour is never smaller, and an insertion from there (neighbour + 1) never beats the diagonal
+ * step: same as infinite.
  *
- * Wanted from whoever includes this: LANES (1, 2, 4, 8) and WORDS (1, 2, 4, 8); outside OpenCL also VEC, VEC_LOAD,
- * VEC_STORE, u64, u32, u16, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO. Several lanes may differ in read length:
- * rows past the end of a read leave its lane as it is.
- */
+ * Wanted from whoever includes this: LANES (1, 2, 4, 8) and WORDS (1, 2, 4, 8); outside OpenCL also VEC,
+ * VEC_LOAD, VEC_STORE, u64, u32, u16, BAND_FN, BAND_GLOBAL, BAND_UNROLL, BAND_POPCOUNT, BAND_ZERO. Several
+ * lanes may differ in read length: rows past the end of a read leave its lane as it is. */
 #ifdef __OPENCL_VERSION__
 #define BAND_GLOBAL __global
 #define BAND_FN static
@@ -37,7 +38,8 @@ typedef ushort u16;
 #endif
 
 #define BAND_BYTES ((u64)0x0101010101010101)
-/* Traceback words of neighbouring work-items lie side by side, in tiles of a warp; on a CPU one vector is the tile. */
+/* Traceback words of neighbouring work-items lie side by side, in tiles of a warp; on a CPU one vector is
+ * the tile. */
 #define BAND_TILE (LANES == 1 ? 32 : LANES)
 #define BAND_BAD_EDITS 0xFFFF
 
@@ -82,7 +84,6 @@ BAND_FN void band_open(const band_batch *batch, const u32 *pairs, band_lanes *la
 {
     lanes->shortest = 0xFFFFFFFF;
     lanes->longest = 0;
-    BAND_UNROLL
     for (int l = 0; l < LANES; l++) {
         u32 read = batch->read_strand[pairs[l]] >> 1, length = batch->read_length[read];
         lanes->pair[l] = pairs[l];
@@ -98,7 +99,6 @@ BAND_FN void band_open(const band_batch *batch, const u32 *pairs, band_lanes *la
 BAND_FN void band_open_group(const band_batch *batch, u32 group, band_lanes *lanes)
 {
     u32 pairs[LANES];
-    BAND_UNROLL
     for (int l = 0; l < LANES; l++)
         pairs[l] = batch->n - 1 - group * LANES < (u32)l ? batch->n - 1 : group * LANES + l;
     band_open(batch, pairs, lanes);
@@ -112,12 +112,12 @@ BAND_FN u64 band_plane(const band_batch *batch, u64 row, int plane)
     return plane == 2 ? ~(u64)0 : 0;
 }
 
-/* What the 64 rows from `first_row` (a multiple of 64) need. Shifts of 64 are undefined, hence 1 + (63 - shift). */
+/* What the 64 rows from `first_row` (a multiple of 64) need. Shifts of 64 are undefined, hence 1 + (63 -
+ * shift). */
 BAND_FN void band_load(const band_batch *batch, const band_lanes *lanes, u32 first_row, band_block *block)
 {
     u64 window[3][WORDS + 1][LANES], read[4][LANES];
     block->any_masked = 0;
-    BAND_UNROLL
     for (int l = 0; l < LANES; l++) {
         u64 at = lanes->start[l] + first_row;
         u32 shift = at & 63, row = lanes->row[l] + (first_row >> 6);
@@ -197,7 +197,8 @@ BAND_FN void band_advance(band_state *state, const VEC *d0, VEC live, int ragged
     }
 }
 
-/* Rows from..to-1 of the block. `masked`, `ragged` are constants: may reads have masked bases, may lanes end here. */
+/* Rows from..to-1 of the block. `masked`, `ragged` are constants: may reads have masked bases, may lanes
+ * end here. */
 BAND_FN void band_rows(const band_block *in, u32 from, u32 to, int masked, int ragged, band_state *io)
 {
     band_block block = *in;
@@ -211,8 +212,8 @@ BAND_FN void band_rows(const band_block *in, u32 from, u32 to, int masked, int r
     *io = state;
 }
 
-/* The same with what the way back needs: per row WORDS words "the diagonal step is optimal", WORDS words "an insertion
- * is" (valid where the diagonal step is not), each BAND_TILE pairs wide. */
+/* The same with what the way back needs: per row WORDS words "the diagonal step is optimal", WORDS words
+ * "an insertion is" (valid where the diagonal step is not), each BAND_TILE pairs wide. */
 BAND_FN void band_rows_traced(const band_block *in, u32 to, band_state *io, BAND_GLOBAL u64 *trace)
 {
     band_block block = *in;
@@ -239,8 +240,8 @@ BAND_FN void band_reset(band_state *state)
     state->first = BAND_ZERO;
 }
 
-/* Rows from..to-1 of the whole pair, all inside one block. The plain loop serves almost all reads. One lane never is
- * ragged; it takes masked bases always, as a warp that splits would run both loops. */
+/* Rows from..to-1 of the whole pair, all inside one block. The plain loop serves almost all reads. One lane
+ * never is ragged; it takes masked bases always, as a warp that splits would run both loops. */
 BAND_FN void band_run(const band_lanes *lanes, const band_block *block, u32 from, u32 to, band_state *state)
 {
     u32 base = from & ~(u32)63, stop = (to < lanes->longest ? to : lanes->longest) - base;
@@ -276,9 +277,10 @@ BAND_FN VEC band_min16(VEC a, VEC b)
     return a ^ ((a ^ b) & (greater - (greater >> 15)));
 }
 
-/* Least errors << 9 | leftmost diagonal that has them. Prefix sums of VP - VN, eight diagonals (one byte) at a time in
- * all bytes at once, as keys (errors + 7) * 8 + diagonal in the byte (at most 119, so the top bit is free to compare);
- * then the bytes' own prefix sums, as keys (errors + 71) << 8 | diagonal in 16 bits. */
+/* Least errors << 9 | leftmost diagonal that has them. Prefix sums of VP - VN, eight diagonals (one byte)
+ * at a time in all bytes at once, as keys (errors + 7) * 8 + diagonal in the byte (at most 119, so the top
+ * bit is free to compare); then the bytes' own prefix sums, as keys (errors + 71) << 8 | diagonal in 16
+ * bits. */
 BAND_FN VEC band_best(const band_state *state)
 {
     const u64 even = (u64)0x00FF00FF00FF00FF;
@@ -292,13 +294,15 @@ BAND_FN VEC band_best(const band_state *state)
             VEC greater = ((low | (BAND_BYTES << 7)) - key) & (BAND_BYTES << 7);
             low ^= (low ^ key) & (greater - (greater >> 7));
         }
-        VEC step = ((key >> 3) & (15 * BAND_BYTES)) + BAND_BYTES + ((vp >> 7) & BAND_BYTES) - ((vn >> 7) & BAND_BYTES);
+        VEC step = ((key >> 3) & (15 * BAND_BYTES)) + BAND_BYTES;
+        step += ((vp >> 7) & BAND_BYTES) - ((vn >> 7) & BAND_BYTES);
         VEC sums = step + (step << 8); /* of (step + 8), bytes 0..b */
         sums += sums << 16;
         sums += sums << 32;
         VEC errors = (sums << 8) + ((low >> 3) & (15 * BAND_BYTES)) + (u64)0x0810182028303840;
         VEC diagonal = (low & (7 * BAND_BYTES)) | (u64)0x3830282018100800;
-        VEC least = band_min16(((errors & even) << 8) | (diagonal & even), (errors & ~even) | ((diagonal >> 8) & even));
+        VEC least = band_min16(((errors & even) << 8) | (diagonal & even),
+                               (errors & ~even) | ((diagonal >> 8) & even));
         least = band_min16(least, least >> 32);
         least = band_min16(least, least >> 16) & 0x7FFF;
         VEC word_best = ((base + (least >> 8) - 71) << 9) + (least & 0xFF) + (u64)(64 * w);
@@ -318,7 +322,6 @@ BAND_FN void band_score(const band_batch *batch, u32 group, BAND_GLOBAL u16 *bes
     band_open_group(batch, group, &lanes);
     band_forward(batch, &lanes, &state);
     VEC_STORE(band_best(&state), key);
-    BAND_UNROLL
     for (int l = 0; l < LANES; l++) {
         best[lanes.pair[l]] = (u16)(key[l] >> 9);
         end[lanes.pair[l]] = (u16)(key[l] & 511);
@@ -331,7 +334,8 @@ BAND_FN u64 band_spread4(u64 bits)
     return ((bits & 15) * (u64)0x0000200040008001) & (u64)0x0001000100010001;
 }
 
-/* Errors on 64 neighbouring diagonals as 16 words of four u16; returns the errors on the diagonal behind them. */
+/* Errors on 64 neighbouring diagonals as 16 words of four u16; returns the errors on the diagonal behind
+ * them. */
 BAND_FN u64 band_expand(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
 {
     const u64 each = (u64)0x0001000100010001;
@@ -358,11 +362,13 @@ BAND_FN void band_profile(const band_batch *batch, u32 group, BAND_GLOBAL u64 *p
     }
     for (int l = 0; l < LANES; l++)
         for (int w = 0; w < WORDS; w++)
-            first[l] = band_expand(first[l], vp[w][l], vn[w][l], profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
+            first[l] = band_expand(first[l], vp[w][l], vn[w][l],
+                                   profile + (lanes.pair[l] * (u64)WORDS + w) * 16);
 }
 
-/* From (length, end) back to row 0: diagonal if optimal, else insertion, else deletion. The runs are found last to
- * first and so fill the slot from its end. Every gap costs an error, so 2 * edits + 1 runs suffice. */
+/* From (length, end) back to row 0: diagonal if optimal, else insertion, else deletion. The runs are found
+ * last to first and so fill the slot from its end. Every gap costs an error, so 2 * edits + 1 runs suffice.
+ */
 BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBAL const u64 *trace)
 {
     u32 c = paths->end[pair], run = 0, op = 0, at = paths->slot_end[pair], last = at;
@@ -387,16 +393,17 @@ BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBA
 /* Errors on diagonal `c` of one lane. */
 BAND_FN u64 band_errors(u64 first, u64 vp[WORDS][LANES], u64 vn[WORDS][LANES], int lane, u32 c)
 {
-    for (u32 w = 0; w < WORDS && 64 * w < c; w++) {
-        u64 below = c >= 64 * (w + 1) ? ~(u64)0 : ((u64)1 << (c - 64 * w)) - 1;
+    BAND_UNROLL
+    for (u32 w = 0; w < WORDS; w++) {
+        u64 below = c >= 64 * (w + 1) ? ~(u64)0 : c <= 64 * w ? 0 : ((u64)1 << (c - 64 * w)) - 1;
         first += BAND_POPCOUNT(vp[w][lane] & below);
         first -= BAND_POPCOUNT(vn[w][lane] & below);
     }
     return first;
 }
 
-/* Alignments of one group. `trace` is the group's own, its lane already added. Edits that are not the band's errors at
- * `end` would overrun the slot: no walk then, and n_runs says BAND_BAD_EDITS. */
+/* Alignments of one group. `trace` is the group's own, its lane already added. Edits that are not the
+ * band's errors at `end` would overrun the slot: no walk then, and n_runs says BAND_BAD_EDITS. */
 BAND_FN void band_align(const band_batch *batch, u32 group, const band_paths *paths, BAND_GLOBAL u64 *trace)
 {
     band_lanes lanes;
