@@ -1,0 +1,53 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def instruction_sets() -> list[str]: ...
+def pack_cigars(
+    runs: NDArray[np.uint32], slot_end: NDArray[np.uint32], n_runs: NDArray[np.uint16]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+
+class Band:
+    def __init__(
+        self,
+        reference: NDArray[np.uint64],
+        reads: NDArray[np.uint64],
+        read_row: NDArray[np.uint32],
+        read_length: NDArray[np.uint32],
+        instruction_set: str,
+    ) -> None: ...
+    def score(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        best: NDArray[np.uint16],
+        end: NDArray[np.uint16],
+    ) -> None: ...
+    def profile(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        errors: NDArray[np.uint16],
+    ) -> None: ...
+    def align(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        rows: int,
+        end: NDArray[np.uint16],
+        edits: NDArray[np.uint16],
+        slot_end: NDArray[np.uint32],
+        start: NDArray[np.uint16],
+        n_runs: NDArray[np.uint16],
+        runs: NDArray[np.uint32],
+    ) -> None: ...
+    def within(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        limit: NDArray[np.uint16],
+        keep: NDArray[np.uint8],
+    ) -> None: ...
