@@ -1,5 +1,5 @@
-/* The parts of a BAM record as bytes. Every put_* writes at `to` and returns the end of what it wrote; the caller has
- * made room (the bounds are stated here, next to what they bound).
+/* The parts of a BAM record as bytes. Every put_* writes at `to` and returns the end of what it wrote; the
+ * caller has made room (the bounds are stated here, next to what they bound).
  */
 #ifndef GASSST_BAM_FIELDS_H
 #define GASSST_BAM_FIELDS_H
@@ -15,7 +15,7 @@ enum {
     N_INT_TAGS = 7           /* NM AS XS X0 X1 NH HI */
 };
 
-/* Room for `size` bytes of data, doubling so that a tag that grows hit by hit costs linear time; 0 when out of memory. */
+/* Room for `size` bytes of data, doubled so that a tag growing hit by hit costs linear time; 0: no memory. */
 static inline int grow_record(bam1_t *record, uint32_t size)
 {
     if (size <= record->m_data) return 1;
@@ -45,7 +45,7 @@ static inline uint8_t *put_tag(uint8_t *to, const char *name, char type)
     return to + 3;
 }
 
-/* An integer tag in the smallest type that holds it, unsigned before signed, as bam_aux_update_int() chooses. */
+/* An integer tag in the smallest type that holds it, unsigned first, as bam_aux_update_int() chooses. */
 static uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value)
 {
     int negative = value < 0;
@@ -72,7 +72,7 @@ static inline uint8_t *put_string_tag(uint8_t *to, const char *name, const char 
     return to + length + 1;
 }
 
-/* What SAM allows as QNAME: 1 to 254 of the characters ! to ~, the first not @ (it would start a header line). */
+/* What SAM allows as QNAME: 1 to 254 characters of ! to ~, the first not @ (it would start a header line). */
 static int is_valid_name(const uint8_t *name, uint32_t length)
 {
     int valid = length >= 1 && length <= BAM_MAX_QNAME_LEN && name[0] != '@';
@@ -126,8 +126,8 @@ static uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t run
     return to;
 }
 
-/* The MD string without its closing zero. A matching base adds at most one digit, a mismatch or a deleted base its
- * letter and a 0, a deletion a caret and a 0: at most 2 * reference span + 2 * runs + 1 bytes. */
+/* The MD string without its closing zero. A matching base adds at most one digit, a mismatch or deleted base
+ * its letter and a 0, a deletion a caret and a 0: at most 2 * reference span + 2 * runs + 1 bytes. */
 static uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
                        const reference_bases *reference, uint32_t position)
 {
@@ -155,8 +155,8 @@ static uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const 
 }
 
 /* One hit in bwa's form `chr,+pos,CIGAR,NM;`: at most name + 2 * MAX_DECIMAL + 11 * runs + 5 bytes. */
-static uint8_t *put_xa_hit(uint8_t *to, const char *contig, size_t contig_length, int reverse, int64_t position,
-                           const uint32_t *cigar, uint32_t runs, uint32_t edits)
+static uint8_t *put_xa_hit(uint8_t *to, const char *contig, size_t contig_length, int reverse,
+                           int64_t position, const uint32_t *cigar, uint32_t runs, uint32_t edits)
 {
     memcpy(to, contig, contig_length);
     to += contig_length;

@@ -1,8 +1,9 @@
 /* A read as it lies on one strand of the reference, and how it differs from the reference there.
  *
- * Each base of the read becomes one entry byte: low nibble the 4-bit code of BAM, bits 4-5 the 2-bit base code,
- * bit 6 set where the base is masked (anything but A, C, G, T: it never matches). From the entries come the SEQ field
- * and, eight bases at a time, bit planes of the layout in docs/pipeline.md. Mismatches are then found 64 at once.
+ * Each base of the read becomes one entry byte: low nibble the 4-bit code of BAM, bits 4-5 the 2-bit base
+ * code, bit 6 set where the base is masked (anything but A, C, G, T: it never matches). From the entries come
+ * the SEQ field and, eight bases at a time, bit planes of the layout in docs/pipeline.md. Mismatches are then
+ * found 64 at once.
  */
 #ifndef GASSST_STRAND_BASES_H
 #define GASSST_STRAND_BASES_H
@@ -97,8 +98,8 @@ static inline uint64_t bits_at(const uint64_t *planes, int plane, uint64_t offse
 }
 
 /* Sets bit q + i of `mismatch` where read base q + i differs from reference base p + i, 0 <= i < length. */
-static void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p, uint32_t length,
-                            uint64_t *mismatch)
+static void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p,
+                            uint32_t length, uint64_t *mismatch)
 {
     for (uint32_t done = 0; done < length; done += 64, q += 64, p += 64) {
         uint64_t differ = (bits_at(read, 0, q) ^ bits_at(reference, 0, p)) |
@@ -125,7 +126,7 @@ static inline uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t to
     return to;
 }
 
-/* Letter of a masked reference base: that of the last run that starts at or before it, if it reaches that far. */
+/* Letter of a masked reference base: that of the last run that starts no later, if it reaches that far. */
 static uint8_t exception_letter(const reference_bases *reference, uint32_t coordinate)
 {
     size_t low = 0, high = reference->n_exceptions;

@@ -20,7 +20,11 @@ class Reads(Protocol):
 
 class HitBatch:
     def __init__(
-        self, reads: Reads, hits: npt.NDArray[np.void], summaries: npt.NDArray[np.void], cigars: npt.NDArray[np.uint32]
+        self,
+        reads: Reads,
+        hits: npt.NDArray[np.void],
+        summaries: npt.NDArray[np.void],
+        cigars: npt.NDArray[np.uint32],
     ) -> None: ...
     def unmapped_fastq(self) -> tuple[bytes, int]: ...
 
