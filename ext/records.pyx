@@ -16,7 +16,8 @@ from pysam.libchtslib cimport (
     BAM_FREVERSE, BAM_FSECONDARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
     bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE,
     hclose, hdopen, herrno, hflush, hts_close, hts_flush, hts_hopen, hts_reg2bin, hts_set_opt,
-    hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write, sam_write1,
+    hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write,
+    sam_write1,
 )
 
 from gassst._types cimport hit_t, read_summary_t
