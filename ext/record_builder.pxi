@@ -1,0 +1,331 @@
+# Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in.
+
+cdef enum:
+    NO_SCORE = 0xFFFF
+
+cdef enum build_status:
+    END = 0
+    BUILT = 1
+    NO_MEMORY = -1
+    BAD_READ_ORDER = -2
+    BAD_CIGAR_RANGE = -3
+    BAD_CIGAR = -4
+    BAD_POSITION = -5
+    TOO_LARGE = -6
+
+cdef struct mate_t:
+    int32_t tid      # RNEXT
+    int64_t position # PNEXT, 0-based
+    int64_t template_length
+
+cdef mate_t NO_MATE = mate_t(-1, -1, 0)
+
+cdef struct batch_t:
+    const uint8_t *names
+    const uint32_t *name_offsets
+    const uint8_t *bases
+    const uint8_t *quals  # NULL when there are none
+    const uint32_t *offsets
+    const read_summary_t *summaries
+    const hit_t *hits
+    const uint32_t *cigars
+    size_t n_reads
+    size_t n_hits
+    size_t n_cigars
+
+cdef struct target_t:
+    reference_bases bases
+    const int64_t *starts
+    const int64_t *lengths
+    size_t n_contigs
+    const sam_hdr_t *header
+    const char *read_group  # NULL when there is none
+    size_t read_group_length
+    bint eqx
+    bint xa
+
+cdef struct placement_t:
+    int32_t tid
+    int64_t position  # 0-based, on the contig
+    int64_t span      # reference bases
+
+cdef struct oriented_t:
+    bint ready
+    uint8_t *entries
+    uint64_t *planes
+
+cdef struct cursor_t:
+    const batch_t *batch
+    const target_t *target
+    size_t row
+    size_t group_start
+    size_t group_end
+    size_t next_read
+    bint skip_unmapped
+    oriented_t strands[2]  # of the group's read, made when first needed
+    uint64_t *mismatch
+    void *memory
+
+
+cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
+                     uint32_t longest) noexcept nogil:
+    cdef size_t rows = (<size_t>longest + 63) // 64 + 1, i
+    cdef uint8_t *entries
+    memset(c, 0, sizeof(cursor_t))
+    c.batch = batch
+    c.target = target
+    c.memory = malloc(rows * (7 * sizeof(uint64_t) + 2 * 64))
+    if c.memory == NULL:
+        return NO_MEMORY
+    c.mismatch = <uint64_t *>c.memory
+    entries = <uint8_t *>(c.mismatch + 7 * rows)
+    for i in range(2):
+        c.strands[i].planes = c.mismatch + (1 + 3 * i) * rows
+        c.strands[i].entries = entries + 64 * i * rows
+    return BUILT
+
+
+cdef inline uint32_t read_length(const batch_t *batch, size_t read) noexcept nogil:
+    return batch.offsets[read + 1] - batch.offsets[read]
+
+
+cdef const oriented_t *oriented(cursor_t *c, size_t read, int strand) noexcept nogil:
+    cdef oriented_t *o = &c.strands[strand]
+    cdef uint32_t length = read_length(c.batch, read)
+    if not o.ready:
+        orient(c.batch.bases + c.batch.offsets[read], length, strand, o.entries)
+        entries_to_planes(o.entries, length, o.planes)
+        o.ready = True
+    return o
+
+
+cdef int open_group(cursor_t *c) noexcept nogil:
+    """The rows of the next read; each read of the batch must have its own, in order."""
+    cdef size_t end = c.row
+    if c.row == c.batch.n_hits:
+        return END if c.next_read == c.batch.n_reads else BAD_READ_ORDER
+    if c.next_read >= c.batch.n_reads or c.batch.hits[c.row].read != c.next_read:
+        return BAD_READ_ORDER
+    while end < c.batch.n_hits and c.batch.hits[end].read == c.next_read:
+        end += 1
+    c.group_start, c.group_end = c.row, end
+    c.next_read += 1
+    c.strands[0].ready = c.strands[1].ready = False
+    return BUILT
+
+
+cdef inline size_t contig_of(const target_t *t, uint32_t coordinate) noexcept nogil:
+    """Last contig that starts at or before `coordinate`; n_contigs when there is none."""
+    cdef size_t low = 0, high = t.n_contigs, middle
+    while low < high:
+        middle = low + (high - low) // 2
+        if t.starts[middle] <= coordinate:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1 if low else t.n_contigs
+
+
+cdef int check_cigar(const batch_t *batch, const hit_t *hit, int64_t *span) noexcept nogil:
+    cdef uint64_t in_read = 0
+    cdef uint32_t i, run
+    if <uint64_t>hit.cigar_start + hit.cigar_runs > batch.n_cigars:
+        return BAD_CIGAR_RANGE
+    span[0] = 0
+    for i in range(hit.cigar_runs):
+        run = batch.cigars[hit.cigar_start + i]
+        if bam_cigar_op(run) > 4 or bam_cigar_op(run) == 3:
+            return BAD_CIGAR
+        if bam_cigar_type(bam_cigar_op(run)) & 1:
+            in_read += bam_cigar_oplen(run)
+        if bam_cigar_type(bam_cigar_op(run)) & 2:
+            span[0] += bam_cigar_oplen(run)
+    return BUILT if hit.cigar_runs and in_read == read_length(batch, hit.read) else BAD_CIGAR
+
+
+cdef int locate(const cursor_t *c, const hit_t *hit, placement_t *place) noexcept nogil:
+    cdef const target_t *t = c.target
+    cdef size_t contig
+    cdef int status
+    if hit.flag & BAM_FUNMAP:
+        place[0] = placement_t(-1, -1, 0)
+        return BUILT
+    status = check_cigar(c.batch, hit, &place.span)
+    if status != BUILT:
+        return status
+    contig = contig_of(t, hit.position)
+    if contig == t.n_contigs:
+        return BAD_POSITION
+    place.tid = <int32_t>contig
+    place.position = hit.position - t.starts[contig]
+    if place.position >= t.lengths[contig] or place.position + place.span > t.lengths[contig]:
+        return BAD_POSITION
+    return BUILT
+
+
+cdef inline void place_mate(bam1_core_t *core, const mate_t *mate) noexcept nogil:
+    core.mtid = mate.tid
+    core.mpos = mate.position
+    core.isize = mate.template_length
+
+
+cdef void fill_core(bam1_core_t *core, const hit_t *hit, const placement_t *place, uint32_t name_length,
+                    uint32_t length) noexcept nogil:
+    cdef int64_t end = place.position + (place.span if place.span else 1)
+    core.tid = place.tid
+    core.pos = place.position
+    core.qual = hit.mapq
+    core.flag = hit.flag
+    core.bin = <uint16_t>hts_reg2bin(place.position, end, 14, 5)
+    core.l_qname = <uint16_t>(name_length + 4 - (name_length & 3))
+    core.l_extranul = <uint8_t>(3 - (name_length & 3))
+    core.l_qseq = 0 if hit.flag & BAM_FSECONDARY else <int32_t>length
+    core.n_cigar = 0
+    place_mate(core, &NO_MATE)
+
+
+cdef void compare(cursor_t *c, const hit_t *hit) noexcept nogil:
+    """Fills `c.mismatch`, one bit a read base; bases outside M runs are left 0."""
+    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    cdef const oriented_t *read = oriented(c, hit.read, (hit.flag & BAM_FREVERSE) != 0)
+    cdef uint64_t p = hit.position
+    cdef uint32_t q = 0, i, length, kind
+    memset(c.mismatch, 0, (<size_t>read_length(c.batch, hit.read) // 64 + 1) * sizeof(uint64_t))
+    for i in range(hit.cigar_runs):
+        length, kind = bam_cigar_oplen(cigar[i]), bam_cigar_type(bam_cigar_op(cigar[i]))
+        if kind == 3:
+            mark_mismatches(read.planes, q, c.target.bases.planes, p, length, c.mismatch)
+        if kind & 1:
+            q += length
+        if kind & 2:
+            p += length
+
+
+cdef uint8_t *put_cigar(uint8_t *to, const cursor_t *c, const hit_t *hit) noexcept nogil:
+    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    if c.target.eqx:
+        return <uint8_t *>put_cigar_eqx(<uint32_t *>to, cigar, hit.cigar_runs, c.mismatch)
+    memcpy(to, cigar, hit.cigar_runs * sizeof(uint32_t))
+    return to + hit.cigar_runs * sizeof(uint32_t)
+
+
+cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit,
+                              uint32_t index) noexcept nogil:
+    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    cdef const read_summary_t *summary = c.batch.summaries + hit.read
+    to = put_int_tag(to, "NM", hit.edits)
+    to = put_tag(to, "MD", b'Z')
+    to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
+    to[0] = 0
+    to = put_int_tag(to + 1, "AS", -<int64_t>hit.edits)
+    if summary.n_best > 1:
+        to = put_int_tag(to, "XS", -<int64_t>summary.best)
+    elif summary.second != NO_SCORE:
+        to = put_int_tag(to, "XS", -<int64_t>summary.second)
+    to = put_int_tag(to, "X0", summary.n_best)
+    to = put_int_tag(to, "X1", summary.n_second)
+    to = put_int_tag(to, "NH", summary.n_reported)
+    return put_int_tag(to, "HI", index)
+
+
+cdef uint64_t record_bound(const cursor_t *c, uint32_t name_length, uint32_t length, uint32_t runs,
+                           int64_t span) noexcept nogil:
+    """Most bytes a record can take, without XA; each part is bounded beside its function in bam_fields.h."""
+    cdef uint64_t cigar = sizeof(uint32_t) * (<uint64_t>runs + (length if c.target.eqx else 0))
+    cdef uint64_t tags = 3 + 2 * (<uint64_t>span + runs) + 2 + N_INT_TAGS * MAX_INT_TAG
+    return name_length + 4 + cigar + (length + 1) // 2 + length + tags + 4 + c.target.read_group_length
+
+
+cdef int reserve(bam1_t *record, uint64_t size) noexcept nogil:
+    if size > INT32_MAX:
+        return TOO_LARGE
+    return BUILT if grow_record(record, <uint32_t>size) else NO_MEMORY
+
+
+cdef int add_xa(cursor_t *c, bam1_t *record) noexcept nogil:
+    """Folds the rows behind the group's first into its record."""
+    cdef placement_t place
+    cdef const hit_t *hit
+    cdef const char *contig
+    cdef uint8_t *to
+    cdef size_t row
+    cdef uint64_t room
+    cdef int status = reserve(record, <uint64_t>record.l_data + 4)
+    if status != BUILT:
+        return status
+    record.l_data = <int>(put_tag(record.data + record.l_data, "XA", b'Z') - record.data)
+    for row in range(c.group_start + 1, c.group_end):
+        hit = c.batch.hits + row
+        status = locate(c, hit, &place)
+        if status != BUILT or place.tid < 0:
+            return status if status != BUILT else BAD_POSITION
+        contig = sam_hdr_tid2name(c.target.header, place.tid)
+        room = strlen(contig) + 2 * MAX_DECIMAL + 11 * <uint64_t>hit.cigar_runs + 6
+        status = reserve(record, record.l_data + room)
+        if status != BUILT:
+            return status
+        to = put_xa_hit(record.data + record.l_data, contig, strlen(contig), (hit.flag & BAM_FREVERSE) != 0,
+                        place.position, c.batch.cigars + hit.cigar_start, hit.cigar_runs, hit.edits)
+        record.l_data = <int>(to - record.data)
+    record.data[record.l_data] = 0
+    record.l_data += 1
+    return BUILT
+
+
+cdef int build(cursor_t *c, const hit_t *hit, uint32_t index, bam1_t *record) noexcept nogil:
+    """The record of one row but for XA; `index` is the 1-based rank of the row among its read's."""
+    cdef const batch_t *batch = c.batch
+    cdef uint32_t name_length = batch.name_offsets[hit.read + 1] - batch.name_offsets[hit.read]
+    cdef uint32_t length = read_length(batch, hit.read)
+    cdef bint mapped = not hit.flag & BAM_FUNMAP, reverse = (hit.flag & BAM_FREVERSE) != 0
+    cdef const uint8_t *quals = NULL
+    cdef placement_t place
+    cdef uint8_t *to
+    cdef uint8_t *cigar
+    cdef int status = locate(c, hit, &place)
+    if status == BUILT:
+        status = reserve(record, record_bound(c, name_length, length, hit.cigar_runs, place.span))
+    if status != BUILT:
+        return status
+    fill_core(&record.core, hit, &place, name_length, length)
+    to = put_name(record.data, batch.names + batch.name_offsets[hit.read], name_length)
+    if mapped:
+        compare(c, hit)
+        cigar = to
+        to = put_cigar(to, c, hit)
+        record.core.n_cigar = <uint32_t>((to - cigar) // sizeof(uint32_t))
+    if record.core.l_qseq:
+        to = put_sequence(to, oriented(c, hit.read, reverse).entries, length)
+        if batch.quals != NULL:
+            quals = batch.quals + batch.offsets[hit.read]
+        to = put_qualities(to, quals, length, reverse)
+    if mapped:
+        to = put_mapped_tags(to, c, hit, index)
+    if c.target.read_group != NULL:
+        to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length)
+    record.l_data = <int>(to - record.data)
+    return BUILT
+
+
+cdef int next_record(cursor_t *c, bam1_t *record) noexcept nogil:
+    """Builds the next record of the batch: BUILT, END, or what is wrong with row `c.row`."""
+    cdef const hit_t *hit
+    cdef int status
+    while True:
+        if c.row == c.group_end:
+            status = open_group(c)
+            if status != BUILT:
+                return status
+        hit = c.batch.hits + c.row
+        if not (c.skip_unmapped and hit.flag & BAM_FUNMAP):
+            break
+        c.row += 1
+    status = build(c, hit, <uint32_t>(c.row - c.group_start + 1), record)
+    if status != BUILT or not c.target.xa:
+        c.row += status == BUILT
+        return status
+    if c.group_end - c.group_start > 1:
+        status = add_xa(c, record)
+    if status == BUILT:
+        c.row = c.group_end
+    return status
