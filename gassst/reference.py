@@ -7,9 +7,9 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,11 @@ from xopen import xopen
 from gassst import _seed_index
 from gassst.errors import InputError
 
-try:
-    from isal.isal_zlib import error as IsalError
-except ImportError:  # no isal on this machine: xopen falls back on zlib
-    IsalError = zlib.error
+_DEFLATE_ERRORS: tuple[Any, ...] = (zlib.error,)
+with suppress(ImportError):  # where there is no isal, xopen falls back on zlib
+    from isal.igzip_lib import IsalError
+
+    _DEFLATE_ERRORS += (IsalError,)
 
 FRONT = 2048
 """Masked bases before the first contig: no window around a hit begins before coordinate 0."""
@@ -146,7 +147,7 @@ class Reference:
     def _text(self, first: int, last: int) -> NDArray[np.uint8]:
         rows = self.planes[first >> 6 : (last + 63) >> 6]
         low, high = (np.unpackbits(rows[:, i].copy().view(np.uint8), bitorder="little") for i in (0, 1))
-        text = _LETTERS[low | high << 1][first & 63 :][: last - first]
+        text: NDArray[np.uint8] = _LETTERS[low | high << 1][first & 63 :][: last - first]
         starts, lengths, letters = self.exceptions
         left, right = np.searchsorted(starts, [first, last])
         for run in range(max(int(left) - 1, 0), int(right)):
@@ -215,7 +216,7 @@ def _open(source: str) -> Iterator[IO[bytes]]:
             _check_bgzf_end(raw, source)
             with xopen(raw, "rb", threads=0, format="gz") as file:
                 yield file
-    except (EOFError, zlib.error, IsalError) as error:
+    except (EOFError, *_DEFLATE_ERRORS) as error:
         raise InputError(f"{source}: truncated or damaged gzip file ({error})") from error
     except OSError as error:
         raise InputError(f"{source}: {error.strerror or error}") from error

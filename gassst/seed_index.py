@@ -177,9 +177,9 @@ def base_length(unmasked: int) -> int:
 
 
 # --- build --------------------------------------------------------------------------------------------------
-# Two steps, so that the second works in the cache. Coordinates are scattered into parts by their first few
-# bases, then each part is sorted alone. Part, k-mer, following bases and coordinate are one total order, hence
-# neither the number of threads nor which thread sorts what can show in the result.
+# Two steps, so that the second works in the cache: coordinates are scattered into parts by their first few
+# bases, then each part is sorted alone. K-mer, bases behind it and coordinate are one total order, so neither
+# the number of threads nor which thread sorts what can show in the result.
 
 _PART = 1 << 16  # positions in a part, about: 8-byte entries of one part fill a quarter of a 2 MB cache
 _MAX_PREFIX = 6  # 4096 parts: more write streams than that and the scatter slows down
@@ -276,9 +276,9 @@ def _write_array(file: IO[bytes], array: NDArray[Any]) -> int:
     data = array.reshape(-1).view(np.uint8)
     crc = 0
     for at in range(0, len(data), _BLOCK):
-        block = data[at : at + _BLOCK]
+        block = data[at : at + _BLOCK].data
         crc = zlib.crc32(block, crc)
-        file.write(block.data)
+        file.write(block)
     return crc
 
 
@@ -319,7 +319,7 @@ def _section_table(page: bytes, size: int, path: str) -> list[tuple[bytes, int, 
     if size != expected:
         fault = "truncated index" if size < expected else "bytes behind the end of the index"
         raise IndexFormatError(f"{path}: {fault}: {size} bytes, expected {expected}")
-    rows = np.frombuffer(page, _SECTION, int(header["n_sections"]), _SECTION_TABLE).tolist()
+    rows: list[Any] = np.frombuffer(page, _SECTION, int(header["n_sections"]), _SECTION_TABLE).tolist()
     for name, _, offset, length in rows:
         if offset % PAGE or offset + length > size:
             raise IndexFormatError(f"{path}: damaged index: section {name.decode()} is outside the file")
@@ -362,7 +362,7 @@ def _from_sections(sections: dict[str, _Section], path: Path) -> SeedIndex:
 def _check_section(section: _Section, path: Path | None) -> None:
     crc = 0
     for at in range(0, len(section.data), _BLOCK):
-        crc = zlib.crc32(section.data[at : at + _BLOCK], crc)
+        crc = zlib.crc32(section.data[at : at + _BLOCK].data, crc)
     if crc != section.crc32:
         raise IndexFormatError(f"{path}: damaged index: section {section.name}")
 
