@@ -1,0 +1,29 @@
+import numpy as np
+from numpy.typing import NDArray
+
+_U8 = NDArray[np.uint8]
+_U16 = NDArray[np.uint16]
+_U32 = NDArray[np.uint32]
+_U64 = NDArray[np.uint64]
+
+def pack(text: bytes | bytearray | _U8, start: int, planes: _U64) -> int: ...
+def exceptions(text: bytes | bytearray | _U8, start: int) -> tuple[_U32, _U32, _U8]: ...
+def pack_codes(planes: _U64, first: int, last: int, codes: _U64) -> None: ...
+def count_parts(planes: _U64, codes: _U64, first: int, last: int, prefix: int, counts: _U32) -> None: ...
+def scatter_parts(
+    planes: _U64, codes: _U64, first: int, last: int, prefix: int, cursors: _U32, positions: _U32
+) -> None: ...
+def sort_part(
+    codes: _U64,
+    k: int,
+    prefix: int,
+    part: int,
+    lo: int,
+    hi: int,
+    table: _U32,
+    positions: _U32,
+    following: _U16,
+) -> None: ...
+def lookup(
+    table: _U32, positions: _U32, following: _U16, planes: _U64, k: int, seeds: _U64, w: int
+) -> tuple[_U32, _U32]: ...

@@ -1,0 +1,281 @@
+"""Compiled parts of `gassst.reference` and `gassst.seed_index`: packing, building, batch lookup.
+
+Every function checks nothing but what its docstring says: the Python modules that call them make the arrays.
+Those that take a range of rows or a part number write to memory no other range or part touches, so they may
+run in any number of threads.
+"""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+
+cdef extern from "planes.h" nogil:
+    uint64_t interleave(uint32_t low, uint32_t high)
+
+cdef extern from "bucket_sort.h" nogil:
+    void sort_entries(uint64_t *entries, size_t n)
+
+cdef extern from "lookup.h" nogil:
+    ctypedef struct seed_index_t:
+        const uint32_t *table
+        const uint32_t *positions
+        const uint16_t *following
+        const uint64_t *planes
+        unsigned k
+    ctypedef struct seed_range_t:
+        uint32_t lo
+        uint32_t hi
+    int LOOKUP_SORTED
+    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
+    void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t near_range)
+
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void *address) nogil
+
+
+cdef uint8_t[256] CODE      # of an upper-case letter; 4 is masked
+cdef int _letter
+for _letter in range(256):
+    CODE[_letter] = 4
+for _letter in range(4):
+    CODE[b"ACGT"[_letter]] = _letter
+
+
+# --- reference ----------------------------------------------------------------------------------------------
+
+cdef Py_ssize_t _pack(const uint8_t *text, Py_ssize_t n, uint64_t start, uint64_t *planes) noexcept nogil:
+    cdef Py_ssize_t i = 0, j, count, masked = 0
+    cdef uint64_t low, high, mask, code, bit
+    cdef uint64_t *row
+    while i < n:
+        bit = (start + i) & 63
+        count = min(64 - <Py_ssize_t>bit, n - i)
+        row = planes + 3 * ((start + i) >> 6)
+        low = high = mask = 0
+        for j in range(count):
+            code = CODE[text[i + j]]
+            low |= (code & 1) << (bit + j)
+            high |= (code >> 1 & 1) << (bit + j)
+            mask |= (code >> 2) << (bit + j)
+            masked += code >> 2
+        row[0] |= low
+        row[1] |= high
+        row[2] = (row[2] & ~(((<uint64_t>-1) >> (64 - count)) << bit)) | mask
+        i += count
+    return masked
+
+
+def pack(const uint8_t[::1] text, uint64_t start, uint64_t[:, ::1] planes):
+    """Write upper-case `text` (uint8[n], n > 0) into planes that are masked there, from coordinate `start` on.
+
+    Returns how many letters are none of A, C, G, T; they stay masked.
+    """
+    cdef Py_ssize_t masked
+    with nogil:
+        masked = _pack(&text[0], text.shape[0], start, &planes[0, 0])
+    return masked
+
+
+cdef Py_ssize_t _exceptions(const uint8_t *text, Py_ssize_t n, uint64_t start, uint32_t *starts,
+                            uint32_t *lengths, uint8_t *letters) noexcept nogil:
+    """Counts the runs; writes them too unless `starts` is NULL."""
+    cdef Py_ssize_t i = 0, first, runs = 0
+    while i < n:
+        if CODE[text[i]] < 4:
+            i += 1
+            continue
+        first = i
+        while i < n and text[i] == text[first]:
+            i += 1
+        if starts != NULL:
+            starts[runs] = <uint32_t>(start + first)
+            lengths[runs] = <uint32_t>(i - first)
+            letters[runs] = text[first]
+        runs += 1
+    return runs
+
+
+def exceptions(const uint8_t[::1] text, uint64_t start):
+    """Runs of one letter other than A, C, G, T in `text` (uint8[n], n > 0), which begins at coordinate `start`.
+
+    Returns (start uint32[r], length uint32[r], letter uint8[r]).
+    """
+    cdef Py_ssize_t runs
+    with nogil:
+        runs = _exceptions(&text[0], text.shape[0], start, NULL, NULL, NULL)
+    cdef uint32_t[::1] starts = np.empty(runs, np.uint32)
+    cdef uint32_t[::1] lengths = np.empty(runs, np.uint32)
+    cdef uint8_t[::1] letters = np.empty(runs, np.uint8)
+    if runs:
+        with nogil:
+            _exceptions(&text[0], text.shape[0], start, &starts[0], &lengths[0], &letters[0])
+    return starts.base, lengths.base, letters.base
+
+
+# --- build --------------------------------------------------------------------------------------------------
+# 32 bases a word with the first most significant, for the time of the build only: the k-mer and the 16 bases
+# behind it are then two loads and two shifts from anywhere, where the planes need fifty operations.
+
+cdef inline uint64_t _window(const uint64_t *codes, uint64_t coordinate) noexcept nogil:
+    """The 32 bases from a coordinate on."""
+    cdef unsigned shift = 2 * (coordinate & 31)
+    cdef const uint64_t *word = codes + (coordinate >> 5)
+    return (word[0] << shift) | (word[1] >> 1 >> (63 - shift))
+
+
+def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last, uint64_t[::1] codes):
+    """Write rows [first, last) of the planes as codes of 32 bases, two a row, to uint64[2n + 1]."""
+    cdef Py_ssize_t i
+    cdef uint64_t low, high
+    with nogil:
+        for i in range(first, last):
+            low = planes[i, 0]
+            high = planes[i, 1]
+            codes[2 * i] = interleave(<uint32_t>low, <uint32_t>high)
+            codes[2 * i + 1] = interleave(<uint32_t>(low >> 32), <uint32_t>(high >> 32))
+
+
+def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
+                int prefix, uint32_t[::1] counts):
+    """Add the unmasked bases of rows [first, last) to `counts` (uint32[4**prefix]) by the `prefix` bases there."""
+    cdef Py_ssize_t i
+    cdef uint64_t unmasked, j
+    cdef unsigned shift = 64 - 2 * prefix
+    with nogil:
+        for i in range(first, last):
+            unmasked = ~planes[i, 2]
+            for j in range(64):
+                counts[_window(&codes[0], 64 * i + j) >> shift] += unmasked >> j & 1
+
+
+def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
+                  int prefix, uint32_t[::1] cursors, uint32_t[::1] positions):
+    """Write the coordinate of each unmasked base of rows [first, last) to `positions` at the cursor of its part.
+
+    `cursors` (uint32[4**prefix], from the counts) is moved on.
+    """
+    cdef Py_ssize_t i
+    cdef uint64_t unmasked, j, part
+    cdef unsigned shift = 64 - 2 * prefix
+    with nogil:
+        for i in range(first, last):
+            unmasked = ~planes[i, 2]
+            for j in range(64):
+                if unmasked >> j & 1:
+                    part = _window(&codes[0], 64 * i + j) >> shift
+                    positions[cursors[part]] = <uint32_t>(64 * i + j)
+                    cursors[part] += 1
+
+
+cdef enum:
+    AHEAD = 24      # entries between a prefetch and its use
+
+
+cdef void _bucket_entries(const uint64_t *codes, unsigned k, const uint32_t *positions, Py_ssize_t n,
+                          uint64_t kmer_mask, uint32_t lo, uint32_t *ends, uint64_t *entries) noexcept nogil:
+    """Counting sort by k-mer: fills `ends` (zero before) and `entries`; stable, so coordinates ascend."""
+    cdef Py_ssize_t i
+    cdef uint64_t window, kmer, position
+    cdef uint32_t count, start = lo
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch(codes + (positions[i + AHEAD] >> 5))
+        ends[_window(codes, positions[i]) >> (64 - 2 * k) & kmer_mask] += 1
+    for kmer in range(kmer_mask + 1):
+        count = ends[kmer]
+        ends[kmer] = start
+        start += count
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch(codes + (positions[i + AHEAD] >> 5))
+        position = positions[i]
+        window = _window(codes, position)
+        kmer = window >> (64 - 2 * k) & kmer_mask
+        entries[ends[kmer] - lo] = (window << 2 * k >> 32 << 32) | position
+        ends[kmer] += 1
+
+
+cdef void _sort_buckets(uint64_t kmers, uint32_t lo, uint32_t *ends, uint64_t *entries) noexcept nogil:
+    """Sorts each bucket; turns where buckets end into where they begin."""
+    cdef uint64_t kmer
+    cdef uint32_t begin = lo, end
+    for kmer in range(kmers):
+        end = ends[kmer]
+        ends[kmer] = begin
+        sort_entries(entries + (begin - lo), end - begin)
+        begin = end
+
+
+def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, uint32_t lo, uint32_t hi,
+              uint32_t[::1] table, uint32_t[::1] positions, uint16_t[::1] following):
+    """Sort `positions[lo:hi]`, all that begin with the `prefix` bases `part`, by k-mer, next 16 bases, coordinate.
+
+    Fills in the part's share of `table` (zero before) and of `following`. Takes 8 bytes an entry for the time
+    of the call; raises MemoryError when there are none.
+    """
+    cdef Py_ssize_t i, n = hi - lo
+    cdef uint64_t kmers = 1ULL << 2 * (k - prefix)
+    cdef uint32_t *begins = &table[part * kmers]
+    cdef uint64_t *entries = <uint64_t *>malloc(8 * n + 8)
+    if entries == NULL:
+        raise MemoryError(f"{8 * n} bytes to sort a part of the seed index")
+    with nogil:
+        _bucket_entries(&codes[0], k, &positions[0] + lo, n, kmers - 1, lo, begins, entries)
+        _sort_buckets(kmers, lo, begins, entries)
+        for i in range(n):
+            positions[lo + i] = <uint32_t>entries[i]
+            following[lo + i] = <uint16_t>(entries[i] >> 48)
+        free(entries)
+
+
+# --- lookup -------------------------------------------------------------------------------------------------
+
+cdef enum:
+    ROUND = 64      # seeds prefetched together
+
+
+cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize_t n, unsigned w,
+                      uint32_t *lo, uint32_t *hi) noexcept nogil:
+    cdef Py_ssize_t first = 0, last, i
+    cdef seed_range_t[ROUND] found
+    while first < n:
+        last = min(first + ROUND, n)
+        for i in range(first, last):
+            lookup_prefetch_table(index, seeds[i], w)
+        for i in range(first, last):
+            lookup_prefetch_bucket(index, seeds[i], w)
+        for i in range(first, last):
+            found[i - first] = lookup_near(index, seeds[i], w)
+        for i in range(first, last):
+            found[i - first] = lookup_far(index, seeds[i], w, found[i - first])
+            lo[i] = found[i - first].lo
+            hi[i] = found[i - first].hi
+        first = last
+
+
+def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint16_t[::1] following,
+           const uint64_t[:, ::1] planes, int k, const uint64_t[::1] seeds, int w):
+    """Ranges of `positions` that begin with seeds of `w` bases (codes, first base most significant).
+
+    Returns (lo uint32[n], hi uint32[n]). Raises ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+    """
+    cdef Py_ssize_t n = seeds.shape[0], i
+    cdef uint64_t all_bits = 0
+    if not 1 <= w <= k + LOOKUP_SORTED:
+        raise ValueError(f"a seed has 1 to {k + LOOKUP_SORTED} bases, not {w}")
+    for i in range(n):
+        all_bits |= seeds[i]
+    if all_bits >> 2 * w:
+        raise ValueError(f"a seed code beyond {w} bases")
+    cdef uint32_t[::1] lo = np.zeros(n, np.uint32)
+    cdef uint32_t[::1] hi = np.zeros(n, np.uint32)
+    cdef seed_index_t index
+    if n and positions.shape[0]:
+        index = seed_index_t(&table[0], &positions[0], &following[0], &planes[0, 0], k)
+        with nogil:
+            _lookup_all(&index, &seeds[0], n, w, &lo[0], &hi[0])
+    return lo.base, hi.base
