@@ -244,7 +244,9 @@ cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, bint porta
     cdef uint32_t[::1] plane_start = plane_start_array
     cdef uint8_t[::1] codes = codes_array
     cdef uint64_t rows = plan_rows(offsets, lengths_array, plane_start, size)
-    planes_array = np.empty((rows, 3), np.uint64)
+    # One row of zeros more: 64 bases from any base of the last read on can be read without looking at the end.
+    planes_array = np.empty((rows + 1, 3), np.uint64)
+    planes_array[rows] = 0
     cdef uint64_t[:, ::1] planes = planes_array
     if rows:
         with nogil:
@@ -265,7 +267,7 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
     Returns
     -------
     tuple
-        `codes uint8[]` (0-3, 4 masked; same offsets), `lengths uint32[n]`, `planes uint64[w, 3]`,
+        `codes uint8[]` (0-3, 4 masked; same offsets), `lengths uint32[n]`, `planes uint64[w + 1, 3]`,
         `plane_start uint32[n]`.
 
     Raises

@@ -270,10 +270,10 @@ def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] p
     cdef uint32_t r, shift
     cdef planes_t reference_planes, read_planes
     cdef int64_t first
-    if reference.shape[0]:
-        reference_planes.words, reference_planes.rows = &reference[0, 0], reference.shape[0]
-    if planes.shape[0]:
-        read_planes.words, read_planes.rows = &planes[0, 0], planes.shape[0]
+    reference_planes.words, reference_planes.rows = NULL, reference.shape[0]
+    read_planes.words, read_planes.rows = NULL, planes.shape[0]
+    if reference.shape[0] and planes.shape[0]:
+        reference_planes.words, read_planes.words = &reference[0, 0], &planes[0, 0]
     found_array = np.zeros(k, np.uint32)
     cdef uint32_t[::1] found = found_array
     with nogil:

@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from threading import Event
@@ -173,7 +174,7 @@ class Mapper:
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)
-        total.run["extension"] = str(self.extender.counters)
+        total.run["extension"] = asdict(self.extender.counters)
         return total
 
     def describe(self, command_line: str | None = None) -> dict:

@@ -45,7 +45,7 @@ class PackedReads:
     offsets : uint32[n + 1]
         Of `codes`: those of the `ReadBatch`.
     lengths : uint32[n]
-    planes : uint64[w, 3]
+    planes : uint64[w + 1, 3]
         From `plane_start[r]`: `ceil(lengths[r] / 64)` rows of read r, as many of its reverse complement.
     plane_start : uint32[n]
     """

@@ -73,16 +73,18 @@ class BatchSearch:
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.bands: list[Bands] = []
-        with stats.timed("upload"):
-            self.reads = extender.open_reads(packed)
+        self.extender = extender
 
     def run(self) -> BatchResult:
-        for stage in range(self.plan.MAX_STAGES):
-            active = self._active(stage)
-            if active.size:
-                self._stage(stage, active)
-        self.stats.capped += int(self.capped.sum())
-        return self._report_all() if self.params.all_hits else self._report_best()
+        with self.stats.timed("upload"):
+            self.reads = self.extender.open_reads(self.packed)
+        with self.reads:
+            for stage in range(self.plan.MAX_STAGES):
+                active = self._active(stage)
+                if active.size:
+                    self._stage(stage, active)
+            self.stats.capped += int(self.capped.sum())
+            return self._report_all() if self.params.all_hits else self._report_best()
 
     def _active(self, stage: int) -> np.ndarray:
         """Reads whose strata up to one beyond the best are not yet complete and that have seeds in this stage."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import secrets
 import sys
@@ -122,6 +123,14 @@ class SeedIndex:
         finally:
             with suppress(OSError):
                 temporary.unlink()
+
+    def drop_from_memory(self) -> None:
+        """Give the pages of a mapped index back to the system; they are read from the file again when needed."""
+        base: Any = self.positions
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
 
     def _contents(self) -> dict[str, NDArray[Any]]:
         """Sections in file order; metadata first, so that opening reads the first pages only."""

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "planes.h"
+#include "kmer_code.h"
 
 enum {
     LOOKUP_INLINE = 8,       /* bases in an element of `following` */

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 
-cdef extern from "planes.h" nogil:
+cdef extern from "kmer_code.h" nogil:
     uint64_t interleave(uint32_t low, uint32_t high)
 
 cdef extern from "bucket_sort.h" nogil:

@@ -501,7 +501,8 @@ def assert_packed(sequences, pack):
         assert row_integers(planes[row : row + words]) == naive_planes(sequence)
         assert row_integers(planes[row + words : row + 2 * words]) == naive_planes(naive_complement(sequence))
         row += 2 * words
-    assert planes.shape == (row, 3) and planes.flags.c_contiguous
+    assert planes.shape == (row + 1, 3) and planes.flags.c_contiguous
+    assert not planes[row].any()
 
 
 @pytest.mark.parametrize("pack", [_reads.pack, _reads.pack_portable])
@@ -521,9 +522,9 @@ def test_pack_any_characters(sequences):
 def test_pack_of_a_batch_and_of_nothing():
     packed = ReadBatch.from_records([("a", "ACGT", None), ("b", "", None)]).pack()
     assert packed.codes.tolist() == [0, 1, 2, 3]
-    assert packed.planes.tolist() == [[0b1010, 0b1100, 0], [0b1010, 0b1100, 0]]
+    assert packed.planes.tolist() == [[0b1010, 0b1100, 0], [0b1010, 0b1100, 0], [0, 0, 0]]
     assert packed.plane_start.tolist() == [0, 2] and packed.offsets.tolist() == [0, 4, 4] and len(packed) == 2
-    assert ReadBatch.from_records([]).pack().planes.shape == (0, 3)
+    assert ReadBatch.from_records([]).pack().planes.shape == (1, 3)
 
 
 @pytest.mark.parametrize("offsets", [[0, 5], [3, 2], [0, 4, 3]])

@@ -2,8 +2,8 @@
  *
  * A code of several bases has its first base in the most significant bits, so that codes compare as
  * the bases they stand for do. */
-#ifndef GASSST_PLANES_H
-#define GASSST_PLANES_H
+#ifndef GASSST_KMER_CODE_H
+#define GASSST_KMER_CODE_H
 
 #include <stdint.h>
 
