@@ -263,8 +263,9 @@ class AlignmentWriter:
                 self._records.close()
         if self._unmapped is not None:
             self._unmapped.close()
-            self._unmapped.commit()
         self._target.commit()
+        if self._unmapped is not None:
+            self._unmapped.commit()
 
     def abort(self) -> None:
         """Closes and removes what was written."""
