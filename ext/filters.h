@@ -27,7 +27,6 @@ enum {
     AHEAD = 24,      /* candidates between a prefetch and its use */
     FLANK = 16,      /* bases a side that the short filters look at */
     CHUNK = 32,      /* bases of reference packed at a time */
-    WINDOW = 29,     /* bases sure to be in an unaligned 64-bit load of packed bases */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */
 };
@@ -251,37 +250,14 @@ INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t refer
     return best;
 }
 
-/* TNW_4(n) of n <= 16 bases, or some number above `limit` if it is. A partial last tile is dropped. */
-INLINE int tnw4(const uint8_t *scores, uint32_t read, uint32_t reference, int n, int gaps, int limit)
-{
-    const packed_t x = {(uint64_t)read << 2 * BLOCK, NULL, BLOCK}, y = {(uint64_t)reference << 2 * BLOCK, NULL, BLOCK};
-    int score = 0;
-    for (int at = 0; at + 4 <= n && score <= limit; at += 4)
-        score = tnw_level(scores, 4, x, y, at, gaps, score);
-    return score;
-}
-
-INLINE int passes_tnw4_16(const job_t *job, const site_t *site)
-{
-    const int left = smaller(FLANK, site->offset), right = smaller(FLANK, site->length - site->end);
-    if ((left & ~3) + (right & ~3) <= site->limit)
-        return 1;
-    const flanks_t a = flanks_at(job->reads, site->read, site->offset, site->end);
-    const flanks_t b = flanks_at(job->reference, site->reference, site->offset, site->end);
-    const int score = tnw4(job->scores, pack16(a.right.low, a.right.high), pack16(b.right.low, b.right.high), right,
-                           job->gaps, site->limit);
-    return score <= site->limit &&
-           score + tnw4(job->scores, mirror16(pack16(a.left.low, a.left.high)),
-                        mirror16(pack16(b.left.low, b.left.high)), left, job->gaps, site->limit - score) <=
-               site->limit;
-}
-
-/* A walk over all the tiles of one flank. The reference is packed as the walk needs it: most are cut short. */
+/* A walk over the whole tiles of one flank of n bases; a partial last tile is dropped. Where the reference is in memory
+   it is packed as the walk needs it: most walks are cut short. */
 typedef struct {
     packed_t read, reference;
-    uint8_t *buffer;
+    int n, at, score;
+    int packed, mirrored;
+    uint8_t *buffer;     /* of the packed reference, or NULL where it is in a word */
     int64_t coordinate;  /* of the reference base next to the seed; one more on the left */
-    int mirrored, n, at, packed, score;
 } walk_t;
 
 INLINE void pack_up_to(walk_t *walk, planes_t reference, int n)
@@ -293,41 +269,50 @@ INLINE void pack_up_to(walk_t *walk, planes_t reference, int n)
     }
 }
 
-/* One level, then all tiles that are equal on the main diagonal: those leave the score as it is. */
-INLINE void advance(walk_t *walk, const job_t *job, int l)
+INLINE int advance(walk_t *walk, const job_t *job, int l)
 {
-    pack_up_to(walk, job->reference, walk->at + l);
+    if (walk->buffer)
+        pack_up_to(walk, job->reference, walk->at + l);
     walk->score = tnw_level(job->scores, l, walk->read, walk->reference, walk->at, job->gaps, walk->score);
     walk->at += l;
+    return walk->score;
 }
 
-INLINE void skip_equal(walk_t *walk, const job_t *job, int l)
+/* Both sides in step, then the rest of the longer one. In step, because at a low score a shift of s diagonals is dear,
+   so the sum passes the limit sooner than the score of one side would. */
+INLINE int passes_walks(walk_t left, walk_t right, const job_t *job, int limit, int l)
 {
-    int equal = WINDOW;
-    while (equal >= l && walk->at + l <= walk->n) {
-        pack_up_to(walk, job->reference, smaller(walk->n, walk->at + WINDOW));
-        const uint64_t difference = window(walk->read, walk->at) ^ window(walk->reference, walk->at);
-        equal = __builtin_ctzll(difference | 1ull << 2 * WINDOW) / 2;
-        walk->at += equal / l * l;
-    }
-}
-
-INLINE int unfinished(const walk_t *walk, int l) { return walk->at + l <= walk->n; }
-
-/* TNW_5(full) of both sides. The side with the lower score goes first: at a low score a shift of s diagonals is dear,
-   so the sum passes the limit sooner. */
-INLINE int passes_walks(walk_t *left, walk_t *right, const job_t *job, int limit, int l)
-{
-    for (;;) {
-        skip_equal(left, job, l);
-        skip_equal(right, job, l);
-        const int go_left = unfinished(left, l), go_right = unfinished(right, l);
-        if (!go_left && !go_right)
-            return 1;
-        advance(go_left && (!go_right || left->score < right->score) ? left : right, job, l);
-        if (left->score + right->score > limit)
+    const int levels = smaller(left.n, right.n) / l;
+    for (int i = 0; i < levels; i++)
+        if (advance(&left, job, l) + advance(&right, job, l) > limit)
             return 0;
-    }
+    for (int spare = limit - right.score; left.at + l <= left.n;)
+        if (advance(&left, job, l) > spare)
+            return 0;
+    for (int spare = limit - left.score; right.at + l <= right.n;)
+        if (advance(&right, job, l) > spare)
+            return 0;
+    return 1;
+}
+
+/* BLOCK bases in front, which shifts may touch but never count. */
+INLINE packed_t in_word(uint32_t packed)
+{
+    return (packed_t){(uint64_t)packed << 2 * BLOCK, NULL, BLOCK};
+}
+
+INLINE int passes_tnw4_16(const job_t *job, const site_t *site)
+{
+    const int left = smaller(FLANK, site->offset), right = smaller(FLANK, site->length - site->end);
+    if ((left & ~3) + (right & ~3) <= site->limit)
+        return 1;
+    const flanks_t a = flanks_at(job->reads, site->read, site->offset, site->end);
+    const flanks_t b = flanks_at(job->reference, site->reference, site->offset, site->end);
+    const walk_t before = {in_word(mirror16(pack16(a.left.low, a.left.high))),
+                           in_word(mirror16(pack16(b.left.low, b.left.high))), .n = left};
+    const walk_t after = {in_word(pack16(a.right.low, a.right.high)), in_word(pack16(b.right.low, b.right.high)),
+                          .n = right};
+    return passes_walks(before, after, job, site->limit, 4);
 }
 
 /* A read strand packed forwards and mirrored, kept while candidates of it follow one another. */
@@ -352,11 +337,12 @@ INLINE int passes_tnw5_full(const job_t *job, const site_t *site, const scratch_
     const int n = site->length - site->end;
     if (site->offset / 5 * 5 + n / 5 * 5 <= site->limit)
         return 1;
-    walk_t left = {{0, scratch->mirrored, site->length - site->offset}, {0, scratch->left, 0}, scratch->left,
-                   site->reference + site->offset, 1, site->offset, 0, 0, 0};
-    walk_t right = {{0, scratch->plain, site->end}, {0, scratch->right, 0}, scratch->right,
-                    site->reference + site->end, 0, n, 0, 0, 0};
-    return passes_walks(&left, &right, job, site->limit, 5);
+    const walk_t left = {{0, scratch->mirrored, site->length - site->offset}, {0, scratch->left, 0},
+                         .n = site->offset, .mirrored = 1, .buffer = scratch->left,
+                         .coordinate = site->reference + site->offset};
+    const walk_t right = {{0, scratch->plain, site->end}, {0, scratch->right, 0}, .n = n, .buffer = scratch->right,
+                          .coordinate = site->reference + site->end};
+    return passes_walks(left, right, job, site->limit, 5);
 }
 
 static int allocate(scratch_t *scratch, const job_t *job)
