@@ -261,11 +261,11 @@ def _run(numbers: Numbers) -> str:
     simple = {name: value for name, value in numbers.run.items() if not isinstance(value, dict)}
     groups = {name: value for name, value in numbers.run.items() if isinstance(value, dict)}
     panels = []
-    for group, values in {"run": simple, **groups}.items():
+    for i, (group, values) in enumerate({"run": simple, **groups}.items()):
         write = _extension_text if group == "extension" else lambda _, value: _text(value)
         texts = {name.replace("_", " "): write(name, value) for name, value in values.items()}
         if texts:
-            panels.append(panel(f"about-{group}", group.capitalize(), "", facts(texts), wide=group == "run"))
+            panels.append(panel(f"run-{i}", group.capitalize(), "", facts(texts), wide=i == 0))
     return "\n".join(panels)
 
 

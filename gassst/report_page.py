@@ -67,13 +67,13 @@ summary { cursor: pointer; color: var(--muted); font-size: .9rem; padding: .35re
   th, td { padding-left: .45rem }
 }
 @media print {
-  body { padding: 0; max-width: none; font-size: 10pt }
-  .panels { grid-template-columns: 1fr 1fr; gap: 0 1.5rem }
+  :root { font-size: 12px }
+  body { padding: 0; max-width: none }
+  .panels { grid-template-columns: 1fr 1fr }
   .panel, .tiles div { break-inside: avoid }
-  .tiles div { border: 1px solid var(--line); padding: .5rem .6rem }
-  .tiles dd { font-size: 1.25rem }
-  table { font-size: .7rem }
-  th, td { padding-left: .4rem }
+  .tiles div { border: 1px solid var(--line) }
+  svg { max-width: 26rem }
+  th, td { padding-left: .5rem }
   .scroll { max-height: none; overflow: visible }
   details:not([open]) { display: none }
 }
