@@ -131,7 +131,7 @@ def _add_search(group: Any) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-t", "--threads", type=int, default=usable_threads(), metavar="N", help="(default: %(default)s)")
+    add("-t", "--threads", type=int, default=usable_threads(), metavar="N", help="(default: all, here %(default)s)")
     add("-q", "--quiet", action="store_true", help="errors only")
     add("-v", "--verbose", action="store_true", help="also say what the device and the stages do")
 
@@ -365,7 +365,7 @@ def run() -> None:
     interrupt.hold()
     try:
         sys.stdout.flush()
-    except OSError:  # reported by now, or a pipe without a reader
+    except OSError:  # reported by now, or a pipe without reader: not to be found once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if code:
         os._exit(code)  # at once: worker threads may be deep in a batch

@@ -454,12 +454,16 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
     assert run.returncode == 0
 
 
-@pytest.mark.parametrize("closed", [True, False], ids=["closed", "reader gone"])
-def test_stderr_that_nobody_reads_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, closed):
+@pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])
+def test_stderr_that_takes_nothing_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, stderr):
     out = tmp_path / "out.sam"
     argv = ("map", "--device", "none", small_index, *[small_fastq] * 3, "-o", out)
-    with process(*argv, preexec_fn=(lambda: os.close(2)) if closed else None) as run:
-        run.stderr.close()
+    close = (lambda: os.close(2)) if stderr == "closed" else None
+    with open("/dev/full", "wb") as full:
+        run = process(*argv, preexec_fn=close, stderr=full if stderr == "full" else subprocess.PIPE)
+    with run:
+        if run.stderr:
+            run.stderr.close()
     assert run.returncode == 0
     records = [line for line in out.read_text().splitlines() if not line.startswith("@")]
     assert records == 3 * sam_lines(small_fastq)
