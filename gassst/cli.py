@@ -118,7 +118,7 @@ def _add_search(group: Any) -> None:
     identity = "least identity in %% (default: 80, more where chance hits would be likely)"
     add("-p", "--min-identity", type=float, metavar="P", help=identity)
     add("-g", "--gaps", type=int, metavar="G", help="most gap bases (default: 16; --all: the error limit)")
-    sensitivity = "seeds that occur too often are passed over; 5: none (default: %(default)s)"
+    sensitivity = "how far a read is looked into: 0 fastest, 5 no seed is passed over (default: %(default)s)"
     add("-s", "--sensitivity", type=int, default=MapParams.sensitivity, metavar="0..5", help=sensitivity)
     filters = f"filters in the order they run, or none (default: {','.join(DEFAULT_FILTERS)})"
     add("--filters", type=parse_filters, default=DEFAULT_FILTERS, metavar="F1,F2,..", help=filters)
@@ -131,7 +131,14 @@ def _add_search(group: Any) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-t", "--threads", type=int, default=usable_threads(), metavar="N", help="(default: all, here %(default)s)")
+    add(
+        "-t",
+        "--threads",
+        type=int,
+        default=usable_threads(),
+        metavar="N",
+        help="(default: all, here %(default)s)",
+    )
     add("-q", "--quiet", action="store_true", help="errors only")
     add("-v", "--verbose", action="store_true", help="also say what the device and the stages do")
 
