@@ -12,7 +12,7 @@ def reverse_complement(sequence: bytes) -> bytes:
 
 
 def last_row(read: bytes, contig: bytes) -> np.ndarray:
-    """Fewest errors of the whole read against a stretch of contig that ends before column j: int16[len + 1]."""
+    """Fewest errors of the whole read against contig that ends before column j: int16[len + 1]."""
     text = np.frombuffer(contig, np.uint8)
     ramp = np.arange(len(text) + 1, dtype=np.int32)
     row = np.zeros(len(text) + 1, np.int32)
@@ -25,7 +25,7 @@ def last_row(read: bytes, contig: bytes) -> np.ndarray:
 
 
 def minima(row: np.ndarray, limit: int) -> list[tuple[int, int, int]]:
-    """(first end, last end, errors) of every stretch of equal values within the limit with higher neighbours."""
+    """(first end, last end, errors) of every run of equal values within the limit with higher neighbours."""
     edges = np.flatnonzero(np.diff(row)) + 1
     starts, stops = np.concatenate([[0], edges]), np.concatenate([edges, [len(row)]])
     found = []
