@@ -133,10 +133,10 @@ class BatchSearch:
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         with self.stats.timed("candidates"):
-            *columns, start = _candidates.gather(
+            gathered = _candidates.gather(
                 seeds, index.positions, active, self.flip, self.shift, self.scored, self.scored_start
             )
-        return Candidates(*columns), start
+        return Candidates(*gathered[:4]), gathered[4]
 
     @staticmethod
     def _keys(read_strand: np.ndarray, bucket: np.ndarray) -> np.ndarray:
@@ -228,7 +228,9 @@ class BatchSearch:
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
 
-    def _trace(self, bands: Bands, rows: np.ndarray):
+    def _trace(
+        self, bands: Bands, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""
         self.stats.traced += rows.size
         diagonal = np.empty(rows.size, np.uint32)
