@@ -34,6 +34,7 @@ FASTA_SUFFIXES = (".fa", ".fasta", ".fna", ".fas")
 DELEGATED = {
     "simulate": "simulate reads with known truth from a genome",
     "evaluate": "sensitivity and accuracy of a mapping of simulated reads",
+    "report": "one HTML page of a run from its --stats file",
 }
 
 # --- arguments ----------------------------------------------------------------------------------------------
@@ -110,6 +111,7 @@ def _add_output(add: Any) -> None:
     add("--no-unmapped", action="store_true", help="leave unmapped reads out")
     add("--unmapped", metavar="FILE.fq.gz", help="also write unmapped reads there")
     add("--stats", metavar="FILE.json", help="write the counts and times of the run")
+    add("--report", metavar="OUT.html", help="write a page about the run (needs matplotlib)")
 
 
 def _add_search(group: Any) -> None:
@@ -172,6 +174,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     from .reads import open_reads
     from .sam import output_format, parse_read_group
 
+    if args.report is not None:
+        from .report_plots import require_matplotlib
+
+        require_matplotlib()
     Cascade(params.filters, 0)
     if args.read_group is not None:
         parse_read_group(args.read_group)
@@ -179,7 +185,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     if output_format(output, args.format) != "sam" and output.is_stdout and os.isatty(1):
         raise UsageError(f"{args.format.upper()} is not for a terminal: name a file with -o")
     open_reads(args.reads, params.batch_size)
-    check_outputs([args.output, args.unmapped, args.stats], [args.index, *args.reads])
+    check_outputs([args.output, args.unmapped, args.stats, args.report], [args.index, *args.reads])
     check_device(params.device, params.threads)
 
 
@@ -257,6 +263,10 @@ def run_map(args: argparse.Namespace) -> int:
         )
     if args.stats:
         _write_stats(stats, args.stats)
+    if args.report:
+        from .report import write_report
+
+        write_report(stats.as_dict(), args.report)
     if not args.quiet:
         say(stats.summary())
     return 0

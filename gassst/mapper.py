@@ -71,7 +71,9 @@ class Mapper:
         search = BatchSearch(
             self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
         )
-        return search.run(), stats
+        result = search.run()
+        stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+        return result, stats
 
     def _results(self, batches: Iterable[ReadBatch]) -> Generator[Mapped, None, None]:
         """Results in the order of the batches; no more batches are in memory than the threads need.

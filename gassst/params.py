@@ -14,7 +14,6 @@ MAX_ERRORS = 255
 DEFAULT_FILTERS = ("duplicate", "fd")  # the fastest chain, docs/benchmarks.md
 
 
-
 class Level(NamedTuple):
     """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, LEVELS, MapParams
+from .params import LEVELS, MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
@@ -40,7 +40,7 @@ def miss_probability(m: int, r: int, w: int) -> float:
 
 @lru_cache(maxsize=4096)
 def longest_seed(m: int, r: int, share: float) -> int:
-    """Longest seed that misses at most `share` of the alignments of `m` bases with `r` errors, at least m // (r + 1)."""
+    """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
     w = max(1, m // (r + 1))
     while w < m and miss_probability(m, r, w + 1) <= share:
         w += 1
@@ -141,7 +141,7 @@ class SearchPlan:
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
 
     def shortest_seed(self, m: int, errors: int) -> int:
-        """Seed length of the last stage: -w, or the longest that misses 1 %, but not so short that chance drowns it."""
+        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)

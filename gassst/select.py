@@ -9,7 +9,9 @@ from .layouts import NO_SCORE
 from .seeding import MARGIN, chance_hits
 
 MAX_MAPQ = 60
-MIN_ERROR_RATE = 0.005  # of a read without any error: other errors than those of the read's own bases remain possible
+MIN_ERROR_RATE = (
+    0.005  # of a read without any error: other errors than those of the read's own bases remain possible
+)
 
 
 def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> np.ndarray:
@@ -47,7 +49,9 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> n
 
 def _chance(lengths: np.ndarray, best: np.ndarray, mapped: np.ndarray, n_bases: int) -> np.ndarray:
     """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
-    pairs, inverse = np.unique(np.where(mapped, lengths.astype(np.int64) << 16 | best, 0), return_inverse=True)
+    pairs, inverse = np.unique(
+        np.where(mapped, lengths.astype(np.int64) << 16 | best, 0), return_inverse=True
+    )
     values = [chance_hits(int(pair >> 16), int(pair & 0xFFFF), n_bases) if pair else 0.0 for pair in pairs]
     return np.array(values)[inverse]
 

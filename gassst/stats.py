@@ -75,7 +75,9 @@ class Stats:
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
-            counter.update({int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)})
+            counter.update(
+                {int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)}
+            )
 
     def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed) -> None:
         """Count errors by cycle: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
@@ -84,7 +86,17 @@ class Stats:
             self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
 
     def __iadd__(self, other: Stats) -> Stats:
-        for name in ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced"):
+        for name in (
+            "reads",
+            "bases",
+            "mapped",
+            "confident",
+            "capped",
+            "occurrences",
+            "candidates",
+            "scored",
+            "traced",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("errors", "mapq", "nanoseconds"):
             getattr(self, name).update(getattr(other, name))
@@ -93,7 +105,17 @@ class Stats:
         return self
 
     def as_dict(self) -> dict:
-        names = ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced")
+        names = (
+            "reads",
+            "bases",
+            "mapped",
+            "confident",
+            "capped",
+            "occurrences",
+            "candidates",
+            "scored",
+            "traced",
+        )
         result = {name: getattr(self, name) for name in names}
         for name in ("errors", "mapq", "nanoseconds"):
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
@@ -114,7 +136,10 @@ class Stats:
             f"errors per read  {edits:>12.3f}",
         ]
         if self.capped:
-            lines.append(f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  (a seed occurs too often; -s 5 caps none)")
+            lines.append(
+                f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  "
+                "(a seed occurs too often; -s 5 caps none)"
+            )
         lines.append(
             f"seed occurrences {self.occurrences:>12,}, candidates {self.candidates:,}, bands scored {self.scored:,}, "
             f"traced back {self.traced:,}"

@@ -66,10 +66,12 @@ def test_order_of_reads_changes_nothing(small_index, small_reads, baseline):
     )
 
 
-def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads):
-    mapper = gassst.Mapper(small_index, device="none")
-    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in small_reads]
-    for before, after in zip(records(mapper, small_reads), records(mapper, flipped), strict=True):
+@pytest.mark.parametrize("options", [{}, {"max_hits": 5}, {"all_hits": True}], ids=["best", "five", "all"])
+def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads, options):
+    mapper = gassst.Mapper(small_index, device="none", **options)
+    reads = small_reads if "all_hits" not in options else small_reads[:80]
+    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in reads]
+    for before, after in zip(records(mapper, reads), records(mapper, flipped), strict=True):
         a, b = before.split("\t"), after.split("\t")
         if int(a[1]) & 4:
             assert a[:9] == b[:9]
