@@ -87,9 +87,13 @@ class BatchSearch:
             return self._report_all() if self.params.all_hits else self._report_best()
 
     def _active(self, stage: int) -> np.ndarray:
-        """Reads whose strata up to one beyond the best are not yet complete and that have seeds in this stage."""
-        wanted = np.minimum(self.best.astype(np.int64) + 2, self.errors.astype(np.int64) + 1)
-        has_seeds = self.plan.seed_count[stage][self.lengths] > 0
+        """Reads that are not settled yet (`params.Level`) and have seeds in this stage."""
+        plan, level = self.plan, self.plan.level
+        beyond = np.full(self.n, level.strata)
+        if level.slack is not None and not self.params.all_hits:
+            beyond[plan.disjoint[stage][self.lengths] == 0] = -level.slack
+        wanted = np.minimum(self.best.astype(np.int64) + beyond, self.errors.astype(np.int64) + 1)
+        has_seeds = plan.seed_count[stage][self.lengths] > 0
         return np.flatnonzero(has_seeds & (self.complete < wanted)).astype(np.uint32)
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
