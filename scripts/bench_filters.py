@@ -48,6 +48,8 @@ from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.reads import ReadBatch, open_reads
 from gassst.stats import Stats
 
+# Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
+PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
 THESIS = "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"
 # Rizk Table 4.3, share filtered in the step, and Table 4.4, ns for one hit (2.8 GHz, one core).
 TABLE_4_3 = {
@@ -297,6 +299,12 @@ def chain_table(result: dict[str, Any], chain: dict[str, Any]) -> str:
     return table(header, rows, f"chain {','.join(chain['order']) or 'none'}")
 
 
+def _pays_above(chain: dict[str, Any], all_bands: int) -> float | None:
+    """ns a band must cost for the chain to be cheaper than no filters, None if it saves no band."""
+    saved = all_bands - chain["score"]["in"]
+    return chain["cpu_ns_filters"] / saved if saved > 0 else None
+
+
 def summary_table(result: dict[str, Any]) -> str:
     """What every chain costs for one candidate of those recorded, and the mapper's own run with it."""
     n = max(1, result["candidates"])
@@ -306,11 +314,11 @@ def summary_table(result: dict[str, Any]) -> str:
         rows.append([
             ",".join(chain["order"]) or "none", chain["cpu_ns_filters"] / n, chain["score"]["in"] / n,
             chain["cpu_ns_in_all"] / n, chain["cpu_ns_in_all_with_within"] / n,
-            whole["cpu_ns"] / 1e9, whole["wall_ns"] / 1e9,
+            _pays_above(chain, result["score"]["in"]), whole["cpu_ns"] / 1e9, whole["wall_ns"] / 1e9,
         ])  # fmt: skip
-    header = ["chain", "filters ns", "bands", "with bands ns", "with within ns", "mapper CPU s", "wall s"]
+    costs = ["filters ns", "bands", "with bands ns", "with within ns", "pays above ns a band"]
     title = f"for one candidate, {result['band_ns']:.0f} ns a scored band; the whole mapper, one thread"
-    return table(header, rows, title)
+    return table(["chain", *costs, "mapper CPU s", "wall s"], rows, title)
 
 
 def ranking_table(result: dict[str, Any]) -> str:
@@ -344,12 +352,12 @@ def report(result: dict[str, Any]) -> str:
 
 def _stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
     bottom = np.zeros(len(columns))
-    for name in dict.fromkeys(name for column in columns for name in column):
+    present = set().union(*columns)
+    for name in (name for name in PARTS if name in present):
         heights = np.array([column.get(name, 0.0) for column in columns])
         axes.bar(labels, heights, bottom=bottom, label=name)
         bottom += heights
     axes.set(ylabel=ylabel, ylim=(0, 100))
-    axes.tick_params(axis="x", rotation=30)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
@@ -366,7 +374,7 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
     """Bars as in Rizk Figures 4.4 (candidates discarded) and 4.5 (time), one for each data set and chain."""
     plt = pyplot()
     pairs = [(result, chain) for result in results for chain in result["chains"]]
-    labels = [f"{Path(r['reads']).name}\n{','.join(c['order']) or 'none'}" for r, c in pairs]
+    labels = ["\n".join((Path(r["reads"]).name, *(c["order"] or ["no filter"]))) for r, c in pairs]
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5 + 2 * len(pairs), 11), layout="constrained")
     _stacked_bars(upper, labels, [discarded(r, c) for r, c in pairs], "candidates discarded, %")
     times = [c["mapper"]["parts"] for _, c in pairs]
