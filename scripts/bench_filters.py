@@ -215,6 +215,12 @@ def time_shares(stats: Stats) -> dict[str, int]:
     return {**before, **filters, **after}
 
 
+def _mean_limit(calls: list[Call]) -> float:
+    """Errors allowed to a candidate, on average."""
+    limits = sum(int(c.batch.limits[c.candidates.read_strand >> 1].sum(dtype=np.int64)) for c in calls)
+    return limits / max(1, sum(len(call.candidates) for call in calls))
+
+
 def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     """Everything measured on one read file, as written to JSON."""
     options = {
@@ -234,7 +240,7 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     result: dict[str, Any] = {
         "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": band_ns,
         "candidates": experiment.candidates, "mean_length": recorded.bases / max(1, recorded.reads),
-        "mean_limit": float(np.mean(np.concatenate([call.batch.limits for call in recorder.calls] or [[0]]))),
+        "mean_limit": _mean_limit(recorder.calls),
         "alone": {name: experiment.chain([name])[0][0].as_dict() for name in FILTERS},
         "score": score.as_dict(), "within": experiment.extend(everything, "within").as_dict(),
     }  # fmt: skip
@@ -351,11 +357,12 @@ def report(result: dict[str, Any]) -> str:
 
 
 def _stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
+    colours = pyplot().get_cmap("tab20").colors
     bottom = np.zeros(len(columns))
     present = set().union(*columns)
     for name in (name for name in PARTS if name in present):
         heights = np.array([column.get(name, 0.0) for column in columns])
-        axes.bar(labels, heights, bottom=bottom, label=name)
+        axes.bar(labels, heights, bottom=bottom, label=name, color=colours[PARTS.index(name)])
         bottom += heights
     axes.set(ylabel=ylabel, ylim=(0, 100))
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
@@ -385,7 +392,7 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
 
 def parse_orders(text: str) -> list[tuple[str, ...]]:
     """Filter orders of "tnw4-4,fd;none"."""
-    orders = [parse_filters(order.strip()) for order in text.split(";")]
+    orders = list(dict.fromkeys(parse_filters(order.strip()) for order in text.split(";")))
     for name in itertools.chain.from_iterable(orders):
         if name not in FILTERS:
             raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)}")
@@ -393,7 +400,7 @@ def parse_orders(text: str) -> list[tuple[str, ...]]:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    default = ";".join((",".join(DEFAULT_FILTERS), ",".join(FILTERS), "none"))
+    default = ";".join((",".join(DEFAULT_FILTERS) or "none", ",".join(FILTERS), "none"))
     p = benchmark_parser(__doc__, plot=True)
     add = p.add_argument
     add("index", metavar="REF.gsi", help="index, or a FASTA")

@@ -146,7 +146,7 @@ def plot(result: dict[str, Any], counted: list[dict[str, Any]], path: str) -> No
         ax.plot(errors, result["longest_seed"], "w.", label="misses at most 1 %")
         ax.set(xlabel="errors", ylabel="seed length", ylim=(min(lengths), max(lengths)))
         ax.set_title(f"missed, {key.split('_')[0]}, {result['read_length']} bases")
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", facecolor="0.6")
     figure.colorbar(mesh, ax=axes[:2], label="missed, %")
     if counted:
         for key in ("mean", "median", "p90", "p99"):
