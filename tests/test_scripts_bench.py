@@ -90,6 +90,23 @@ def test_without_filters_all_bands_are_scored(filter_results):
     assert none["cpu_ns_in_all"] == pytest.approx(85 * none["score"]["in"])
 
 
+def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_fastq):
+    filters = script("bench_filters")
+    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
+    recorder = mapper.cascade = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 200, 64)))
+    assert len(recorder.calls) > 3  # 200 reads are four batches
+    for call in recorder.calls:
+        c, found = call.candidates, {}
+        for read_strand, start, words in call.bands(c, mapper.plan.words):
+            found |= {(int(r), int(s)): 64 * words for r, s in zip(read_strand, start, strict=True)}
+        for r, d in zip(c.read_strand.tolist(), c.diagonal.tolist(), strict=True):
+            gaps = min(mapper.plan.gaps, int(mapper.plan.errors[call.batch.packed.lengths[r >> 1]]))
+            assert any(
+                (r, s) in found and s + found[r, s] - 1 - d >= gaps for s in range(d - 600, d - gaps + 1)
+            )
+
+
 def test_ranking_is_by_cost(filter_results):
     costs = [order["cpu_ns_in_all"] for order in filter_results["ranking"]]
     assert len(costs) == 3 and costs == sorted(costs)
@@ -217,6 +234,14 @@ def test_wrong_scores_are_found_by_edlib(script, workload):
     result.best[3] += 1
     with pytest.raises(kernels.CheckFailed, match=r"pair 3: score \d+, edlib \d+"):
         kernels.check_scores("case", load, reference, band_start, 1, result)
+
+
+def test_errors_of_a_path(script):
+    """5M 2I 1M 3D 2M with one mismatch: six errors, ten bases of the read, eleven of the reference."""
+    read = np.array([0, 1, 2, 3, 0, 3, 3, 1, 2, 2], np.uint8)
+    reference = np.array([9, 0, 1, 2, 3, 1, 1, 0, 0, 0, 2, 2], np.uint8)
+    runs = np.array([5 << 4, 2 << 4 | 1, 1 << 4, 3 << 4 | 2, 2 << 4], np.uint32)
+    assert script("bench_kernels").path_errors(read, reference, 1, runs) == (6, 10, 12)
 
 
 def test_words_follow_from_gaps(script):
