@@ -1,0 +1,170 @@
+"""What all benchmarks share: the machine in words, clocks, tables for people and JSON for comparisons."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gassst import __version__
+from gassst.errors import GassstError
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def usable_cpus() -> int:
+    """CPUs that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def machine() -> dict[str, Any]:
+    """The machine and the versions that a figure belongs to; no host or user name."""
+    return {
+        "cpu": _cpu_model(),
+        "cpus": usable_cpus(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "memory_bytes": _memory_bytes(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "gassst": __version__,
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def describe_machine() -> str:
+    """One line for the head of a report; the load tells whether wall-clock times can be trusted."""
+    facts = machine()
+    load = "" if facts["load"] is None else f", load {facts['load']:.1f}"
+    return (
+        f"{facts['cpu']}, {facts['cpus']} CPUs{load}, {facts['memory_bytes'] / 2**30:.0f} GiB; "
+        f"Python {facts['python']}, numpy {facts['numpy']}, gassst {facts['gassst']}"
+    )
+
+
+@dataclass
+class Elapsed:
+    """Nanoseconds by the wall clock and of CPU time; add with `+=`, compare with `min` by CPU time."""
+
+    wall: int = 0
+    cpu: int = 0
+
+    def __iadd__(self, other: Elapsed) -> Elapsed:
+        self.wall += other.wall
+        self.cpu += other.cpu
+        return self
+
+    def __lt__(self, other: Elapsed) -> bool:
+        return self.cpu < other.cpu
+
+
+def timed(
+    function: Callable[..., Any], *arguments: Any, cpu_clock: Callable[[], int] = time.thread_time_ns
+) -> tuple[Any, Elapsed]:
+    """(result, Elapsed) of one call; `cpu_clock`: `time.process_time_ns` where other threads do the work."""
+    wall, cpu = time.perf_counter_ns(), cpu_clock()
+    result = function(*arguments)
+    return result, Elapsed(time.perf_counter_ns() - wall, cpu_clock() - cpu)
+
+
+def share(part: float, whole: float) -> float:
+    """Percentage, 0 of nothing."""
+    return 100 * part / whole if whole else 0.0
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.{4 if abs(value) < 0.1 and value else 2 if abs(value) < 10 else 1}f}"
+    return f"{value:,}" if isinstance(value, (int, np.integer)) else str(value)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> str:
+    """Aligned columns, the first to the left and the others to the right."""
+    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for first, *others in cells:
+        right = (f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([f"{first:<{widths[0]}}", *right]))
+    lines.insert(1, "-" * len(lines[0]))
+    return "\n".join(([title] if title else []) + lines) + "\n"
+
+
+def benchmark_parser(description: str | None, *, plot: bool = False) -> argparse.ArgumentParser:
+    """A parser with the options that benchmarks share."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=formatter)
+    parser.add_argument("--json", metavar="FILE", help="also write machine and results there")
+    if plot:
+        parser.add_argument(
+            "--plot", metavar="FILE", help="draw a figure (.png, .svg, .pdf); needs matplotlib"
+        )
+    return parser
+
+
+def write_json(path: str | None, results: dict[str, Any]) -> None:
+    """`results` and the machine to `path`, if there is one."""
+    if path:
+        report = {"machine": machine(), "command": [Path(sys.argv[0]).name, *sys.argv[1:]], **results}
+        Path(path).write_text(json.dumps(report, indent=1, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot that draws to files; GassstError without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise GassstError("--plot needs matplotlib (pip install 'gassst[plot]')") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """(1, 2, 8) of "1,2,8", for argparse."""
+    return tuple(int(word) for word in text.split(","))
+
+
+def run(main: Callable[[], None]) -> None:
+    """`main()` with the errors a user can cause as one line on stderr."""
+    try:
+        main()
+    except GassstError as error:
+        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -1,0 +1,447 @@
+#!/usr/bin/env python3
+"""What each filter rejects and costs, alone and in a chain, on the candidates that the mapper really makes.
+
+    scripts/bench_filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
+
+Prints the tables of Rizk 4.7.4 (4.3: share filtered; 4.4: time for one candidate) with his figures beside
+them. One run of the mapper with --record's filters, in one thread, records what enters the cascade; every
+filter and every chain then runs on those same candidates. Times are CPU times of the thread, the least of
+--repeat runs; wall-clock times are in the JSON.
+
+What is left goes to the extender as distinct bands of diagonals, so a chain costs its filters and its bands.
+--band-ns says what a band costs where it is scored (default: as measured here, CPU backend, one thread).
+--rank N runs every order of every subset of the filters and lists the N cheapest. `within` is the CPU
+backend's score that gives up early, as one more filter between chain and extender.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_common import (
+    Elapsed,
+    benchmark_parser,
+    describe_machine,
+    pyplot,
+    run,
+    share,
+    table,
+    timed,
+    usable_cpus,
+    write_json,
+)
+
+from gassst import _candidates
+from gassst.cascade import FILTERS, Batch, Candidates, Cascade
+from gassst.cli import load_index, parse_filters
+from gassst.errors import UsageError
+from gassst.extend import CpuExtender
+from gassst.mapper import Mapper
+from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
+from gassst.reads import ReadBatch, open_reads
+from gassst.stats import Stats
+
+# Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
+PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
+THESIS = "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"
+# Rizk Table 4.3, share filtered in the step, and Table 4.4, ns for one hit (2.8 GHz, one core).
+TABLE_4_3 = {
+    "36 bp": (54.9, 61.6, 57.9, 84.9, 32.9, 81.2),
+    "50 bp": (12.1, 57.3, 49.7, 84.9, 67.7, 86.9),
+    "76 bp": (0.0, 4.2, 75.1, 26.6, 81.1, 82.2),
+}
+TABLE_4_4 = {"50 bp": (5.8, 22.4, None, 78.5, 356.7, 4486.5), "500 bp": (None, 24, None, 300, 3000, 135000)}
+
+
+@dataclass
+class Call:
+    """One call of the cascade: its candidates and what filters look at besides them."""
+
+    candidates: Candidates
+    batch: Batch
+
+    def bands(self, candidates: Candidates, words: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, int]]:
+        """(read_strand, band_start, words) of the buckets of `candidates`, by words (docs/pipeline.md)."""
+        shift = self.batch.shift
+        read_strand, bucket = _candidates.buckets(candidates.read_strand, candidates.diagonal, shift)
+        of_band = words[self.batch.packed.lengths[read_strand >> 1]].astype(np.uint32)
+        start = (bucket << np.uint32(shift)) - (32 * of_band - np.uint32((1 << shift) >> 1))
+        rows = ((int(w), of_band == w) for w in np.unique(of_band))
+        return [(read_strand[at], start[at], w) for w, at in rows]
+
+
+class RecordingCascade(Cascade):
+    """A cascade that keeps what enters it."""
+
+    def __init__(self, names: Sequence[str], gaps: int, shift: int):
+        super().__init__(names, gaps, shift)
+        self.calls: list[Call] = []
+
+    def run(self, candidates, limits, packed, reference_planes, verified=None, counters=None):
+        batch = Batch(limits.copy(), packed, reference_planes, self.gaps, self.shift, verified)
+        self.calls.append(Call(candidates, batch))
+        return super().run(candidates, limits, packed, reference_planes, verified, counters)
+
+
+def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:
+    """Batches of the first `most` reads of a file."""
+    left = most
+    for batch in open_reads([path], batch_size, max_length=MAX_READ_LENGTH):
+        if len(batch) > left:
+            names = ((batch.name(i), batch.sequence(i), batch.quality(i)) for i in range(left))
+            batch = ReadBatch.from_records(names, MAX_READ_LENGTH)
+        yield batch
+        left -= len(batch)
+        if left <= 0:
+            return
+
+
+@dataclass
+class StepResult:
+    """One stage of a chain, summed over calls."""
+
+    name: str
+    entered: int = 0
+    left: int = 0
+    elapsed: Elapsed = field(default_factory=Elapsed)
+
+    @property
+    def filtered(self) -> float:
+        return share(self.entered - self.left, self.entered)
+
+    @property
+    def each(self) -> float:
+        """CPU nanoseconds for one that entered."""
+        return self.elapsed.cpu / max(1, self.entered)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "in": self.entered, "out": self.left, "step_percent": self.filtered, "cpu_ns_each": self.each,
+            "wall_ns_each": self.elapsed.wall / max(1, self.entered),
+        }  # fmt: skip
+
+
+class Experiment:
+    """Recorded calls of one read file, and the filters, chains and kernels run on them."""
+
+    def __init__(self, mapper: Mapper, calls: list[Call], repeat: int):
+        self.calls, self.repeat = calls, repeat
+        self.words = mapper.plan.words
+        self.cpu = CpuExtender(mapper.index.reference.planes)
+        self.candidates = sum(len(call.candidates) for call in calls)
+
+    def _filter(self, name: str, candidates: Candidates, batch: Batch) -> tuple[Candidates, Elapsed]:
+        runs = [timed(FILTERS[name], candidates, batch) for _ in range(self.repeat)]
+        return runs[0][0], min(elapsed for _, elapsed in runs)
+
+    def chain(self, names: Sequence[str]) -> tuple[list[StepResult], list[Candidates]]:
+        """Counts and times of every stage, and the survivors of every call."""
+        steps = [StepResult(name) for name in names]
+        survivors = []
+        for call in self.calls:
+            left = call.candidates
+            for step in steps:
+                step.entered += len(left)
+                left, elapsed = self._filter(step.name, left, call.batch)
+                step.left += len(left)
+                step.elapsed += elapsed
+            survivors.append(left)
+        return steps, survivors
+
+    def count_bands(self, survivors: list[Candidates]) -> int:
+        """Bands that the extender would be given."""
+        pairs = zip(self.calls, survivors, strict=True)
+        return sum(len(rs) for call, left in pairs for rs, _, _ in call.bands(left, self.words))
+
+    def extend(self, survivors: list[Candidates], method: str) -> StepResult:
+        """The bands of survivors through `score` or `within` of the CPU backend, in this thread."""
+        step = StepResult(method)
+        for call, left in zip(self.calls, survivors, strict=True):
+            with self.cpu.open_reads(call.batch.packed) as reads:
+                for read_strand, start, words in call.bands(left, self.words):
+                    limit = call.batch.limits[read_strand >> 1]
+                    more = (limit,) if method == "within" else ()
+                    function = getattr(reads, method)
+                    runs = [timed(function, read_strand, start, words, *more) for _ in range(self.repeat)]
+                    good = runs[0][0] if method == "within" else runs[0][0][0] <= limit
+                    step.entered += len(good)
+                    step.left += int(np.count_nonzero(good))
+                    step.elapsed += min(elapsed for _, elapsed in runs)
+        return step
+
+    def all_orders(self, band_ns: float) -> list[tuple[float, tuple[str, ...], int, int]]:
+        """(CPU ns in all, order, CPU ns of filters, bands) of orders of any of the filters, cheapest first.
+
+        An order of which the beginning alone costs more than the best whole one found so far is left out.
+        """
+        found: list[tuple[float, tuple[str, ...], int, int]] = []
+
+        def extend(order: tuple[str, ...], spent: int, left: list[Candidates]) -> None:
+            bands = self.count_bands(left)
+            found.append((spent + bands * band_ns, order, spent, bands))
+            for name in set(FILTERS) - set(order):
+                cost, survivors = Elapsed(), []
+                for call, candidates in zip(self.calls, left, strict=True):
+                    passed, elapsed = self._filter(name, candidates, call.batch)
+                    survivors.append(passed)
+                    cost += elapsed
+                if spent + cost.cpu < min(found)[0]:
+                    extend((*order, name), spent + cost.cpu, survivors)
+
+        extend((), 0, [call.candidates for call in self.calls])
+        return sorted(found)
+
+
+def map_batches(mapper: Mapper, batches: list[ReadBatch]) -> Stats:
+    """The mapper's own counts and times, batch after batch in this thread."""
+    total = Stats()
+    for batch in batches:
+        total += mapper.map_batch(batch)[1]
+    return total
+
+
+def time_shares(stats: Stats) -> dict[str, int]:
+    """Wall-clock nanoseconds by part of the program (Rizk Figure 4.5), the order that of the pipeline."""
+    filters = {name: stage.nanoseconds for name, stage in stats.funnel.stages.items()}
+    before = {name: stats.nanoseconds.get(name, 0) for name in ("pack", "upload", "seeds", "candidates")}
+    after = {name: ns for name, ns in stats.nanoseconds.items() if name not in before}
+    return {**before, **filters, **after}
+
+
+def _mean_limit(calls: list[Call]) -> float:
+    """Errors allowed to a candidate, on average."""
+    limits = sum(int(c.batch.limits[c.candidates.read_strand >> 1].sum(dtype=np.int64)) for c in calls)
+    return limits / max(1, sum(len(call.candidates) for call in calls))
+
+
+def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
+    """Everything measured on one read file, as written to JSON."""
+    options = {
+        "threads": 1, "device": args.device, "batch_size": args.batch_size, "min_identity": args.min_identity,
+        "gaps": args.gaps, "sensitivity": args.sensitivity, "seed_length": args.seed_length,
+        "all_hits": args.all,
+    }  # fmt: skip
+    batches = list(first_reads(path, args.reads_limit, args.batch_size))
+    mapper = Mapper(index, filters=args.record, **options)
+    recorder = RecordingCascade(mapper.cascade.names, mapper.cascade.gaps, mapper.cascade.shift)
+    mapper.cascade = recorder
+    recorded = map_batches(mapper, batches)
+    experiment = Experiment(mapper, recorder.calls, args.repeat)
+    everything = [call.candidates for call in recorder.calls]
+    score = experiment.extend(everything, "score")
+    band_ns = args.band_ns or score.each
+    result: dict[str, Any] = {
+        "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": band_ns,
+        "candidates": experiment.candidates, "mean_length": recorded.bases / max(1, recorded.reads),
+        "mean_limit": _mean_limit(recorder.calls),
+        "alone": {name: experiment.chain([name])[0][0].as_dict() for name in FILTERS},
+        "score": score.as_dict(), "within": experiment.extend(everything, "within").as_dict(),
+    }  # fmt: skip
+    result["chains"] = [run_chain(order, experiment, band_ns) for order in args.orders]
+    for chain, order in zip(result["chains"], args.orders, strict=True):
+        whole = Mapper(index, filters=order, **options)
+        stats, elapsed = timed(map_batches, whole, batches, cpu_clock=time.process_time_ns)
+        chain["mapper"] = {"wall_ns": elapsed.wall, "cpu_ns": elapsed.cpu, "parts": time_shares(stats)}
+        chain["mapper"].update(mapped=stats.mapped, scored=stats.scored, device=whole.extender.describe())
+    ranked = experiment.all_orders(band_ns)[: args.rank] if args.rank else []
+    result["ranking"] = [
+        {"order": order, "cpu_ns_in_all": total, "cpu_ns_filters": spent, "bands": bands}
+        for total, order, spent, bands in ranked
+    ]
+    return result
+
+
+def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) -> dict[str, Any]:
+    """One chain on the recorded candidates: its steps, the bands it leaves, and what it costs with them."""
+    steps, survivors = experiment.chain(order)
+    score, within = experiment.extend(survivors, "score"), experiment.extend(survivors, "within")
+    filters = sum(step.elapsed.cpu for step in steps)
+    return {
+        "order": order, "steps": {step.name: step.as_dict() for step in steps},
+        "left": sum(map(len, survivors)), "score": score.as_dict(), "within": within.as_dict(),
+        "cpu_ns_filters": filters, "cpu_ns_in_all": filters + score.entered * band_ns,
+        "cpu_ns_in_all_with_within": filters + within.elapsed.cpu + within.left * band_ns,
+    }  # fmt: skip
+
+
+def published() -> str:
+    """Rizk Tables 4.3 and 4.4."""
+    names = (*THESIS, "NW")
+    shares = [[name, *(TABLE_4_3[data][i] for data in TABLE_4_3)] for i, name in enumerate(names)]
+    times = [[name, *(TABLE_4_4[data][i] for data in TABLE_4_4)] for i, name in enumerate(names)]
+    return "\n".join((
+        table(["step filter %", *TABLE_4_3], shares, "Published: Rizk Table 4.3, at most 3, 4, 7 errors"),
+        table(["ns for one hit", *TABLE_4_4], times, "Published: Rizk Table 4.4, one core at 2.8 GHz"),
+    ))  # fmt: skip
+
+
+def alone_table(result: dict[str, Any]) -> str:
+    rows = [[name, r["step_percent"], r["cpu_ns_each"]] for name, r in result["alone"].items()]
+    for name in ("score", "within"):
+        rows.append([f"{name} (each band)", result[name]["step_percent"], result[name]["cpu_ns_each"]])
+    return table(["filter alone", "rejected %", "CPU ns each"], rows)
+
+
+def chain_table(result: dict[str, Any], chain: dict[str, Any]) -> str:
+    """Tables 4.3 and 4.4 of one chain in one; the last row is the extender, counted in bands."""
+    rows, first = [], result["candidates"]
+    for name, r in chain["steps"].items():
+        time_share = share(r["cpu_ns_each"] * r["in"], chain["cpu_ns_in_all"])
+        total = share(first - r["out"], first)
+        rows.append([name, r["in"], r["out"], r["step_percent"], total, r["cpu_ns_each"], time_share])
+    score = chain["score"]
+    time_share = share(score["in"] * result["band_ns"], chain["cpu_ns_in_all"])
+    total = share(first - score["out"], first)
+    counts = score["in"], score["out"], score["step_percent"], total
+    rows.append(["score (bands)", *counts, score["cpu_ns_each"], time_share])
+    header = ["filter step", "in", "out", "step %", "total %", "CPU ns each", "time %"]
+    return table(header, rows, f"chain {','.join(chain['order']) or 'none'}")
+
+
+def _pays_above(chain: dict[str, Any], all_bands: int) -> float | None:
+    """ns a band must cost for the chain to be cheaper than no filters, None if it saves no band."""
+    saved = all_bands - chain["score"]["in"]
+    return chain["cpu_ns_filters"] / saved if saved > 0 else None
+
+
+def summary_table(result: dict[str, Any]) -> str:
+    """What every chain costs for one candidate of those recorded, and the mapper's own run with it."""
+    n = max(1, result["candidates"])
+    rows = []
+    for chain in result["chains"]:
+        whole = chain["mapper"]
+        rows.append([
+            ",".join(chain["order"]) or "none", chain["cpu_ns_filters"] / n, chain["score"]["in"] / n,
+            chain["cpu_ns_in_all"] / n, chain["cpu_ns_in_all_with_within"] / n,
+            _pays_above(chain, result["score"]["in"]), whole["cpu_ns"] / 1e9, whole["wall_ns"] / 1e9,
+        ])  # fmt: skip
+    costs = ["filters ns", "bands", "with bands ns", "with within ns", "pays above ns a band"]
+    title = f"for one candidate, {result['band_ns']:.0f} ns a scored band; the whole mapper, one thread"
+    return table(["chain", *costs, "mapper CPU s", "wall s"], rows, title)
+
+
+def ranking_table(result: dict[str, Any]) -> str:
+    n = max(1, result["candidates"])
+    rows = [
+        [",".join(r["order"]) or "none", r["cpu_ns_filters"] / n, r["bands"] / n, r["cpu_ns_in_all"] / n]
+        for r in result["ranking"]
+    ]
+    return table(["cheapest orders", "filters ns", "bands", "with bands ns"], rows)
+
+
+def parts_table(result: dict[str, Any]) -> str:
+    """Share of the mapper's time by part (Figure 4.5), one column for each chain."""
+    runs = [chain["mapper"]["parts"] for chain in result["chains"]]
+    names = list(dict.fromkeys(name for parts in runs for name in parts))
+    rows = [[name, *(share(parts.get(name, 0), sum(parts.values())) for parts in runs)] for name in names]
+    header = ["share of time %", *(",".join(chain["order"]) or "none" for chain in result["chains"])]
+    return table(header, rows)
+
+
+def report(result: dict[str, Any]) -> str:
+    head = (
+        f"{result['reads']}: {result['n_reads']:,} reads of {result['mean_length']:.0f} bases, "
+        f"{result['occurrences']:,} seed occurrences, {result['candidates']:,} candidates, "
+        f"limit {result['mean_limit']:.1f} errors\n"
+    )
+    chains = (chain_table(result, chain) for chain in result["chains"])
+    parts = [head, alone_table(result), *chains, summary_table(result), parts_table(result)]
+    return "\n".join(parts + ([ranking_table(result)] if result["ranking"] else []))
+
+
+def _stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
+    colours = pyplot().get_cmap("tab20").colors
+    bottom = np.zeros(len(columns))
+    present = set().union(*columns)
+    for name in (name for name in PARTS if name in present):
+        heights = np.array([column.get(name, 0.0) for column in columns])
+        axes.bar(labels, heights, bottom=bottom, label=name, color=colours[PARTS.index(name)])
+        bottom += heights
+    axes.set(ylabel=ylabel, ylim=(0, 100))
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def discarded(result: dict[str, Any], chain: dict[str, Any]) -> dict[str, float]:
+    """Share of all candidates that each step discards, in %."""
+    steps = {name: r["in"] - r["out"] for name, r in chain["steps"].items()}
+    bands = chain["score"]
+    steps["same band"] = chain["left"] - bands["in"]
+    steps["score"], steps["aligned"] = bands["in"] - bands["out"], bands["out"]
+    return {name: share(n, result["candidates"]) for name, n in steps.items()}
+
+
+def plot(results: list[dict[str, Any]], path: str) -> None:
+    """Bars as in Rizk Figures 4.4 (candidates discarded) and 4.5 (time), one for each data set and chain."""
+    plt = pyplot()
+    pairs = [(result, chain) for result in results for chain in result["chains"]]
+    labels = ["\n".join((Path(r["reads"]).name, *(c["order"] or ["no filter"]))) for r, c in pairs]
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5 + 2 * len(pairs), 11), layout="constrained")
+    _stacked_bars(upper, labels, [discarded(r, c) for r, c in pairs], "candidates discarded, %")
+    times = [c["mapper"]["parts"] for _, c in pairs]
+    shares = [{name: share(ns, sum(parts.values())) for name, ns in parts.items()} for parts in times]
+    _stacked_bars(lower, labels, shares, "time, %")
+    figure.savefig(path)
+
+
+def parse_orders(text: str) -> list[tuple[str, ...]]:
+    """Filter orders of "tnw4-4,fd;none"."""
+    orders = list(dict.fromkeys(parse_filters(order.strip()) for order in text.split(";")))
+    for name in itertools.chain.from_iterable(orders):
+        if name not in FILTERS:
+            raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)}")
+    return orders
+
+
+def build_parser() -> argparse.ArgumentParser:
+    default = ";".join((",".join(DEFAULT_FILTERS) or "none", ",".join(FILTERS), "none"))
+    p = benchmark_parser(__doc__, plot=True)
+    add = p.add_argument
+    add("index", metavar="REF.gsi", help="index, or a FASTA")
+    add("reads", nargs="+", metavar="READS.fq")
+    add("--orders", default=default, metavar="A,B;C", help="orders of filters (%(default)s)")
+    add(
+        "--record",
+        type=parse_filters,
+        default=DEFAULT_FILTERS,
+        metavar="A,B",
+        help="filters of the recorded run",
+    )
+    add("--reads-limit", type=int, default=20_000, metavar="N", help="first reads of each file (%(default)s)")
+    add("--repeat", type=int, default=3, metavar="N", help="the fastest of N runs counts (%(default)s)")
+    add("--band-ns", type=float, metavar="NS", help="what a scored band costs (default: as measured)")
+    add("--rank", type=int, default=0, metavar="N", help="also run all orders, list the N cheapest")
+    add("--device", default="none", help="of the whole mapper's runs (default: %(default)s)")
+    add("--batch-size", type=int, default=16384, metavar="READS")
+    add("-w", "--seed-length", type=int, metavar="W")
+    add("-p", "--min-identity", type=float, metavar="P")
+    add("-g", "--gaps", type=int, metavar="G")
+    add("-s", "--sensitivity", type=int, default=2, metavar="0..5")
+    add("--all", action="store_true", help="search for all alignments")
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = build_parser().parse_args(argv)
+    args.orders = parse_orders(args.orders)
+    index = load_index(args.index, usable_cpus())
+    print(describe_machine(), end="\n\n")
+    results = []
+    for path in args.reads:
+        results.append(run_dataset(path, index, args))
+        print(report(results[-1]), flush=True)
+    print(published())
+    thesis = {"table_4_3": TABLE_4_3, "table_4_4": TABLE_4_4}
+    write_json(args.json, {"data_sets": results, "published": thesis})
+    if args.plot:
+        plot(results, args.plot)
+
+
+if __name__ == "__main__":
+    run(main)
