@@ -22,11 +22,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(SOURCES) | $(BIN)/python
-	$(BIN)/pip install --quiet .
+	$(BIN)/pip install --quiet --editable .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/pip install --quiet ".[test]"
+	$(BIN)/pip install --quiet --editable ".[test]"
 	touch $@
 
 $(VENV)/.lint: | $(BIN)/python
