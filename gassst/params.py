@@ -11,7 +11,7 @@ MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
-DEFAULT_FILTERS = ("duplicate", "fd")  # the fastest chain, docs/benchmarks.md
+DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
 class Level(NamedTuple):

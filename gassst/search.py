@@ -108,19 +108,17 @@ class BatchSearch:
     def _stage(self, stage: int, active: np.ndarray) -> None:
         anchors, start = self._anchors(stage, active)
         self.stats.candidates += len(anchors.diagonal)
-        scouted = None
+        scouts = np.empty(0, np.uint32), np.empty(0, np.uint32)
         if not self.params.all_hits:
             with self.stats.timed("candidates"):
                 scouts = _candidates.best_supported(
                     anchors.read_strand, anchors.diagonal, anchors.length, start, self.shift
                 )
             self._score(*scouts)
-            scouted = self._keys(*scouts)
-        survivors = self.cascade.run(
-            anchors, self.limit, self.packed, self.index.reference.planes, scouted, self.stats.funnel
-        )
+        planes, funnel = self.index.reference.planes, self.stats.funnel
+        survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         with self.stats.timed("candidates"):
-            found = _candidates.buckets(survivors.read_strand, survivors.diagonal, self.shift)
+            found = _candidates.buckets(survivors.read_strand, survivors.diagonal, self.shift, *scouts)
         if self.params.all_hits:
             self._bucket_bands(*found)
         else:

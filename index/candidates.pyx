@@ -558,27 +558,34 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 
-def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift):
-    """Distinct buckets of sorted candidates.
+def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift,
+            const uint32_t[::1] known_read_strand, const uint32_t[::1] known_bucket):
+    """Distinct buckets of sorted candidates, without those already scored in this stage.
 
     Parameters
     ----------
     read_strand, diagonal : uint32[c]
-        Sorted so that candidates of one bucket are neighbours.
+        Ascending by read, candidates of one bucket next to each other.
     shift : int
         log2 of the bucket span.
+    known_read_strand, known_bucket : uint32[b]
+        From `best_supported`: at most one bucket of each read, ascending.
 
     Returns
     -------
-    read_strand : uint32[b], bucket : uint32[b]
+    read_strand : uint32[n], bucket : uint32[n]
     """
-    cdef Py_ssize_t c = read_strand.shape[0], i, n = 0
+    cdef Py_ssize_t c = read_strand.shape[0], known = known_bucket.shape[0], i, j = 0, n = 0
     rs_array, bucket_array = np.empty(c, np.uint32), np.empty(c, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
     cdef uint32_t bucket
     with nogil:
         for i in range(c):
             bucket = diagonal[i] >> shift
+            while j < known and known_read_strand[j] >> 1 < read_strand[i] >> 1:
+                j += 1
+            if j < known and known_read_strand[j] == read_strand[i] and known_bucket[j] == bucket:
+                continue
             if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
                 rs_out[n], bucket_out[n] = read_strand[i], bucket
                 n += 1

@@ -70,7 +70,10 @@ class Call:
     def bands(self, candidates: Candidates, words: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, int]]:
         """(read_strand, band_start, words) of the buckets of `candidates`, by words (docs/pipeline.md)."""
         shift = self.batch.shift
-        read_strand, bucket = _candidates.buckets(candidates.read_strand, candidates.diagonal, shift)
+        none = np.empty(0, np.uint32)
+        read_strand, bucket = _candidates.buckets(
+            candidates.read_strand, candidates.diagonal, shift, none, none
+        )
         of_band = words[self.batch.packed.lengths[read_strand >> 1]].astype(np.uint32)
         start = (bucket << np.uint32(shift)) - (32 * of_band - np.uint32((1 << shift) >> 1))
         rows = ((int(w), of_band == w) for w in np.unique(of_band))
