@@ -25,8 +25,8 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/pip install --quiet --editable ".[test]"
+$(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet -r tests/requirements.txt
 	touch $@
 
 $(VENV)/.lint: | $(BIN)/python

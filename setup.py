@@ -13,6 +13,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
+CORES = os.cpu_count() or 1
 INCLUDE = ["ext", "index", "gassst/kernels", np.get_include()]
 CFLAGS = ["-O0", "-g"] if DEBUG else ["-O3", "-fno-math-errno"]
 DIRECTIVES = {
@@ -66,8 +67,10 @@ extensions = [
 
 setup(
     ext_modules=cythonize(
-        [e for e in extensions if Path(e.sources[0]).exists()],
+        extensions,
         build_dir="build/cython",
         compiler_directives=DIRECTIVES,
-    )
+        nthreads=CORES,
+    ),
+    options={"build_ext": {"parallel": CORES}},
 )
