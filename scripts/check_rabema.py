@@ -282,7 +282,7 @@ ROW = "{:5}  {:5}  {:6}  {:4}  {:9}  {:5}  {:6.2f}  {:9.2f}  {:9}  {:4}  {:10}"
 
 
 def check(one: Check, fasta: Path, genome: Genome, index: Path, args: argparse.Namespace) -> int:
-    """Prints a line, below it what was lost and, if asked for, one for each error rate; returns the losses."""
+    """Prints a line, below it what was lost and, if asked for, one for each error rate; returns losses."""
     rng = np.random.default_rng([args.seed, one.length, one.rate])
     reads = make_reads(rng, genome, one.length, one.errors, args.reads)
     fastq = one.write_reads(reads)
