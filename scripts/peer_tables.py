@@ -80,9 +80,9 @@ def sets(result: dict) -> str:
 
 
 EXPLAIN = """\
-net us/read: CPU time less that of a run with two reads, divided by the reads. right: of all reads, those whose
-primary alignment is within 10 bases of the truth. sens., acc.: right with MAPQ >= 20, of all reads and of those
-with MAPQ >= 20. RazerS 3 writes 255, which is no quality."""
+net us/read: CPU time less that of a run with two reads, divided by the reads. right: of all reads, those
+whose primary alignment is within 10 bases of the truth. sens., acc.: right with MAPQ >= 20, of all reads and of
+those with MAPQ >= 20. RazerS 3 writes 255, which is no quality."""
 
 
 def thesis(result: dict) -> str:
