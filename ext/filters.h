@@ -1,12 +1,17 @@
 /* Lossless filters over batches of candidates (Rizk 4.4.2, 4.6.3 to 4.6.6).
  *
- * A candidate is a seed without errors on one diagonal; the read left and right of the seed is its left and right
- * flank. Every bound here is a lower bound on the errors in one flank, walking away from the seed, so the left one reads
- * the flank mirrored, and the two add up. Masked bases count as A: a masked base costs an error against anything, an A
- * at most as much, so the bound can only fall. For the same reason it does not matter what lies off the ends of the
- * reference.
+ * A candidate is a seed without errors on one diagonal; the read left and right of the seed is its left and
+ * right flank. Every bound here is a lower bound on the errors in one flank, walking away from the seed, so
+ * the left one reads the flank mirrored, and the two add up. Masked bases count as A: a masked base costs an
+ * error against anything, an A at most as much, so the bound can only fall. For the same reason it does not
+ * matter what lies off the ends of the reference.
  *
- * A filter copies the candidates it passes to the front of `job->kept`, in their order, and returns their number.
+ * The flanks are mirrored bit by bit (1 to 3 ns a candidate) rather than by a second table, which would
+ * compete for the cache. Clones of the loops for AVX2 and AVX-512 machines were no faster than the x86-64
+ * baseline, and gathers in place of single look-ups only a tenth: there is one version of everything.
+ *
+ * A filter copies the candidates it passes to the front of `job->kept`, in their order, and returns their
+ * number.
  */
 #ifndef GASSST_FILTERS_H
 #define GASSST_FILTERS_H
@@ -15,13 +20,6 @@
 #include <string.h>
 
 #include "planes.h"
-
-/* Shifts by a variable are three times cheaper with BMI2. Clones need ifunc, hence glibc. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__)
-#define CLONED __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define CLONED
-#endif
 
 enum {
     AHEAD = 24,      /* candidates between a prefetch and its use */
@@ -96,7 +94,8 @@ INLINE void prefetch_read_ahead(const job_t *job, int64_t i)
 {
     const int64_t next = i + AHEAD < job->n ? i + AHEAD : job->n - 1;
     const int64_t diagonal = job->candidates.diagonal[next];
-    prefetch_bases(job->reference, diagonal, diagonal + job->read_lengths[job->candidates.read_strand[next] >> 1]);
+    const uint32_t read = job->candidates.read_strand[next] >> 1;
+    prefetch_bases(job->reference, diagonal, diagonal + job->read_lengths[read]);
 }
 
 /* Index of the first candidate that does not lie in the reads and the reference, or n. */
@@ -115,11 +114,12 @@ static int64_t first_outside(const job_t *job)
     return job->n;
 }
 
-/* ---- Precomputed scores -------------------------------------------------------------------------------------- */
+/* ---- Precomputed scores ------------------------------------------------------------------------------- */
 
-/* Adds columns depth+1.. of the matrices of word x against all words that begin with y; `bottom` is the best score in
-   the bottom row so far. */
-static void score_columns(uint8_t *scores, int l, uint32_t x, uint32_t y, int depth, const uint8_t *column, int bottom)
+/* Adds columns depth+1.. of the matrices of word x against all words that begin with y; `bottom` is the
+   best score in the bottom row so far. */
+static void score_columns(uint8_t *scores, int l, uint32_t x, uint32_t y, int depth, const uint8_t *column,
+                          int bottom)
 {
     if (depth == l) {
         for (int i = 0; i < l; i++)
@@ -137,8 +137,9 @@ static void score_columns(uint8_t *scores, int l, uint32_t x, uint32_t y, int de
     }
 }
 
-/* PST_l for l <= 7: scores[x << 2l | y], x and y packed; symmetric. Best score of any path from the top left corner of
-   the l x l matrix to its right column or bottom row. Words share the columns of their common prefix. */
+/* PST_l for l <= 7: scores[x << 2l | y], x and y packed; symmetric. Best score of any path from the top
+   left corner of the l x l matrix to its right column or bottom row. Words share the columns of their
+   common prefix. */
 static void fill_scores(uint8_t *scores, int l)
 {
     uint8_t column[8];
@@ -148,7 +149,7 @@ static void fill_scores(uint8_t *scores, int l)
         score_columns(scores + ((size_t)x << 2 * l), l, x, 0, 0, column, l);
 }
 
-/* ---- Up to 16 bases either side of the seed ------------------------------------------------------------------ */
+/* ---- Up to 16 bases either side of the seed ----------------------------------------------------------- */
 
 typedef struct {
     bases64_t left, right;  /* base 15 of left and base 0 of right touch the seed */
@@ -188,8 +189,8 @@ INLINE uint64_t base_counts(bases64_t bases, uint64_t among)
     return (v + (v >> 8)) & 0x00FF00FF00FF00FF;
 }
 
-/* Frequency distance. Both stretches have the same number of bases, so the sum of |f - g| / 2 is the sum of those
-   f - g that are positive: a whole number, nothing is rounded. */
+/* Frequency distance. Both stretches have the same number of bases, so the sum of |f - g| / 2 is the sum
+   of those f - g that are positive: a whole number, nothing is rounded. */
 INLINE int frequency_distance(bases64_t a, bases64_t b, uint64_t among)
 {
     const uint64_t ones = 0x0001000100010001;
@@ -206,12 +207,14 @@ INLINE int passes_fd(const job_t *job, const site_t *site)
     const flanks_t a = flanks_at(job->reads, site->read, site->offset, site->end);
     const flanks_t b = flanks_at(job->reference, site->reference, site->offset, site->end);
     const uint64_t before = 0xFFFF & ~(0xFFFFu >> left), after = (1u << right) - 1;
-    return frequency_distance(a.left, b.left, before) + frequency_distance(a.right, b.right, after) <= site->limit;
+    return frequency_distance(a.left, b.left, before) + frequency_distance(a.right, b.right, after) <=
+           site->limit;
 }
 
-/* ---- Tiled Needleman-Wunsch ---------------------------------------------------------------------------------- */
+/* ---- Tiled Needleman-Wunsch --------------------------------------------------------------------------- */
 
-/* Packed bases from the seed outwards: in one word, or, where `bytes` is set, in memory from base `start` on. */
+/* Packed bases from the seed outwards: in one word, or, where `bytes` is set, in memory from base `start`
+   on. */
 typedef struct {
     uint64_t word;
     const uint8_t *bytes;
@@ -227,11 +230,12 @@ INLINE uint64_t window(packed_t flank, int at)
     return word >> 2 * ((flank.start + at) & 3);
 }
 
-/* One level of the recursion: TNW_l(n) from `score` = TNW_l(n - l), with `at` = n - l.
-   A path may leave the square of side n - l up to `at` diagonals off, so s goes no further. Terms with
-   s >= `best` cannot improve on it, and no term is below `score`: both end the loop early. Within a block nothing
-   branches: a branch a term is guessed wrong too often and costs more than four terms. */
-INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t reference, int at, int gaps, int score)
+/* One level of the recursion: TNW_l(n) from `score` = TNW_l(n - l), with `at` = n - l. A path may leave
+   the square of side n - l up to `at` diagonals off, so s goes no further. Terms with s >= `best` cannot
+   improve on it, and no term is below `score`: both end the loop early. Within a block nothing branches: a
+   branch a term is guessed wrong too often and costs more than four terms. */
+INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t reference, int at, int gaps,
+                     int score)
 {
     const uint32_t mask = (1u << 2 * l) - 1;
     const uint32_t x = (uint32_t)window(read, at) & mask, y = (uint32_t)window(reference, at) & mask;
@@ -250,8 +254,8 @@ INLINE int tnw_level(const uint8_t *scores, int l, packed_t read, packed_t refer
     return best;
 }
 
-/* A walk over the whole tiles of one flank of n bases; a partial last tile is dropped. Where the reference is in memory
-   it is packed as the walk needs it: most walks are cut short. */
+/* A walk over the whole tiles of one flank of n bases; a partial last tile is dropped. Where the reference
+   is in memory it is packed as the walk needs it: most walks are cut short. */
 typedef struct {
     packed_t read, reference;
     int n, at, score;
@@ -263,8 +267,9 @@ typedef struct {
 INLINE void pack_up_to(walk_t *walk, planes_t reference, int n)
 {
     for (; walk->packed < n; walk->packed += CHUNK) {
-        const int64_t start = walk->mirrored ? walk->coordinate - walk->packed - CHUNK : walk->coordinate + walk->packed;
-        const uint64_t plain = pack32(bases_at(reference, start)), chunk = walk->mirrored ? mirror32(plain) : plain;
+        const int64_t step = walk->mirrored ? -walk->packed - CHUNK : walk->packed;
+        const uint64_t plain = pack32(bases_at(reference, walk->coordinate + step));
+        const uint64_t chunk = walk->mirrored ? mirror32(plain) : plain;
         memcpy(walk->buffer + walk->packed / 4, &chunk, sizeof chunk);
     }
 }
@@ -278,8 +283,8 @@ INLINE int advance(walk_t *walk, const job_t *job, int l)
     return walk->score;
 }
 
-/* Both sides in step, then the rest of the longer one. In step, because at a low score a shift of s diagonals is dear,
-   so the sum passes the limit sooner than the score of one side would. */
+/* Both sides in step, then the rest of the longer one. In step, because at a low score a shift of s
+   diagonals is dear, so the sum passes the limit sooner than the score of one side would. */
 INLINE int passes_walks(walk_t left, walk_t right, const job_t *job, int limit, int l)
 {
     const int levels = smaller(left.n, right.n) / l;
@@ -310,8 +315,8 @@ INLINE int passes_tnw4_16(const job_t *job, const site_t *site)
     const flanks_t b = flanks_at(job->reference, site->reference, site->offset, site->end);
     const walk_t before = {in_word(mirror16(pack16(a.left.low, a.left.high))),
                            in_word(mirror16(pack16(b.left.low, b.left.high))), .n = left};
-    const walk_t after = {in_word(pack16(a.right.low, a.right.high)), in_word(pack16(b.right.low, b.right.high)),
-                          .n = right};
+    const walk_t after = {in_word(pack16(a.right.low, a.right.high)),
+                          in_word(pack16(b.right.low, b.right.high)), .n = right};
     return passes_walks(before, after, job, site->limit, 4);
 }
 
@@ -326,7 +331,8 @@ INLINE void pack_read(const job_t *job, scratch_t *scratch, const site_t *site, 
     scratch->read_strand = read_strand;
     for (int at = 0; at < site->length; at += CHUNK) {
         const uint64_t plain = pack32(bases_at(job->reads, site->read + at));
-        const uint64_t mirrored = mirror32(pack32(bases_at(job->reads, site->read + site->length - at - CHUNK)));
+        const int64_t from_end = site->read + site->length - at - CHUNK;
+        const uint64_t mirrored = mirror32(pack32(bases_at(job->reads, from_end)));
         memcpy(scratch->plain + at / 4, &plain, sizeof plain);
         memcpy(scratch->mirrored + at / 4, &mirrored, sizeof mirrored);
     }
@@ -340,8 +346,8 @@ INLINE int passes_tnw5_full(const job_t *job, const site_t *site, const scratch_
     const walk_t left = {{0, scratch->mirrored, site->length - site->offset}, {0, scratch->left, 0},
                          .n = site->offset, .mirrored = 1, .buffer = scratch->left,
                          .coordinate = site->reference + site->offset};
-    const walk_t right = {{0, scratch->plain, site->end}, {0, scratch->right, 0}, .n = n, .buffer = scratch->right,
-                          .coordinate = site->reference + site->end};
+    const walk_t right = {{0, scratch->plain, site->end}, {0, scratch->right, 0},
+                          .n = n, .buffer = scratch->right, .coordinate = site->reference + site->end};
     return passes_walks(left, right, job, site->limit, 5);
 }
 
@@ -356,14 +362,15 @@ static int allocate(scratch_t *scratch, const job_t *job)
     return memory != NULL;
 }
 
-/* ---- Duplicates ---------------------------------------------------------------------------------------------- */
+/* ---- Duplicates --------------------------------------------------------------------------------------- */
 
-/* The first read base from `from` on that differs from the reference on the diagonal, or the read's length. */
+/* The first read base from `from` on that differs from the reference on the diagonal, or the read's
+   length. */
 INLINE int run_end(const job_t *job, const site_t *site, int from)
 {
     for (; from < site->length; from += 64) {
-        const uint64_t difference =
-            differences(bases_at(job->reads, site->read + from), bases_at(job->reference, site->reference + from));
+        const uint64_t difference = differences(bases_at(job->reads, site->read + from),
+                                                bases_at(job->reference, site->reference + from));
         if (difference)
             return smaller(site->length, from + __builtin_ctzll(difference));
     }
@@ -392,19 +399,19 @@ INLINE int is_verified(const job_t *job, int64_t i, int64_t *at)
     return *at < job->n_verified && job->verified[*at] == key;
 }
 
-/* ---- The filters --------------------------------------------------------------------------------------------- */
+/* ---- The filters -------------------------------------------------------------------------------------- */
 
-#define COMPACT(name, passes, reach)                                                                                 \
-    CLONED static int64_t name(const job_t *job)                                                                     \
-    {                                                                                                                \
-        int64_t kept = 0;                                                                                            \
-        for (int64_t i = 0; i < job->n; i++) {                                                                       \
-            prefetch_ahead(job, i, reach);                                                                           \
-            const site_t site = site_at(job, i);                                                                     \
-            keep(job, kept, i);                                                                                      \
-            kept += passes(job, &site);                                                                              \
-        }                                                                                                            \
-        return kept;                                                                                                 \
+#define COMPACT(name, passes, reach)                                                                       \
+    static int64_t name(const job_t *job)                                                                  \
+    {                                                                                                      \
+        int64_t kept = 0;                                                                                  \
+        for (int64_t i = 0; i < job->n; i++) {                                                             \
+            prefetch_ahead(job, i, reach);                                                                 \
+            const site_t site = site_at(job, i);                                                           \
+            keep(job, kept, i);                                                                            \
+            kept += passes(job, &site);                                                                    \
+        }                                                                                                  \
+        return kept;                                                                                       \
     }
 
 COMPACT(keep_tnw4_4, passes_tnw4_4, 4)
@@ -412,7 +419,7 @@ COMPACT(keep_fd, passes_fd, FLANK)
 COMPACT(keep_tnw4_16, passes_tnw4_16, FLANK)
 
 /* -1 when out of memory. */
-CLONED static int64_t keep_tnw5_full(const job_t *job)
+static int64_t keep_tnw5_full(const job_t *job)
 {
     int64_t kept = 0;
     scratch_t scratch;
@@ -430,20 +437,22 @@ CLONED static int64_t keep_tnw5_full(const job_t *job)
     return kept;
 }
 
-/* Of the candidates whose seeds lie in one run of equal bases, the first stays, its seed grown to the whole run.
+/* Of the candidates whose seeds lie in one run of equal bases, the first stays, its seed grown to the whole
+ * run.
  *
- * This loses nothing. An alignment through one seed of the run comes to that seed from some row (read base) above or
- * column (reference base) left of the run's first cell: let P be the last point at which it crosses that row or column
- * before the first cell, x diagonals away from the run's. (If it starts past both, as it may anywhere in the first row,
- * it can start on the run's diagonal instead.) From P to the seed it has at least x gap bases. Going straight along the
- * row or column from P to the first cell takes x gap bases, and the run itself then costs nothing. The same holds,
- * mirrored, behind the seed. So every alignment through a seed of the run has an equivalent with no more errors and no
- * more gap bases through the whole run, hence through each of its seeds.
+ * This loses nothing. An alignment through one seed of the run comes to that seed from some row (read base)
+ * above or column (reference base) left of the run's first cell: let P be the last point at which it crosses
+ * that row or column before the first cell, x diagonals away from the run's. (If it starts past both, as it
+ * may anywhere in the first row, it can start on the run's diagonal instead.) From P to the seed it has at
+ * least x gap bases. Going straight along the row or column from P to the first cell takes x gap bases, and
+ * the run itself then costs nothing. The same holds, mirrored, behind the seed. So every alignment through a
+ * seed of the run has an equivalent with no more errors and no more gap bases through the whole run, hence
+ * through each of its seeds.
  *
- * A seed that is not error-free (possible where the index sorts masked bases as A) stays as it is.
- * A candidate in a verified bucket is dropped: its whole band has been scored. That another seed's candidate was
- * rejected says nothing about this one. */
-CLONED static int64_t keep_first(const job_t *job)
+ * A seed that is not error-free (possible where the index sorts masked bases as A) stays as it is. A
+ * candidate in a verified bucket is dropped: its whole band has been scored. That another seed's candidate
+ * was rejected says nothing about this one. */
+static int64_t keep_first(const job_t *job)
 {
     int64_t kept = 0, at = 0;
     uint32_t read_strand = UINT32_MAX, diagonal = 0;
@@ -451,7 +460,8 @@ CLONED static int64_t keep_first(const job_t *job)
     for (int64_t i = 0; i < job->n; i++) {
         prefetch_read_ahead(job, i);
         const site_t site = site_at(job, i);
-        const int same = job->candidates.read_strand[i] == read_strand && job->candidates.diagonal[i] == diagonal;
+        const int same = job->candidates.read_strand[i] == read_strand &&
+                         job->candidates.diagonal[i] == diagonal;
         if ((same && site.end <= run) || is_verified(job, i, &at))
             continue;
         read_strand = job->candidates.read_strand[i];

@@ -1,4 +1,4 @@
-"""Lossless filters over batches of candidates; the loops are in `filters.h`. Used through `gassst.cascade`."""
+"""Lossless filters over batches of candidates, for `gassst.cascade`; the loops are in `filters.h`."""
 
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -42,7 +42,8 @@ cdef dict _score_tables = {}
 def score_table(int l):
     """PST_l (Rizk 4.4.2): best semi-global score of every pair of words of `l` bases, 1 <= l <= 6.
 
-    Returns uint8[4**l, 4**l], read only, built at first use. Base k of a word is bits 2k and 2k + 1 of its number.
+    Returns uint8[4**l, 4**l], read only, built at first use. Base k of a word is bits 2k and 2k + 1 of its
+    number.
     """
     if not 1 <= l <= 6:
         raise ValueError(f"no score table for words of {l} bases")
@@ -122,7 +123,7 @@ cdef int _use_scores(job_t *job, int l, int gaps) except -1:
 
 
 def tnw4_4(candidates, limits, packed, reference_planes):
-    """TNW_4(4) (Rizk 4.6.3): rejects where the scores of the four bases either side add up to more than the limit.
+    """TNW_4(4) (Rizk 4.6.3): rejects where the scores of 4 bases either side sum to more than the limit.
 
     Candidates with a limit above 7 pass. Like all filters of this module it takes
 
@@ -131,8 +132,8 @@ def tnw4_4(candidates, limits, packed, reference_planes):
     * `packed`: planes uint64[w, 3], plane_start uint32[n_reads], lengths uint32[n_reads],
     * `reference_planes`: uint64[r, 3],
 
-    and returns the four arrays of the candidates it passes, in their order. Raises ValueError where lengths of arrays
-    do not fit together and IndexError where a candidate does not lie in its read or in the reference.
+    and returns the four arrays of the candidates it passes, in their order. Raises ValueError where lengths
+    of arrays do not fit together and IndexError where a candidate is not inside its read or the reference.
     """
     cdef job_t job
     _use_scores(&job, 4, 0)
@@ -140,7 +141,7 @@ def tnw4_4(candidates, limits, packed, reference_planes):
 
 
 def frequency_distance(candidates, limits, packed, reference_planes):
-    """FD-vec (Rizk 4.6.4): rejects where the frequency distances of up to 16 bases either side add up to more."""
+    """FD-vec (Rizk 4.6.4): the same with the frequency distances of up to 16 bases either side."""
     cdef job_t job
     return _filter(keep_fd, &job, candidates, limits, packed, reference_planes)
 
@@ -162,9 +163,10 @@ def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
 def duplicate(candidates, limits, packed, reference_planes, int shift=0, verified=None):
     """isDuplicate (Rizk 4.6.6), made lossless.
 
-    Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal bases of
-    one diagonal the first stays, its seed grown to the whole run. A candidate is dropped where `verified`, a sorted
-    uint64 array, holds `read_strand << 32 | diagonal >> shift`: the whole band of that bucket has been scored.
+    Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal
+    bases of one diagonal the first stays, its seed grown to the whole run. A candidate is dropped where
+    `verified`, a sorted uint64 array, holds `read_strand << 32 | diagonal >> shift`: the band of that bucket
+    has been scored.
     """
     cdef job_t job
     cdef const uint64_t[::1] keys

@@ -30,8 +30,8 @@ INLINE uint64_t funnel_shift(uint64_t first, uint64_t second, int shift)
     return first >> shift | second << 1 << (63 - shift);  /* two steps: a shift by 64 is undefined */
 }
 
-/* The 64 bases from any coordinate on, base 0 in bit 0. Off either end, where there are no bases, the result is
-   arbitrary but the access is not: it stays inside the array. */
+/* The 64 bases from any coordinate on, base 0 in bit 0. Off either end, where there are no bases, the
+   result is arbitrary but the access is not: it stays inside the array. */
 INLINE bases64_t bases_at(planes_t planes, int64_t coordinate)
 {
     const int shift = (int)(coordinate & 63);

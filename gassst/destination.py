@@ -6,13 +6,15 @@ import os
 import secrets
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-import pysam
 from xopen import xopen
 
+from gassst import interrupt
 from gassst.errors import OutputError, UsageError
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
@@ -34,11 +36,17 @@ class Destination:
         self.working = self.final if self.is_stream else hidden
 
     def open(self) -> int:
+        self.begin()
         with self.errors():
             if self.is_stdout:
                 return os.dup(1)
             create = 0 if self.is_stream else os.O_CREAT | os.O_EXCL
             return os.open(self.working, os.O_WRONLY | create, 0o666)
+
+    def begin(self) -> None:
+        """From here on, until `commit` or `discard`, the working file is removed if the process must stop."""
+        if not self.is_stream:
+            interrupt.on_stop(self.discard)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -54,11 +62,13 @@ class Destination:
         if not self.is_stream:
             with self.errors():
                 os.replace(self.working, self.final)
+            interrupt.settled(self.discard)
 
     def discard(self) -> None:
         if not self.is_stream:
             with suppress(OSError):
                 os.unlink(self.working)
+            interrupt.settled(self.discard)
 
 
 def _exists_irregular(path: str) -> bool:
@@ -84,12 +94,14 @@ class SortedDestination:
         bam_index = ".csi" if longest_contig > MAX_BAI_CONTIG else ".bai"
         self._index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format]
         self.errors = destination.errors
+        self._sorting: subprocess.Popen[str] | None = None
         place = None if destination.is_stream else destination.directory
         with ExitStack() as on_failure, self.errors():
             self._folder = tempfile.mkdtemp(prefix=".gassst-sort-", dir=place)
             on_failure.callback(shutil.rmtree, self._folder)
             self._stream = destination.open() if destination.is_stream else None
             on_failure.pop_all()
+        interrupt.on_stop(self.discard)
         self._unsorted = os.path.join(self._folder, "unsorted.bam")
         self._sorted = os.path.join(self._folder, "sorted")
 
@@ -114,11 +126,15 @@ class SortedDestination:
         if self._index and self._stream is None:
             options.append("--write-index")
             output = f"{output}##idx##{self._sorted}{self._index}"
+        with self.errors():
+            self._sorting = samtools_sort(*options, "-o", output, self._unsorted)
         try:
-            pysam.sort(*options, "-o", output, self._unsorted)
-        except pysam.SamtoolsError as error:
-            reason = str(error.value).strip().splitlines()[-1]
-            raise OutputError(f"cannot sort {self._destination.name}: {reason}") from error
+            _, complaint = self._sorting.communicate()
+        finally:
+            self._sorting.kill()
+        if self._sorting.returncode:
+            reason = (complaint.strip() or f"samtools ended with {self._sorting.returncode}").splitlines()[-1]
+            raise OutputError(f"cannot sort {self._destination.name}: {reason}")
 
     def _output_format(self) -> str:
         level = f",level={self._level}" if self._level and self._format != "sam" else ""
@@ -136,10 +152,34 @@ class SortedDestination:
             shutil.copyfileobj(source, target, 1 << 20)
 
     def discard(self) -> None:
+        if self._sorting is not None:
+            self._sorting.kill()  # nothing must come into the folder while it is emptied
+            self._sorting.wait()
         if self._stream is not None:
             os.close(self._stream)
             self._stream = None
         shutil.rmtree(self._folder, ignore_errors=True)
+        interrupt.settled(self.discard)
+
+
+_SORT = """
+import sys
+sys.path[:] = sys.argv.pop(1).split(":")
+import pysam
+try:
+    pysam.sort(*sys.argv[1:])
+except pysam.SamtoolsError as error:
+    sys.exit(str(error.value))
+"""
+
+
+def samtools_sort(*options: str) -> subprocess.Popen[str]:
+    """pysam's `samtools sort` in a process of its own, as it keeps the GIL: no signal would be heard.
+
+    The process ends with an error, and the reason on stderr, when the sort fails.
+    """
+    command = [sys.executable, "-I", "-c", _SORT, ":".join(sys.path), *options]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 class CompressedFile:
@@ -149,6 +189,7 @@ class CompressedFile:
         self._destination = Destination(path)
         if self._destination.is_stdout:
             raise UsageError("unmapped reads need a file: standard output is taken")
+        self._destination.begin()
         with self._destination.errors():
             self._file = xopen(self._destination.working, "wb", threads=0)
 

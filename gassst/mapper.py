@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from threading import Event
+from typing import Any
 
 from . import sam
 from .cascade import Cascade
@@ -21,6 +22,8 @@ from .seed_index import SeedIndex
 from .seeding import SearchPlan
 from .stats import Stats
 from .version import __version__
+
+Mapped = tuple[ReadBatch, BatchResult, Stats]
 
 
 class Mapper:
@@ -49,7 +52,7 @@ class Mapper:
     ...     print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    def __init__(self, index: SeedIndex | str | Path, **params):
+    def __init__(self, index: SeedIndex | str | Path, **params: Any):
         self.params = MapParams(**params).verify()
         self.index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
         self.plan = SearchPlan(self.params, self.index.k, len(self.index.positions))
@@ -68,43 +71,52 @@ class Mapper:
         search = BatchSearch(
             self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
         )
-        return search.run(), stats
+        result = search.run()
+        stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+        return result, stats
 
-    def _results(self, batches: Iterable[ReadBatch], stop: Event) -> Iterator[tuple[ReadBatch, BatchResult, Stats]]:
-        """Results in the order of the batches; no more batches are in memory than the threads need."""
-        waiting: deque[tuple[ReadBatch, Future]] = deque()
+    def _results(self, batches: Iterable[ReadBatch]) -> Generator[Mapped, None, None]:
+        """Results in the order of the batches; no more batches are in memory than the threads need.
+
+        Whoever iterates closes it: what is then not begun is dropped, what has begun is not waited for.
+        """
+        waiting: deque[tuple[ReadBatch, Future[tuple[BatchResult, Stats]]]] = deque()
         pool = ThreadPoolExecutor(self.params.threads, thread_name_prefix="gassst")
         try:
             for batch in batches:
-                waiting.append((batch, pool.submit(self._unless_stopped, batch, stop)))
+                waiting.append((batch, pool.submit(self.map_batch, batch)))
                 while len(waiting) > self.params.threads + 1 or (waiting and waiting[0][1].done()):
                     yield self._next(waiting)
             while waiting:
                 yield self._next(waiting)
         finally:
-            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _unless_stopped(self, batch: ReadBatch, stop: Event):
-        return None if stop.is_set() else self.map_batch(batch)
-
     @staticmethod
-    def _next(waiting: deque) -> tuple[ReadBatch, BatchResult, Stats]:
+    def _next(waiting: deque[tuple[ReadBatch, Future[tuple[BatchResult, Stats]]]]) -> Mapped:
         batch, future = waiting.popleft()
-        return batch, *future.result()
+        return batch, *future.result()  # what a worker raised, MemoryError included, is raised here
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
         reference = self.index.reference
-        return sam.ReferenceArrays(reference.planes, reference.starts, reference.lengths, *reference.exceptions)
+        planes, starts, lengths = reference.planes, reference.starts, reference.lengths
+        return sam.ReferenceArrays(planes, starts, lengths, *reference.exceptions)
 
-    def header(self, read_group: str | None = None, command_line: str | None = None, sort: bool = False) -> str:
+    def header(
+        self, read_group: str | None = None, command_line: str | None = None, sort: bool = False
+    ) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
         return sam.header(
-            reference.names, reference.lengths, reference.md5, read_group, __version__,
-            command_line or " ".join(sys.argv), "coordinate" if sort else "unsorted",
-        )  # fmt: skip
+            reference.names,
+            reference.lengths.tolist(),
+            reference.md5,
+            read_group,
+            __version__,
+            command_line or " ".join(sys.argv),
+            "coordinate" if sort else "unsorted",
+        )
 
     def map(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator:
         """Map reads given as (name, sequence, quality or None).
@@ -115,8 +127,9 @@ class Mapper:
             In the order of the reads, the primary alignment of each first.
         """
         builder = sam.record_builder(self.header(), self._reference_arrays)
-        for batch, result, _ in self._results(self._batches(reads), Event()):
-            yield from sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
+        with closing(self._results(self._batches(reads))) as results:
+            for batch, result, _ in results:
+                yield from sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
     def _batches(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator[ReadBatch]:
         reads = iter(reads)
@@ -131,7 +144,7 @@ class Mapper:
         read_group: str | None = None,
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
-        **output_options,
+        **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files to an alignment file.
 
@@ -164,10 +177,12 @@ class Mapper:
         header = self.header(read_group, command_line, sort)
         total = Stats()
         batches = open_reads(paths, self.params.batch_size, max_length=MAX_READ_LENGTH)
-        with sam.AlignmentWriter(
-            output, header, self._reference_arrays, threads=self.params.threads, **output_options
-        ) as writer:
-            for batch, result, stats in self._results(batches, Event()):
+        options = {"threads": self.params.threads, **output_options}
+        with (
+            sam.AlignmentWriter(output, header, self._reference_arrays, **options) as writer,
+            closing(self._results(batches)) as results,
+        ):
+            for batch, result, stats in results:
                 total += stats
                 with total.timed("write"):
                     writer.write_batch(batch, result.hits, result.summary, result.cigars)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .errors import UsageError
 
@@ -10,10 +11,32 @@ MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
-DEFAULT_FILTERS = ("tnw4-4", "fd", "duplicate", "tnw4-16")
+DEFAULT_FILTERS = ("duplicate", "fd")  # the fastest chain, docs/benchmarks.md
 
-# Occurrence cap of a seed, in multiples of 1 + its expected chance occurrences, by sensitivity level.
-OCCURRENCE_CAPS = (16, 64, 256, 1024, 8192, None)
+
+class Level(NamedTuple):
+    """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
+
+    occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
+    strata : a stage of disjoint seeds is left out where every alignment with fewer than best + strata errors has been
+        seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
+    slack : the last stage, of overlapping seeds, is left out where an alignment has been found with no more than this
+        many errors beyond those known to be complete; None, as `strata` says.
+    """
+
+    occurrences: int | None
+    strata: int
+    slack: int | None
+
+
+LEVELS = (
+    Level(16, 0, MAX_ERRORS),
+    Level(64, 0, 6),
+    Level(256, 1, 4),
+    Level(1024, 1, 0),
+    Level(8192, 2, None),
+    Level(None, 2, None),
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +52,7 @@ class MapParams:
     gaps : int or None
         Most inserted and deleted bases of an alignment (option -g).
     sensitivity : int
-        0..5 (option -s): seeds that occur too often are passed over; 5 passes over none.
+        0..5 (option -s): index of `LEVELS`. At 5 no seed is passed over.
     max_hits : int
         Alignments reported for a read at the most (option -k).
     all_hits : bool

@@ -199,7 +199,7 @@ class AlignmentWriter:
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
         destination = Destination(path)
-        file_format = _format_of(destination, format)
+        file_format = output_format(destination, format)
         suffix = "" if level is None or file_format == "sam" else str(level)
         longest = int(max(reference.lengths, default=0))
         self._no_unmapped = no_unmapped
@@ -293,7 +293,8 @@ class AlignmentWriter:
             self.abort()
 
 
-def _format_of(destination: Destination, asked: str | None) -> str:
+def output_format(destination: Destination, asked: str | None) -> str:
+    """One of `FORMATS`: what is asked for, else what the name says; UsageError where neither tells."""
     if asked is not None and asked not in FORMATS:
         raise UsageError(f"output format {asked!r}: must be sam, bam or cram")
     extension = os.path.splitext(destination.path)[1][1:].lower()

@@ -54,8 +54,17 @@ class Bands:
 class BatchSearch:
     """Search of one batch of packed reads; `run()` returns a `BatchResult`."""
 
-    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, extender, params: MapParams, packed,
-                 stats: Stats, parts):
+    def __init__(
+        self,
+        index: SeedIndex,
+        plan: SearchPlan,
+        cascade: Cascade,
+        extender,
+        params: MapParams,
+        packed,
+        stats: Stats,
+        parts,
+    ):
         self.index, self.plan, self.cascade, self.params = index, plan, cascade, params
         self.packed, self.stats, self.parts = packed, stats, parts
         self.lengths = packed.lengths
@@ -87,9 +96,13 @@ class BatchSearch:
             return self._report_all() if self.params.all_hits else self._report_best()
 
     def _active(self, stage: int) -> np.ndarray:
-        """Reads whose strata up to one beyond the best are not yet complete and that have seeds in this stage."""
-        wanted = np.minimum(self.best.astype(np.int64) + 2, self.errors.astype(np.int64) + 1)
-        has_seeds = self.plan.seed_count[stage][self.lengths] > 0
+        """Reads that are not settled yet (`params.Level`) and have seeds in this stage."""
+        plan, level = self.plan, self.plan.level
+        beyond = np.full(self.n, level.strata)
+        if level.slack is not None and not self.params.all_hits:
+            beyond[plan.disjoint[stage][self.lengths] == 0] = -level.slack
+        wanted = np.minimum(self.best.astype(np.int64) + beyond, self.errors.astype(np.int64) + 1)
+        has_seeds = plan.seed_count[stage][self.lengths] > 0
         return np.flatnonzero(has_seeds & (self.complete < wanted)).astype(np.uint32)
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
@@ -119,7 +132,14 @@ class BatchSearch:
         lengths, counts = plan.seed_length[stage], plan.seed_count[stage]
         with self.stats.timed("seeds"):
             seeds = _candidates.Seeds(
-                packed.planes, packed.plane_start, self.lengths, self.flip, active, lengths, counts, index.k + 16
+                packed.planes,
+                packed.plane_start,
+                self.lengths,
+                self.flip,
+                active,
+                lengths,
+                counts,
+                index.k + 16,
             )
             self.parts.resolve(seeds, plan.caps)
             clipped, capped = seeds.limit(plan.caps)
@@ -129,10 +149,10 @@ class BatchSearch:
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         with self.stats.timed("candidates"):
-            *columns, start = _candidates.gather(
+            gathered = _candidates.gather(
                 seeds, index.positions, active, self.flip, self.shift, self.scored, self.scored_start
             )
-        return Candidates(*columns), start
+        return Candidates(*gathered[:4]), gathered[4]
 
     @staticmethod
     def _keys(read_strand: np.ndarray, bucket: np.ndarray) -> np.ndarray:
@@ -179,7 +199,9 @@ class BatchSearch:
             with self.stats.timed("score"):
                 profile = self.reads.profile(rs, first, w)
                 band, end = _select.local_minima(profile, rs, first, self.lengths, self.errors)
-            self.bands.append(Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8)))
+            self.bands.append(
+                Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8))
+            )
 
     def _report_best(self) -> BatchResult:
         with self.stats.timed("select"):
@@ -196,10 +218,14 @@ class BatchSearch:
     def _report_all(self) -> BatchResult:
         bands = Bands.concatenate(self.bands)
         read = bands.read_strand >> 1
-        order, start = group_by_read(read, self.n)
-        bands = bands.take(order)
-        summary = summarise_all(read[order], bands.edits, self.n, start)
-        return self._finish(bands.take(_primary_first(bands.edits, start, summary, self.digest)), start, summary)
+        # By position and canonical strand, the same for a read and its reverse complement.
+        order = np.lexsort((bands.read_strand & 1 ^ self.flip[read], bands.band_start + bands.end, read))
+        bands, read = bands.take(order), read[order]
+        start = np.searchsorted(read, np.arange(self.n + 1))
+        summary = summarise_all(read, bands.edits, self.n, start)
+        return self._finish(
+            bands.take(_primary_first(bands.edits, start, summary, self.digest)), start, summary
+        )
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
@@ -211,7 +237,13 @@ class BatchSearch:
             )  # fmt: skip
             traced = self._trace(bands, np.flatnonzero(ungapped == 0))
             hits, cigars = _select.finish(
-                bands.read_strand, ungapped, bands.edits, *traced, self.lengths, reference.starts, reference.lengths
+                bands.read_strand,
+                ungapped,
+                bands.edits,
+                *traced,
+                self.lengths,
+                reference.starts,
+                reference.lengths,
             )
         hits["flag"][:] |= FLAG_SECONDARY
         mapped = np.flatnonzero(np.diff(start))
@@ -224,7 +256,7 @@ class BatchSearch:
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
 
-    def _trace(self, bands: Bands, rows: np.ndarray):
+    def _trace(self, bands: Bands, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""
         self.stats.traced += rows.size
         diagonal = np.empty(rows.size, np.uint32)
@@ -240,17 +272,16 @@ class BatchSearch:
         return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
 
 
-def _primary_first(edits: np.ndarray, start: np.ndarray, summary: np.ndarray, digest: np.ndarray) -> np.ndarray:
+def _primary_first(
+    edits: np.ndarray, start: np.ndarray, summary: np.ndarray, digest: np.ndarray
+) -> np.ndarray:
     """Rows with the primary of each read, drawn among its best by the hash of its bases, moved to the front."""
-    rows = np.arange(edits.size)
     mapped = np.flatnonzero(np.diff(start))
     read = np.repeat(np.arange(len(start) - 1), np.diff(start))
     is_best = edits == summary["best"][read]
-    rank = np.cumsum(is_best) - 1  # of a best row among all best rows
     first_best = np.concatenate([[0], np.cumsum(is_best)])[start[mapped]]
     chosen = first_best + (digest[mapped] % summary["n_best"][mapped].astype(np.uint64)).astype(np.int64)
     primary = np.flatnonzero(is_best)[chosen]
-    assert (read[primary] == mapped).all() and rank.size == rows.size
     key = read * np.int64(2) + 1
     key[primary] -= 1
     return np.argsort(key, kind="stable")

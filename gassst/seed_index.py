@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gassst import _seed_index
+from gassst import _seed_index, interrupt
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
 from gassst.version import __version__
@@ -113,6 +114,8 @@ class SeedIndex:
         if target.exists() and not target.is_file():
             raise OutputError(f"{path}: not a regular file")
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        undo = partial(temporary.unlink, missing_ok=True)
+        interrupt.on_stop(undo)
         try:
             with open(temporary, "xb") as file:
                 _write(file, self._contents())
@@ -122,10 +125,11 @@ class SeedIndex:
             raise OutputError(f"{path}: {error.strerror or error}") from error
         finally:
             with suppress(OSError):
-                temporary.unlink()
+                undo()
+            interrupt.settled(undo)
 
     def drop_from_memory(self) -> None:
-        """Give the pages of a mapped index back to the system; they are read from the file again when needed."""
+        """Give the pages of a mapped index back to the system, which reads them again when needed."""
         base: Any = self.positions
         while isinstance(base, np.ndarray):
             base = base.base

@@ -16,13 +16,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from .params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, OCCURRENCE_CAPS, MapParams
+from .params import LEVELS, MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
 DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
-STAGE_LENGTHS = (20, 14)
+STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
 MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
 
 
@@ -40,7 +40,7 @@ def miss_probability(m: int, r: int, w: int) -> float:
 
 @lru_cache(maxsize=4096)
 def longest_seed(m: int, r: int, share: float) -> int:
-    """Longest seed that misses at most `share` of the alignments of `m` bases with `r` errors, at least m // (r + 1)."""
+    """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
     w = max(1, m // (r + 1))
     while w < m and miss_probability(m, r, w + 1) <= share:
         w += 1
@@ -99,6 +99,7 @@ class SearchPlan:
 
     def __init__(self, params: MapParams, k: int, n_bases: int):
         self.params, self.k, self.n_bases = params, k, n_bases
+        self.level = LEVELS[params.sensitivity]
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
@@ -140,7 +141,7 @@ class SearchPlan:
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
 
     def shortest_seed(self, m: int, errors: int) -> int:
-        """Seed length of the last stage: -w, or the longest that misses 1 %, but not so short that chance drowns it."""
+        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
@@ -162,7 +163,6 @@ class SearchPlan:
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
-        factor = OCCURRENCE_CAPS[self.params.sensitivity]
-        if factor is None:
-            return 0xFFFFFFFF
-        return int(factor * (1 + self.n_bases / 4.0**w))
+        factor = self.level.occurrences
+        most = 0xFFFFFFFF
+        return most if factor is None else min(most, int(factor * (1 + self.n_bases / 4.0**w)))

@@ -9,16 +9,18 @@ from .layouts import NO_SCORE
 from .seeding import MARGIN, chance_hits
 
 MAX_MAPQ = 60
-MIN_ERROR_RATE = 0.005  # of a read without any error: other errors than those of the read's own bases remain possible
+MIN_ERROR_RATE = (
+    0.005  # of a read without any error: other errors than those of the read's own bases remain possible
+)
 
 
 def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> np.ndarray:
     """Mapping quality of the primary alignment of every read.
 
-    The probability that another place is the true one: each of the places in the second stratum is less likely than
-    the best by (p / 3(1-p)) to the power of the difference in errors, p being the error rate seen in this
-    read; where no second place is known, one is assumed just beyond the strata that were looked at. Places that a
-    random read would hit by chance count with their expected number.
+    The probability that another place is the true one: each place in the second stratum is less likely than
+    the best by p / (1 - p) to the power of the difference in errors, p being the error rate seen in this
+    read. Where no second place is known, one just beyond the strata that were looked at is assumed, by p / 3(1 - p), as
+    most reads have none. Places that a random read would hit by chance count with their expected number.
 
     Parameters
     ----------
@@ -38,7 +40,8 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> n
     second = np.where(known, summary["second"], best + MARGIN + 1)
     rivals = np.where(known, summary["n_second"], 1)
     rate = np.clip((best + 0.5) / np.maximum(lengths, 1), MIN_ERROR_RATE, 0.5)
-    wrong = rivals * (rate / (3 * (1 - rate))) ** (second - best) + _chance(lengths, best, mapped, n_bases)
+    odds = rate / (np.where(known, 1, 3) * (1 - rate))
+    wrong = rivals * odds ** (second - best) + _chance(lengths, best, mapped, n_bases)
     quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1))))
     quality[~mapped | (summary["n_best"] > 1)] = 0
     return quality.astype(np.uint8)
@@ -46,7 +49,9 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> n
 
 def _chance(lengths: np.ndarray, best: np.ndarray, mapped: np.ndarray, n_bases: int) -> np.ndarray:
     """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
-    pairs, inverse = np.unique(np.where(mapped, lengths.astype(np.int64) << 16 | best, 0), return_inverse=True)
+    pairs, inverse = np.unique(
+        np.where(mapped, lengths.astype(np.int64) << 16 | best, 0), return_inverse=True
+    )
     values = [chance_hits(int(pair >> 16), int(pair & 0xFFFF), n_bases) if pair else 0.0 for pair in pairs]
     return np.array(values)[inverse]
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ._cycles import errors_by_cycle
 from .cascade import Funnel
 from .layouts import NO_SCORE
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
+CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
 
 
 @dataclass
@@ -36,6 +38,9 @@ class Stats:
         Time by stage, summed over worker threads.
     funnel : Funnel
         Candidates into and out of every filter.
+    cycles : int64[c, 4]
+        By position in the reads as sequenced: mapped reads that have it; mismatches, inserted and
+        deleted bases of their primary alignments there.
     """
 
     reads: int = 0
@@ -51,6 +56,7 @@ class Stats:
     mapq: Counter = field(default_factory=Counter)
     nanoseconds: Counter = field(default_factory=Counter)
     funnel: Funnel = field(default_factory=Funnel)
+    cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
     run: dict = field(default_factory=dict)
 
     @contextmanager
@@ -69,21 +75,51 @@ class Stats:
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
-            counter.update({int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)})
+            counter.update(
+                {int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)}
+            )
+
+    def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed) -> None:
+        """Count errors by cycle: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""
+        with self.timed("cycles"):
+            reads = packed.planes, packed.plane_start, packed.lengths
+            self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
 
     def __iadd__(self, other: Stats) -> Stats:
-        for name in ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced"):
+        for name in (
+            "reads",
+            "bases",
+            "mapped",
+            "confident",
+            "capped",
+            "occurrences",
+            "candidates",
+            "scored",
+            "traced",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("errors", "mapq", "nanoseconds"):
             getattr(self, name).update(getattr(other, name))
         self.funnel += other.funnel
+        self.cycles = _sum_of_cycles(self.cycles, other.cycles)
         return self
 
     def as_dict(self) -> dict:
-        names = ("reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced")
+        names = (
+            "reads",
+            "bases",
+            "mapped",
+            "confident",
+            "capped",
+            "occurrences",
+            "candidates",
+            "scored",
+            "traced",
+        )
         result = {name: getattr(self, name) for name in names}
         for name in ("errors", "mapq", "nanoseconds"):
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
+        result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
 
     def write_json(self, path: str) -> None:
@@ -100,9 +136,20 @@ class Stats:
             f"errors per read  {edits:>12.3f}",
         ]
         if self.capped:
-            lines.append(f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  (a seed occurs too often; -s 5 caps none)")
+            lines.append(
+                f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  "
+                "(a seed occurs too often; -s 5 caps none)"
+            )
         lines.append(
             f"seed occurrences {self.occurrences:>12,}, candidates {self.candidates:,}, bands scored {self.scored:,}, "
             f"traced back {self.traced:,}"
         )
         return "\n".join([*lines, str(self.funnel)])
+
+
+def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Sum of two counts by cycle, as long as the longer one; neither is changed."""
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    total = longer.copy()
+    total[: len(shorter)] += shorter
+    return total

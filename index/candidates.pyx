@@ -28,6 +28,8 @@ cdef extern from "lookup.h" nogil:
     void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
     void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
     seed_range_t lookup(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
     uint64_t interleave(uint32_t low, uint32_t high)
     uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)
 
@@ -131,7 +133,7 @@ cdef inline bint is_within(const Seed *seed, int k, uint64_t kmer_from, uint64_t
 
 cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
                         uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
-    """Ranges of a block of seeds, two prefetch steps ahead: table, then bucket.
+    """Ranges of a block of seeds, three prefetch steps ahead: table, bucket, and the bases behind long seeds.
 
     A seed that occurs too often is made longer to the right, which narrows its range within the same bucket.
     """
@@ -151,8 +153,12 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         for j in range(m):
             lookup_prefetch_bucket(index, code_of(group[j]), group[j].length)
         for j in range(m):
+            found = lookup_near(index, code_of(group[j]), group[j].length)
+            group[j].lo, group[j].count = found.lo, found.hi - found.lo
+        for j in range(m):
             s = group[j]
-            found = lookup(index, code_of(s), s.length)
+            found.lo, found.hi = s.lo, s.lo + s.count
+            found = lookup_far(index, code_of(s), s.length, found)
             if found.hi - found.lo > caps[s.length]:
                 s.clipped = 1
                 if s.room > s.length:

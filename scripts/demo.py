@@ -21,7 +21,9 @@ def main() -> None:
     reads = sorted(DATA.glob("ecoli_ERR022075_R?.fastq.gz"))
     gassst("index", DATA / "ecoli_k12_mg1655.fa.gz", "-o", index)
     gassst("map", index, *reads, "-o", bam, "--sort", "-R", r"@RG\tID:ERR022075\tSM:MG1655", "--stats", stats)
-    print("\nfiles:", *(f"  {path}  {path.stat().st_size:,} bytes" for path in sorted(OUT.iterdir())), sep="\n")
+    print(
+        "\nfiles:", *(f"  {path}  {path.stat().st_size:,} bytes" for path in sorted(OUT.iterdir())), sep="\n"
+    )
 
 
 if __name__ == "__main__":

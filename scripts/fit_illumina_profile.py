@@ -70,8 +70,9 @@ def errors_by_quality(path: str) -> dict:
         for record in file:
             if record.flag & 0x904 or record.mapping_quality < 30:
                 continue
+            qualities = record.query_qualities or ()
             for at, _, base in record.get_aligned_pairs(matches_only=True, with_seq=True):
-                counted[record.query_qualities[at]] += 1, base.islower()
+                counted[qualities[at]] += 1, base.islower()
     return {q: [int(n), int(wrong)] for q, (n, wrong) in enumerate(counted) if n}
 
 

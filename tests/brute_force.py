@@ -1,4 +1,4 @@
-"""Every alignment of a read on a small genome by textbook dynamic programming; shares no code with the package."""
+"""Every alignment of a read on a small genome by textbook dynamic programming, apart from the package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def reverse_complement(sequence: bytes) -> bytes:
 
 
 def last_row(read: bytes, contig: bytes) -> np.ndarray:
-    """Fewest errors of the whole read against a stretch of the contig that ends before column j: int16[len + 1]."""
+    """Fewest errors of the whole read against contig that ends before column j: int16[len + 1]."""
     text = np.frombuffer(contig, np.uint8)
     ramp = np.arange(len(text) + 1, dtype=np.int32)
     row = np.zeros(len(text) + 1, np.int32)
@@ -25,7 +25,7 @@ def last_row(read: bytes, contig: bytes) -> np.ndarray:
 
 
 def minima(row: np.ndarray, limit: int) -> list[tuple[int, int, int]]:
-    """(first end, last end, errors) of every stretch of equal values within the limit whose neighbours are higher."""
+    """(first end, last end, errors) of every run of equal values within the limit with higher neighbours."""
     edges = np.flatnonzero(np.diff(row)) + 1
     starts, stops = np.concatenate([[0], edges]), np.concatenate([edges, [len(row)]])
     found = []
@@ -67,7 +67,7 @@ def random_bases(rng: np.random.Generator, n: int) -> bytes:
 
 
 def repetitive_genome(rng: np.random.Generator, size: int) -> bytes:
-    """Random bases with tandem repeats of period 1 to 40 and diverged interspersed copies of three elements."""
+    """Random bases with tandem repeats of period 1 to 40 and diverged scattered copies of three elements."""
     genome = bytearray(random_bases(rng, size))
     for period in (1, 2, 3, 4, 5, 7, 11, 24, 40):
         unit = random_bases(rng, period)

@@ -21,14 +21,18 @@ def index(genome) -> gassst.Index:
     return gassst.Index.build(Reference.from_sequences(genome.items()))
 
 
-def sample(rng: np.random.Generator, genome: dict[str, bytes], length: int, errors: int, n: int) -> list[bytes]:
-    """Reads with up to `errors` errors from anywhere, every third one from a contig's very end, some with an N."""
+def sample(
+    rng: np.random.Generator, genome: dict[str, bytes], length: int, errors: int, n: int
+) -> list[bytes]:
+    """Reads with up to `errors` errors from anywhere, every third one from a contig's end, some with an N."""
     reads = []
     for i in range(n):
         contig = genome["one" if rng.random() < 0.8 else "two"]
         span = length + errors
         at = [0, len(contig) - span][i // 3 % 2] if i % 3 == 0 else int(rng.integers(len(contig) - span))
-        read = bytearray(bf.mutate(rng, contig[at : at + span], errors if i % 2 else max(errors - 1, 0))[:length])
+        read = bytearray(
+            bf.mutate(rng, contig[at : at + span], errors if i % 2 else max(errors - 1, 0))[:length]
+        )
         if errors and i % 7 == 0:
             read[int(rng.integers(length))] = ord("N")
         reads.append(bf.reverse_complement(bytes(read)) if rng.random() < 0.5 else bytes(read))
@@ -67,7 +71,11 @@ def test_all_hits_are_those_of_brute_force(genome, index, length, errors):
     reads = sample(rng, genome, length, errors, 14)
     identity = 100 * (1 - errors / length)
     mapper = gassst.Mapper(
-        index, all_hits=True, sensitivity=5, seed_length=min(20, length // (errors + 1)), min_identity=identity,
+        index,
+        all_hits=True,
+        sensitivity=5,
+        seed_length=min(20, length // (errors + 1)),
+        min_identity=identity,
         device="none",
     )
     assert mapper.plan.plan(length).errors == errors
@@ -84,7 +92,9 @@ def test_tandem_repeats(index, genome):
     contigs = {"c": bf.random_bases(rng, 2000) + bf.mutate(rng, unit * 40, 3) + bf.random_bases(rng, 2000)}
     small = gassst.Index.build(Reference.from_sequences(contigs.items()))
     reads = [contigs["c"][at : at + 50] for at in range(1960, 2190, 17)]
-    mapper = gassst.Mapper(small, all_hits=True, sensitivity=5, seed_length=10, min_identity=92, device="none")
+    mapper = gassst.Mapper(
+        small, all_hits=True, sensitivity=5, seed_length=10, min_identity=92, device="none"
+    )
     found = reported(mapper.map([(str(i), r.decode(), None) for i, r in enumerate(reads)]))
     total, problems = compare(reads, contigs, found, 4)
     assert not problems, "\n".join(problems[:10])

@@ -14,7 +14,7 @@ import numpy as np
 import pysam
 import pytest
 
-from gassst import sam
+from gassst import destination, sam
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
 
@@ -599,8 +599,8 @@ def test_a_failed_sort_leaves_nothing(tmp_path, monkeypatch, world, batch):
         Path(options[-1]).write_bytes(b"not BAM")
         return samtools_sort(*options)
 
-    samtools_sort = pysam.sort
-    monkeypatch.setattr(pysam, "sort", sort)
+    samtools_sort = destination.samtools_sort
+    monkeypatch.setattr(destination, "samtools_sort", sort)
     with pytest.raises(OutputError, match="cannot sort .*out.bam"):
         write(tmp_path / "out.bam", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
     assert not visible_and_hidden(tmp_path)

@@ -1,0 +1,157 @@
+"""HTML of the report: the page, its style sheet, panels and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from string import Template
+from typing import Any
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --paper: #fff; --ink: #1b1f24; --muted: #57606a; --line: #d8dee4; --tile: #f3f6f9;
+  --blue: #0072b2; --orange: #d55e00;
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    --paper: #12161b; --ink: #e6e9ec; --muted: #9aa4ae; --line: #2d343c; --tile: #1b2129;
+    --blue: #56b4e9; --orange: #e69f00;
+  }
+}
+* { box-sizing: border-box }
+body {
+  margin: 0 auto; padding: 1.5rem clamp(1rem, 4vw, 2.5rem); max-width: 76rem;
+  background: var(--paper); color: var(--ink);
+  font: 1rem/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
+}
+h1 { font-size: 1.5rem; margin: 0 }
+h2 { font-size: 1.05rem; margin: 0 0 .25rem }
+p { margin: 0 0 .5rem; color: var(--muted); font-size: .9rem }
+header code { display: block; margin: .5rem 0 1rem; overflow-wrap: anywhere; font-size: .85rem }
+dl, dd, figure { margin: 0 }
+.tiles {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
+  margin-bottom: 1rem;
+}
+.tiles div { background: var(--tile); border-radius: .5rem; padding: .75rem 1rem }
+.tiles dt { color: var(--muted); font-size: .85rem }
+.tiles dd { font-size: 1.6rem; font-weight: 600; font-variant-numeric: tabular-nums }
+.tiles small { display: block; font-size: .8rem; font-weight: 400; color: var(--muted) }
+.panels {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 2.5rem;
+}
+.panel { border-top: 1px solid var(--line); padding: 1rem 0 1.25rem; min-width: 0 }
+.wide { grid-column: 1/-1 }
+svg { display: block; width: 100%; max-width: 32rem; height: auto }
+svg * { stroke-linejoin: round; stroke-linecap: butt; font-family: inherit !important }
+.scroll { overflow: auto; max-height: 22rem }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums }
+th, td { padding: .15rem 0 .15rem .9rem; text-align: right; font-weight: 400 }
+th:first-child { padding-left: 0 }
+th:first-child, .text { text-align: left }
+thead th { position: sticky; top: 0; background: var(--paper); color: var(--muted); vertical-align: bottom }
+tbody tr { border-top: 1px solid var(--line) }
+summary { cursor: pointer; color: var(--muted); font-size: .9rem; padding: .35rem 0 }
+.facts { font-size: .9rem }
+.facts div {
+  display: grid; grid-template-columns: minmax(5.5rem, 24%) 1fr; gap: .75rem; padding: .15rem 0;
+  border-top: 1px solid var(--line);
+}
+.facts dt { color: var(--muted) }
+.facts dd { overflow-wrap: anywhere }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+@media (max-width: 30rem) {
+  .tiles div:last-child:nth-child(odd) { grid-column: 1/-1 }
+  table { font-size: .75rem }
+  th, td { padding-left: .45rem }
+}
+@media print {
+  :root { font-size: 12px }
+  body { padding: 0; max-width: none }
+  .panels { grid-template-columns: 1fr 1fr }
+  .panel, .tiles div { break-inside: avoid }
+  .tiles div { border: 1px solid var(--line) }
+  svg { max-width: 26rem }
+  th, td { padding-left: .5rem }
+  .scroll { max-height: none; overflow: visible }
+  details:not([open]) { display: none }
+}
+"""
+
+PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>gassst mapping report</title>
+<style>$style</style>
+</head>
+<body>
+<header><h1>Mapping report</h1>$command</header>
+<main>
+$tiles
+<div class="panels">
+$panels
+</div>
+</main>
+</body>
+</html>
+""")
+
+
+def page(command: str, tiles: str, panels: Iterable[str]) -> str:
+    """The whole page; `tiles` and `panels` are HTML, `command` is text."""
+    code = f"<code>{escape(command)}</code>" if command else ""
+    return PAGE.substitute(style=STYLE, command=code, tiles=tiles, panels="\n".join(filter(None, panels)))
+
+
+def tiles(values: Iterable[tuple[str, str, str]]) -> str:
+    """The few figures at the top: (name, value, remark) each."""
+    cells = (
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(remark)}</small></dd></div>"
+        for name, value, remark in values
+    )
+    return f'<dl class="tiles">\n{"".join(cells)}\n</dl>'
+
+
+def panel(name: str, title: str, note: str, *parts: str, wide: bool = False) -> str:
+    """A section with its heading and a line that says what is seen; `parts` are HTML."""
+    line = f"<p>{escape(note)}</p>" if note else ""
+    classes = "panel wide" if wide else "panel"
+    content = "\n".join(parts)
+    return f'<section class="{classes}" id="{name}"><h2>{escape(title)}</h2>{line}\n{content}\n</section>'
+
+
+def plot_and_table(plot: str, table: str) -> str:
+    """A plot and, folded, the table of its values."""
+    return f"<figure>{plot}</figure>\n<details><summary>Numbers</summary>{table}</details>"
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table whose first column names its rows: int with commas, float with two digits, text."""
+    titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(str(first))}</th>{"".join(map(_cell, rest))}</tr>'
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table><caption class="hidden">{escape(caption)}</caption>'
+        f"<thead><tr>{titles}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return f'<td class="text">{escape(value)}</td>'
+    return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:,.2f}</td>"
+
+
+def facts(values: dict[str, str]) -> str:
+    """A list of names and what they are."""
+    rows = "\n".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items()
+    )
+    return f'<dl class="facts">\n{rows}\n</dl>'

@@ -1,0 +1,631 @@
+"""The command line as its users see it: exit codes, one line for what goes wrong, nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pysam
+import pytest
+
+from gassst import mapper, progress, seed_index
+from gassst.cli import index_path, main, parse_size
+from gassst.stats import Stats
+
+RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
+GOOD = RECORD.format(1) + RECORD.format(2)
+
+
+@pytest.fixture
+def gassst_map(capfd, small_index):
+    """Runs `gassst map` on the small index in this process; gives exit code, stdout and stderr."""
+
+    def run(*argv, index=small_index, device="none"):
+        capfd.readouterr()
+        code = main(["map", str(index), "--device", device, *map(str, argv)])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def sam_lines(gassst_map):
+    """The records of a successful run, without the header."""
+
+    def run(*argv, **options):
+        code, out, _ = gassst_map("-q", *argv, **options)
+        assert code == 0
+        return [line for line in out.splitlines() if not line.startswith("@")]
+
+    return run
+
+
+def only_line(error: str) -> str:
+    """The one line on stderr that says what went wrong."""
+    assert error.endswith("\n") and error.count("\n") == 1, error
+    assert error.startswith("gassst: ")
+    return error[8:-1]
+
+
+def default_signals() -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # a shell's background jobs ignore it, and so do their children
+
+
+def process(*argv, program: tuple[str, ...] = ("-m", "gassst"), **options) -> subprocess.Popen:
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path} if Path(root, "gassst").is_dir() else dict(os.environ)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
+    command = [sys.executable, *program, *map(str, argv)]
+    return subprocess.Popen(command, preexec_fn=pipes.pop("preexec_fn", default_signals), **pipes)
+
+
+# --- damaged reads ------------------------------------------------------------------------------------------
+
+QUALITY_SHORT = GOOD + RECORD.format(3).replace("IIII\n", "\n")
+TOO_LONG = GOOD + f"@long\n{'A' * 1001}\n+\n{'I' * 1001}\n"
+MANY = "".join(map(RECORD.format, range(5000))).encode()
+DAMAGED = {
+    "record cut short": ((GOOD + RECORD.format(3))[:-60].encode(), "record 3"),
+    "quality of another length": (QUALITY_SHORT.encode(), "record 3"),
+    "read too long": (TOO_LONG.encode(), "record 3"),
+    "neither FASTQ nor FASTA": (b"chr1\t5\t6\n", "record 1"),
+    "no plus line": ((GOOD + RECORD.format(3).replace("+", "-")).encode(), "record 3"),
+    "truncated gz": (gzip.compress(MANY)[:-500], "gz data cut short"),
+    "damaged gz": (gzip.compress(MANY)[:-8] + bytes(8), "damaged gz data"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content, place", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_reads_are_one_line_that_names_file_and_record(gassst_map, tmp_path, content, place):
+    reads = tmp_path / "damaged.fq"
+    reads.write_bytes(content)
+    code, _, error = gassst_map(reads, "-o", tmp_path / "out.bam")
+    assert code == 1
+    assert str(reads) in only_line(error) and place in error
+    assert list(tmp_path.iterdir()) == [reads]
+
+
+def test_fault_in_the_third_of_five_files_names_that_file(gassst_map, tmp_path):
+    paths = [tmp_path / f"{i}.fq" for i in range(5)]
+    for path in paths:
+        path.write_text(GOOD if path.name != "2.fq" else QUALITY_SHORT)
+    code, _, error = gassst_map(*paths, "-o", tmp_path / "out.bam", "--batch-size", 1)
+    assert code == 1
+    assert f"{tmp_path / '2.fq'}: record 3" in only_line(error)
+    assert not (tmp_path / "out.bam").exists()
+
+
+@pytest.mark.parametrize("name", ["out.sam", "out.bam", "out.cram"])
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["plain", "gz"])
+def test_empty_read_file_gives_a_valid_file_without_records(gassst_map, tmp_path, name, content):
+    reads = tmp_path / "empty.fq"
+    reads.write_bytes(content)
+    code, _, _ = gassst_map(reads, "-o", tmp_path / name)
+    assert code == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        assert file.references == ("one", "two", "three")
+        assert list(file) == []
+
+
+# --- references and indexes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["index", "map"])
+def test_two_contigs_of_one_name(capfd, tmp_path, small_fastq, command):
+    fasta = tmp_path / "two.fa"
+    fasta.write_text(">a\nACGT\n>b\nACGT\n>a\nACGT\n")
+    assert main([command, str(fasta), *([str(small_fastq)] if command == "map" else [])]) == 1
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert error == f"gassst: {fasta}: contig a: two contigs have this name"
+    assert list(tmp_path.iterdir()) == [fasta]
+
+
+def damaged_copy(small_index: Path, to: Path, kind: str) -> Path:
+    content = bytearray(small_index.read_bytes())
+    if kind == "truncated":
+        del content[-5000:]
+    elif kind == "stale":
+        content[8] = 0  # format version
+    elif kind == "damaged":
+        content[40] ^= 1
+    elif kind == "empty":
+        content.clear()
+    else:
+        content[:] = b"BAM\1" + bytes(5000)
+    to.write_bytes(content)
+    return to
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        ("truncated", "truncated index"),
+        ("stale", "an older index format"),
+        ("damaged", "damaged index"),
+        ("empty", "empty file"),
+        ("another", "not a gassst index"),
+    ],
+)
+def test_unusable_index(gassst_map, small_index, small_fastq, tmp_path, kind, message):
+    index = damaged_copy(small_index, tmp_path / "bad.gsi", kind)
+    code, _, error = gassst_map(small_fastq, "-o", tmp_path / "out.bam", index=index)
+    assert code == 1
+    assert f"{index}: {message}" in only_line(error)
+    assert list(tmp_path.iterdir()) == [index]
+
+
+def test_check_finds_one_flipped_bit_in_the_last_section(capfd, small_index, tmp_path):
+    assert main(["index", "--check", str(small_index)]) == 0
+    assert "every section is intact" in only_line(capfd.readouterr().err)
+    content = bytearray(small_index.read_bytes())
+    content[-1] ^= 4
+    index = tmp_path / "flipped.gsi"
+    index.write_bytes(content)
+    assert main(["index", "--check", str(index)]) == 1
+    assert only_line(capfd.readouterr().err) == f"{index}: damaged index: section following"
+
+
+def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_path):
+    fasta = tmp_path / "ref.fa"
+    shutil.copy(small_fasta, fasta)
+    assert main(["index", str(fasta), "-t", "1"]) == 0
+    assert "3 contigs, 60,000 bases" in only_line(capfd.readouterr().err)
+    assert (tmp_path / "ref.gsi").read_bytes() == small_index.read_bytes()
+    assert main(["index", str(fasta), "-o", str(tmp_path / "none" / "x.gsi")]) == 1
+    assert "x.gsi: No such file or directory" in only_line(capfd.readouterr().err)
+    assert main(["index", str(fasta), "-o", str(fasta)]) == 2
+    assert main(["index", str(fasta), "-t", "0"]) == 2
+
+
+@pytest.mark.parametrize(
+    "fasta, index",
+    [("a/ref.fa", "a/ref.gsi"), ("ref.fasta.gz", "ref.gsi"), ("v1.2", "v1.2.gsi"), ("x.FNA", "x.gsi")],
+)
+def test_default_name_of_an_index(fasta, index):
+    assert index_path(fasta) == index
+
+
+def test_fasta_in_place_of_an_index(gassst_map, sam_lines, small_fasta, small_fastq, tmp_path):
+    zipped = tmp_path / "small.fa.gz"
+    zipped.write_bytes(gzip.compress(small_fasta.read_bytes()))
+    code, out, error = gassst_map(small_fastq, index=zipped)
+    assert code == 0
+    assert f"`gassst index {zipped}` keeps the index" in error.splitlines()[0]
+    records = [line for line in out.splitlines() if not line.startswith("@")]
+    assert records == sam_lines(small_fastq) == sam_lines(small_fastq, index=small_fasta)
+
+
+# --- arguments, before any work -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fails if an index is opened or built."""
+
+    def refuse(*_, **__):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr(seed_index.SeedIndex, "open", refuse)
+    monkeypatch.setattr(seed_index.SeedIndex, "build", refuse)
+
+
+@pytest.mark.parametrize(
+    "options, code, message",
+    [
+        (["-p", "20"], 2, "-p must be from 50 to 100 %"),
+        (["-w", "3"], 2, "-w must be from 4 to 30"),
+        (["-t", "0"], 2, "-t must be at least 1"),
+        (["-k", "0"], 2, "-k must be at least 1"),
+        (["--memory", "5"], 2, "--memory must be at least 1M"),
+        (["--batch-size", "9999999999"], 2, "batch size must be"),
+        (["--filters", "fd,nonsense"], 2, "unknown filter 'nonsense'; known are tnw4-4"),
+        (["-R", "ID:x"], 2, "read group 'ID:x'"),
+        (["-R", r"@RG\tSM:x"], 2, "has no ID"),
+        (["-o", "out.txt"], 2, "out.txt: name it .sam, .bam or .cram"),
+        (["-o", "both.sam", "--unmapped", "both.sam"], 2, "both.sam: named twice"),
+        (["-o", "{reads}", "-O", "sam"], 2, "named twice"),
+        (["--stats", "{index}"], 2, "named twice"),
+        (["-o", "none/out.bam"], 1, "none/out.bam: No such file or directory"),
+        (["-o", "."], 1, "cannot write .: it is a directory"),
+        (["--unmapped", "none/u.fq"], 1, "none/u.fq: No such file or directory"),
+        (["--stats", "none/s.json"], 1, "none/s.json: No such file or directory"),
+        (["missing.fq"], 1, "missing.fq: No such file or directory"),
+        (["."], 1, ".: Is a directory"),
+        (["--device", "no such device"], 1, "OpenCL"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_wrong_is_said_before_any_work(
+    no_work, gassst_map, monkeypatch, small_index, small_fastq, tmp_path, options, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+    options = [option.format(reads=small_fastq, index=small_index) for option in options]
+    got, out, error = gassst_map(small_fastq, *options)
+    assert (got, out) == (code, "")
+    assert message in only_line(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "nonsense",
+        "map",
+        "map x.gsi",
+        "map x y -O vcf",
+        "map x y -p many",
+        "map x y -k 2 --all",
+        "map x y --memory inf",
+        "index",
+        "simulate",
+        "simulate x.fa -n 1 -l 0 -o x.fq",
+        "evaluate",
+        "devices more",
+    ],
+)
+def test_usage_errors_exit_with_2(capfd, line):
+    assert main(line.split()) == 2
+    assert capfd.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["map", "--help"], ["simulate", "--help"], ["--version"]])
+def test_help_goes_to_stdout(capfd, argv):
+    assert main(argv) == 0
+    out, error = capfd.readouterr()
+    assert "gassst" in out and error == ""
+
+
+def test_sizes():
+    assert [parse_size(s) for s in ("4G", "1.5k", "500M", "77")] == [4 << 30, 1536, 500 << 20, 77]
+
+
+@pytest.mark.parametrize("name", ["missing.gsi", "."])
+def test_index_that_is_no_file(gassst_map, monkeypatch, small_fastq, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = gassst_map(small_fastq, "-o", "out.bam", index=name)
+    assert code == 1
+    assert only_line(error).startswith(f"{name}: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evaluate_reports_its_errors_as_one_line(capfd):
+    assert main(["evaluate", "missing.bam"]) == 1
+    assert "missing.bam" in only_line(capfd.readouterr().err)
+
+
+# --- options that change the output -------------------------------------------------------------------------
+
+
+def test_stdin_and_several_files(sam_lines, small_index, small_fastq):
+    expected = sam_lines(small_fastq)
+    argv = ("map", small_index, "--device", "none", "-q")
+    with process(*argv, "-", stdin=subprocess.PIPE) as run:
+        out, error = run.communicate(small_fastq.read_bytes())
+    assert (run.returncode, error) == (0, b"")
+    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
+    assert sam_lines(small_fastq, small_fastq) == 2 * expected
+
+
+def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_path):
+    fasta = tmp_path / "reads.fa"
+    fasta.write_text("".join(f">{name}\n{sequence}\n" for name, sequence, _ in small_reads))
+    fields = [line.split("\t") for line in sam_lines(fasta)]
+    assert {f[10] for f in fields} == {"*"}
+    assert [f[:10] for f in fields] == [line.split("\t")[:10] for line in sam_lines(small_fastq)]
+
+
+def test_memory_in_parts_and_no_filters_give_the_whole(sam_lines, small_fastq):
+    whole = sam_lines(small_fastq)
+    assert sam_lines(small_fastq, "--memory", "1M") == whole
+    assert sam_lines(small_fastq, "--filters", "none") == whole
+    assert sam_lines(small_fastq, "--batch-size", "13", "-t", "3") == whole
+
+
+def test_eqx_is_m_spelled_out(sam_lines, small_fastq):
+    def merged(cigar: str) -> str:
+        steps = "".join(op * int(n) for n, op in re.findall(r"(\d+)(\D)", cigar)).translate(
+            {ord("="): "M", ord("X"): "M"}
+        )
+        return "".join(f"{len(run.group())}{run.group()[0]}" for run in re.finditer(r"(.)\1*", steps))
+
+    plain = [line.split("\t")[5] for line in sam_lines(small_fastq)]
+    eqx = [line.split("\t")[5] for line in sam_lines(small_fastq, "--eqx")]
+    assert not any("M" in cigar for cigar in eqx) and any("X" in cigar for cigar in eqx)
+    assert [merged(cigar) if cigar != "*" else "*" for cigar in eqx] == plain
+
+
+def test_hits_reported(sam_lines, small_reads, small_fastq):
+    def per_read(*options) -> dict[str, int]:
+        names = [line.split("\t")[0] for line in sam_lines(small_fastq, *options)]
+        return {name: names.count(name) for name, _, _ in small_reads}
+
+    best, up_to_3, every = per_read("--best"), per_read("-k", "3"), per_read("--all", "-p", "90")
+    assert set(best.values()) == {1}
+    assert set(up_to_3.values()) == {1, 2, 3}
+    assert max(every.values()) > 3
+    xa = sam_lines(small_fastq, "-k", "3", "--xa")
+    assert len(xa) == len(small_reads)
+    assert sum(line.count("\tXA:Z:") for line in xa) == sum(n > 1 for n in up_to_3.values())
+
+
+def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
+    out, unmapped, stats = tmp_path / "out.bam", tmp_path / "un.fq.gz", tmp_path / "stats.json"
+    options = ("-o", out, "--unmapped", unmapped, "--stats", stats, "--no-unmapped", "-R", r"@RG\tID:x\tSM:y")
+    code, stdout, error = gassst_map(small_fastq, *options)
+    assert (code, stdout) == (0, "")
+    with pysam.AlignmentFile(out) as file:
+        mapped = {record.query_name for record in file}
+        assert file.header.to_dict()["RG"] == [{"ID": "x", "SM": "y"}]
+        assert f"-o {out}" in file.header.to_dict()["PG"][0]["CL"]
+    with pysam.FastxFile(str(unmapped)) as file:
+        left = {record.name for record in file}
+    assert "short" in left and not left & mapped and len(left | mapped) == 401
+    counts = json.loads(stats.read_text())
+    assert (counts["reads"], counts["mapped"]) == (401, len(mapped))
+    assert re.search(rf"mapped +{len(mapped)} ", error)
+
+
+@pytest.mark.parametrize("name, index", [("out.bam", ".bai"), ("out.cram", ".crai")])
+def test_sort(gassst_map, small_fastq, tmp_path, name, index):
+    assert gassst_map(small_fastq, "-o", tmp_path / name, "--sort")[0] == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
+    assert keys == sorted(keys) and len(keys) == 401
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name, name + index]
+
+
+@pytest.mark.parametrize("name, format", [("out.sam", "bam"), ("out.bam", "sam"), ("out", "cram")])
+def test_format_goes_before_the_name(gassst_map, small_fastq, tmp_path, name, format):
+    assert gassst_map(small_fastq, "-o", tmp_path / name, "-O", format)[0] == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        assert file.format == format.upper()
+
+
+# --- devices ------------------------------------------------------------------------------------------------
+
+
+def test_devices_says_what_would_be_chosen_and_why(capfd, monkeypatch):
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+    assert main(["devices"]) == 0
+    assert re.search(r"^chosen: .* \(.+\)$", capfd.readouterr().out, re.MULTILINE)
+    monkeypatch.setenv("GASSST_OPENCL", "0")
+    assert main(["devices"]) == 0
+    assert re.search(r"^chosen: CPU backend.*\(GASSST_OPENCL=0\)$", capfd.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("disabled, device", [(True, "gpu"), (False, "none")])
+def test_opencl_switched_off(gassst_map, monkeypatch, small_fastq, tmp_path, disabled, device):
+    monkeypatch.setenv("GASSST_OPENCL", "0" if disabled else "1")
+    stats = tmp_path / "stats.json"
+    argv = (small_fastq, "-o", tmp_path / "out.bam", "--stats", stats)
+    code, _, error = gassst_map(*argv, device=device)
+    assert code == 0
+    assert json.loads(stats.read_text())["run"]["device"].startswith("CPU backend")
+    assert ("GASSST_OPENCL=0" in error) == disabled
+
+
+# --- failures on the way ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["-o", "--unmapped", "--stats"])
+def test_full_disk(gassst_map, small_fastq, tmp_path, option):
+    others = ("-o", tmp_path / "out.bam") if option != "-o" else ("-O", "sam")
+    code, _, error = gassst_map(*[small_fastq] * 20, "-q", *others, option, "/dev/full")
+    assert code == 1
+    assert only_line(error) == "cannot write /dev/full: No space left on device"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.bam"] * (option == "--stats")
+
+
+@pytest.mark.parametrize(
+    "options", [("out.sam",), ("out.bam",), ("out.cram",), ("out.bam", "--sort")], ids=str
+)
+def test_file_that_cannot_grow_is_removed(small_index, small_fastq, tmp_path, options):
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    argv = ("map", "-q", "--device", "none", small_index, small_fastq, "-o", *options)
+    with process(*argv, cwd=tmp_path, preexec_fn=limit) as run:
+        out, error = run.communicate()
+    assert (run.returncode, out) == (1, b"")
+    assert options[0] in only_line(error.decode())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_of_the_output_goes_away(small_index, small_fastq):
+    with process("map", "-q", "--device", "none", small_index, *[small_fastq] * 40) as run:
+        assert run.stdout.readline().startswith(b"@HD")
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 0
+
+
+@pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])
+def test_stderr_that_takes_nothing_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, stderr):
+    out = tmp_path / "out.sam"
+    argv = ("map", "--device", "none", small_index, *[small_fastq] * 3, "-o", out)
+    close = (lambda: os.close(2)) if stderr == "closed" else None
+    with open("/dev/full", "wb") as full:
+        run = process(*argv, preexec_fn=close, stderr=full if stderr == "full" else subprocess.PIPE)
+    with run:
+        if run.stderr:
+            run.stderr.close()
+    assert run.returncode == 0
+    records = [line for line in out.read_text().splitlines() if not line.startswith("@")]
+    assert records == 3 * sam_lines(small_fastq)
+
+
+@pytest.mark.parametrize("fd, argv", [(0, ["-", "-O", "sam"]), (1, ["{reads}"])], ids=["stdin", "stdout"])
+def test_closed_streams_are_errors(small_index, small_fastq, fd, argv):
+    argv = [arg.format(reads=small_fastq) for arg in argv]
+    with process("map", "--device", "none", small_index, *argv, preexec_fn=lambda: os.close(fd)) as run:
+        _, error = run.communicate()
+    assert run.returncode == 1
+    assert "Bad file descriptor" in only_line(error.decode())
+
+
+@pytest.mark.parametrize(
+    "error, code, message",
+    [
+        (MemoryError(), 1, "out of memory"),
+        (OSError(5, "Input/output error", "disk"), 1, "disk: Input/output error"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["memory", "disk", "interrupt"],
+)
+def test_what_happens_in_a_thread_is_one_line(
+    gassst_map, monkeypatch, small_fastq, tmp_path, error, code, message
+):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    got, _, text = gassst_map(small_fastq, "-o", tmp_path / "out.bam")
+    assert got == code
+    assert only_line(text).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bug_keeps_its_traceback(gassst_map, monkeypatch, small_fastq, tmp_path):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    with pytest.raises(ZeroDivisionError):
+        gassst_map(small_fastq, "-o", tmp_path / "out.bam")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- signals ------------------------------------------------------------------------------------------------
+
+
+def feed(run: subprocess.Popen, text: bytes) -> None:
+    """Reads without end, until the process is gone."""
+
+    def write() -> None:
+        try:
+            while True:
+                run.stdin.write(text)
+        except (OSError, ValueError):
+            pass
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]:
+    """Exit code and stderr after the signal, which is sent once `is_ready()`."""
+    pause = threading.Event()
+    while not is_ready():
+        assert run.poll() is None, run.stderr.read()
+        pause.wait(0.01)
+    run.send_signal(number)
+    code = run.wait(timeout=10)
+    return code, run.stderr.read().decode()
+
+
+@pytest.mark.parametrize(
+    "options, number, code, message",
+    [
+        (["out.sam"], signal.SIGINT, 130, "interrupted"),
+        (["out.bam", "--unmapped", "un.fq.gz", "--all"], signal.SIGINT, 130, "interrupted"),
+        (["out.cram", "--sort"], signal.SIGINT, 130, "interrupted"),
+        (["out.bam"], signal.SIGTERM, 143, "terminated"),
+    ],
+    ids=str,
+)
+def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, number, code, message):
+    def has_written() -> bool:
+        return any(p.is_file() and p.stat().st_size > 200_000 for p in tmp_path.rglob("*"))
+
+    argv = ("map", "-t", "2", "--device", "none", small_index, "-", "-o", *options)
+    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
+        feed(run, gzip.decompress(small_fastq.read_bytes()))
+        got, error = interrupted(run, number, has_written)
+        run.stdin.close()
+    assert got == code
+    assert only_line(error) == message
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_SORT = """
+from gassst import cli, destination
+destination._SORT = "import sys, time; open(sys.argv[-1] + '.begun', 'w'); time.sleep(100)"
+cli.run()
+"""
+
+
+def test_signal_while_sorting(small_index, small_fastq, tmp_path):
+    argv = ("map", "--device", "none", small_index, small_fastq, "-o", "out.bam", "--sort")
+    with process(*argv, program=("-c", SLOW_SORT), cwd=tmp_path) as run:
+        got = interrupted(run, signal.SIGINT, lambda: any(tmp_path.rglob("*.begun")))
+    assert got == (130, "gassst: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signal_that_the_shell_ignores(small_index, tmp_path):
+    """`nohup gassst ...` outlives its terminal."""
+    with process(
+        "map", "--device", "none", "-q", small_index, "-", "-o", "out.bam",
+        cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as run:  # fmt: skip
+        while not any(tmp_path.iterdir()):
+            assert run.poll() is None
+        run.send_signal(signal.SIGHUP)
+        run.communicate(GOOD.encode())
+    assert run.returncode == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["out.bam"]
+
+
+# --- progress -----------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch, stream: io.StringIO, quiet: bool = False) -> str:
+    """What is shown in 61 seconds of 1000 reads each, three quarters of them mapped."""
+    clock = iter(range(100))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.Progress(quiet, stream) as update:
+        for second in range(1, 62):
+            update(Stats(reads=1000 * second, mapped=750 * second))
+    return stream.getvalue()
+
+
+def test_progress_renews_a_terminal_line(monkeypatch):
+    text = shown(monkeypatch, Terminal())
+    assert text.count("\r") == 61 and text.count("\n") == 1 and text.endswith("\n")
+    assert "\rgassst: 61,000 reads, 1,000 reads/s, 75.00 % mapped" in text
+
+
+def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch):
+    lines = shown(monkeypatch, io.StringIO()).splitlines()
+    assert lines == [f"gassst: {n},000 reads, 1,000 reads/s, 75.00 % mapped" for n in (30, 60)]
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
+def test_quiet_progress(monkeypatch, stream):
+    assert shown(monkeypatch, stream, quiet=True) == ""
+
+
+def test_quiet_and_verbose(gassst_map, small_fastq, tmp_path):
+    argv = (small_fastq, "-o", tmp_path / "out.bam")
+    assert gassst_map(*argv, "-q")[2] == ""
+    assert "gassst: extension: CPU backend" in gassst_map(*argv, "-v")[2]
+    assert "extension" not in gassst_map(*argv)[2]
