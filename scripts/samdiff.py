@@ -2,10 +2,10 @@
 
     python scripts/samdiff.py before.bam after.bam --list 5 --tsv changes.tsv
 
-Primary alignments only. The two files may hold the reads in different orders; in the same order, none but
-the current read is in memory. Places are those of `gassst evaluate`, with clipped bases added back; `better` and
-`worse` compare NM, at the same place or another. Where read names hold the truth, `nearer` and `farther` count
-every change of the distance to it, and `became_right` and `became_wrong` those that cross the tolerance.
+Primary alignments only. The two files may hold the reads in different orders; in the same order, none but the
+current read is in memory. Places are those of `gassst evaluate`, with clipped bases added back; `better`
+and `worse` compare NM, at the same place or another. Where read names hold the truth, `nearer` and `farther`
+count every change of the distance to it, `became_right` and `became_wrong` those that cross the tolerance.
 """
 
 from __future__ import annotations
