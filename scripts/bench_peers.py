@@ -29,6 +29,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import peer_tables
 import pysam
 import rizk_table_4_2 as rizk
@@ -130,23 +131,29 @@ def folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir() if not path.is_symlink())
 
 
-def placements(path: Path) -> dict[tuple[str, int], tuple[str, int, int]]:
-    """(contig, strand, start) of the confident primary alignments, by read name and mate."""
-    found = {}
+Placements = dict[tuple[str, int], tuple[str, int, int, int]]
+
+
+def placements(path: Path) -> Placements:
+    """(contig, strand, start, end) of the confident primary alignments, by read name and mate."""
+    found: Placements = {}
     for chunk in read_alignments(str(path)):
-        confident = (chunk.flags & UNMAPPED == 0) & (chunk.mapq >= CONFIDENT)
-        columns = (chunk.names, chunk.mate, confident, chunk.contigs, chunk.strand, chunk.start)
-        rows = zip(*(c if isinstance(c, list) else c.tolist() for c in columns), strict=True)
-        found.update(
-            ((name, mate), (c, strand, start)) for name, mate, sure, c, strand, start in rows if sure
-        )
+        confident = np.flatnonzero((chunk.flags & UNMAPPED == 0) & (chunk.mapq >= CONFIDENT))
+        keys = zip((chunk.names[i] for i in confident), chunk.mate[confident].tolist(), strict=True)
+        columns = (chunk.contigs, chunk.strand, chunk.start, chunk.end)
+        found.update(zip(keys, zip(*(c[confident].tolist() for c in columns), strict=True), strict=True))
     return found
 
 
-def agreement(ours: dict, theirs: dict) -> dict:
+def is_same_place(a: tuple, b: tuple) -> bool:
+    """Whether one end agrees: what is a clip for one mapper may be an insertion or a deletion for another."""
+    return a[:2] == b[:2] and min(abs(a[2] - b[2]), abs(a[3] - b[3])) <= TOLERANCE
+
+
+def agreement(ours: Placements, theirs: Placements) -> dict:
     """How many reads both are confident of, and the share of these with the same place."""
     both = [(place, theirs[key]) for key, place in ours.items() if key in theirs]
-    same = sum(a[:2] == b[:2] and abs(a[2] - b[2]) <= TOLERANCE for a, b in both)
+    same = sum(is_same_place(*places) for places in both)
     return {"both": len(both), "same": same, "share": same / len(both) if both else None}
 
 
@@ -181,7 +188,7 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args: a
     """All rounds of one set. What the first round wrote is judged; no output outlives its run."""
     runs: dict[str, dict] = {one.name: {} for one in contestants}
     rounds: dict[str, list[dict]] = {one.name: [] for one in contestants}
-    theirs: dict | None = None
+    theirs: Placements = {}
     for turn in range(args.rounds):
         for one in contestants:
             run = runs[one.name]
@@ -198,7 +205,7 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args: a
                 if turn == 0 and args.agree_with:
                     ours = placements(out)
                     theirs = ours if one.name == args.agree_with else theirs
-                    run["agreement"] = agreement(ours, theirs or {})
+                    run["agreement"] = agreement(ours, theirs)
                 say(f"{reads.name} {one.name}: {usage['wall']:.1f} s, CPU {usage['cpu']:.1f} s")
             except RunFailed as error:
                 run["failed"] = str(error)
