@@ -11,7 +11,8 @@ contigs and over them.
 gassst reports every local minimum of the errors over the ends of an alignment on the forward strand. In
 tandem repeats Rabema has more intervals than there are such minima: it also splits by where an alignment
 starts, so that a shoulder beside a better alignment can be an interval of its own, and it takes the ends of
-reads on the reverse strand from the other side. So each read of which an interval was missed is aligned anew,
+reads on the reverse strand from the other side. At a contig's end it knows no alignment that hangs over, which
+gassst may choose among equals. So each read of which an interval was missed is aligned anew,
 by textbook dynamic programming: if gassst reported every local minimum of it, and nothing twice, the interval
 is counted as a *shoulder*, else as *lost*. The check fails if one interval is lost.
 """
