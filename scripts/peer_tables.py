@@ -1,0 +1,112 @@
+"""Tables for people from the results of `bench_peers.py` (its JSON)."""
+
+from __future__ import annotations
+
+import rizk_table_4_2 as rizk
+
+MEGABYTE = 1 << 20
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A markdown table whose columns also line up as plain text; all but the first two are numbers."""
+    cells = [header, *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row: list[str]) -> str:
+        padded = (
+            c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = "|".join("-" * (w + 2) if i < 2 else "-" * (w + 1) + ":" for i, w in enumerate(widths))
+    return "\n".join([line(header), f"|{rule}|", *map(line, rows)])
+
+
+def number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
+    return "-" if value is None else f"{value * scale:.{digits}f}"
+
+
+def about(result: dict) -> str:
+    """What was measured where."""
+    machine, genome = result["machine"], result["reference"]
+    lines = [
+        f"{result['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['ram_gb']} GB,"
+        f" {machine['system']}; load {machine['load']} at the start",
+        f"reference {genome['file']}, {genome['bytes'] / 1e6:.1f} MB; {result['threads']} threads, median of"
+        f" {result['rounds']} rounds in turn; whole processes, index read from disk, SAM written to disk",
+    ]
+    lines += [f"missing: {name} ({how})" for name, how in result["missing"].items()]
+    return "\n".join(lines)
+
+
+def tools(result: dict) -> str:
+    """Versions, and what index and start cost."""
+    rows = []
+    for name, tool in result["tools"].items():
+        index, start = tool["index"] or {}, tool["start"] or {}
+        usage = [number(index.get("wall")), number(index.get("cpu"))]
+        memory = [number(index.get(key), 0, 1 / MEGABYTE) for key in ("rss", "bytes")]
+        starts = [number(start.get(key), 2) for key in ("wall", "cpu")]
+        rows.append([name, tool["version"], *usage, *memory, *starts])
+    header = ["tool", "version", "index s", "CPU s", "RSS MB", "index MB", "start s", "start CPU s"]
+    return markdown(header, rows)
+
+
+def sets(result: dict) -> str:
+    """A row for each set and tool."""
+    agree_with = result["agree_with"]
+    rows = []
+    for one in result["sets"]:
+        for name, run in one["runs"].items():
+            if "failed" in run:
+                rows.append([one["name"], name, run["failed"], *["-"] * (9 + bool(agree_with))])
+                continue
+            shares = [run.get(key) for key in ("mapped_share", "placed_right", "sensitivity", "accuracy")]
+            row = [
+                one["name"],
+                name,
+                number(run["wall"]),
+                number(run["cpu"]),
+                number(run["rss"] / MEGABYTE, 0),
+            ]
+            row += [number(run["reads_per_s"], 0), number(run["reads_per_cpu_s"], 0), number(run["net_us"])]
+            row += [number(share, 2, 100) for share in shares]
+            if agree_with:
+                row.append(number(run["agreement"]["share"], 3, 100))
+            rows.append(row)
+    header = ["reads", "tool", "wall s", "CPU s", "RSS MB", "reads/s", "reads/CPU s", "net us/read"]
+    header += ["mapped %", "right %", "sens. %", "acc. %"]
+    return markdown(header + ([f"as {agree_with} %"] if agree_with else []), rows)
+
+
+EXPLAIN = """\
+net us/read: CPU time less that of a run with two reads, divided by the reads. right: of all reads, those
+whose primary alignment is within 10 bases of the truth. sens., acc.: right with MAPQ >= 20, of all reads and of
+those with MAPQ >= 20. RazerS 3 writes 255, which is no quality."""
+
+
+def thesis(result: dict) -> str:
+    """The results in the shape of Table 4.2, ours first; seconds are CPU seconds of a million reads, net."""
+    columns = [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS]
+    by_kind = {(one["length"], one["error"]): one["runs"] for one in result["sets"]}
+    rows = []
+    for name in result["tools"]:
+        runs = [by_kind.get(kind, {}).get(name, {}) for kind in columns]
+        values = (
+            [number(run.get("net_us"), 0) for run in runs],
+            [number(run.get("sensitivity"), 1, 100) for run in runs],
+            [number(run.get("accuracy"), 1, 100) for run in runs],
+        )
+        rows += [[name, metric, *row] for metric, row in zip(rizk.METRICS, values, strict=True)]
+    for name, published in rizk.PUBLISHED.items():
+        for metric, digits, row in zip(rizk.METRICS, (0, 1, 1), published, strict=True):
+            rows.append([f"{name} (2011)", metric, *(number(value, digits) for value in row)])
+    header = ["Program", "Metrics", *(f"{length} bp {100 * error:g}%" for length, error in columns)]
+    return markdown(header, rows)
+
+
+def everything(result: dict) -> str:
+    parts = [about(result), tools(result), sets(result), EXPLAIN]
+    if result["grid"] == "thesis":
+        parts += ["Rizk, Table 4.2; (2011): as published, human genome, other machine", thesis(result)]
+    return "\n\n".join(parts)

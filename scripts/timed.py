@@ -1,0 +1,68 @@
+"""Run one command and write down its wall time, CPU time and peak memory.
+
+    python -I -S timed.py USAGE.json STDOUT STDERR TIMEOUT COMMAND...
+
+A program of its own, and a small one: Linux counts the memory of the process that forks into the peak of the
+child, so the Python process that compares the mappers must not be the one that starts them.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+
+
+def start(command, out, err):
+    """Forks; the child runs `command` as the leader of a process group, so that all of it can be ended."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for number, path in ((1, out), (2, err)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+        os.execvp(command[0], command)
+    finally:
+        os._exit(127)
+
+
+def end_group(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def main(usage_path, out, err, timeout, *command):
+    began = time.perf_counter()
+    pid = start(command, out, err)
+    expired = []
+
+    def expire(number, frame):
+        expired.append(True)
+        end_group(pid)
+
+    signal.signal(signal.SIGALRM, expire)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+    signal.setitimer(signal.ITIMER_REAL, float(timeout))
+    try:
+        _, status, used = os.wait4(pid, 0)
+    except BaseException:
+        end_group(pid)
+        raise
+    wall = time.perf_counter() - began
+    kilobyte = 1 if sys.platform == "darwin" else 1024
+    usage = {
+        "wall": wall,
+        "cpu": used.ru_utime + used.ru_stime,
+        "rss": used.ru_maxrss * kilobyte,
+        "status": os.waitstatus_to_exitcode(status),
+        "timed_out": bool(expired),
+    }
+    with open(usage_path, "w") as file:
+        json.dump(usage, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
