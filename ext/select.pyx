@@ -188,6 +188,8 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     -------
     band : int64[k], end : uint16[k]
         Row of `profile` and diagonal offset of each alignment, in the order of read, strand and position.
+    reach : uint16[k]
+        Further ends of equal value to the right of it.
     """
     cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0, room = max(b, 16)
     cdef Py_ssize_t cells = 0, c, at, run
@@ -203,9 +205,9 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     origin_array = np.empty(max(cells, 1), np.int64)
     cdef uint16_t[::1] value = value_array
     cdef int64_t[::1] origin = origin_array
-    band_list, end_list = [], []
+    band_list, end_list, reach_list = [], [], []
     cdef int64_t[::1] band_out = np.empty(room, np.int64)
-    cdef uint16_t[::1] end_out = np.empty(room, np.uint16)
+    cdef uint16_t[::1] end_out = np.empty(room, np.uint16), reach_out = np.empty(room, np.uint16)
     i = 0
     while i < b:
         with nogil:
@@ -226,9 +228,11 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
         if n + <Py_ssize_t>span > room:
             band_list.append(np.asarray(band_out[:n]).copy())
             end_list.append(np.asarray(end_out[:n]).copy())
+            reach_list.append(np.asarray(reach_out[:n]).copy())
             n = 0
             room = max(room, <Py_ssize_t>span)
             band_out, end_out = np.empty(room, np.int64), np.empty(room, np.uint16)
+            reach_out = np.empty(room, np.uint16)
         with nogil:
             c = 0
             while c < <Py_ssize_t>span:
@@ -239,28 +243,31 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
                         and (run + 1 == <Py_ssize_t>span or value[run + 1] > value[c])):
                     band_out[n] = origin[c]
                     end_out[n] = <uint16_t>(band_start[i] + c - band_start[origin[c]])
+                    reach_out[n] = <uint16_t>(run - c)
                     n += 1
                 c = run + 1
         i = stop
     band_list.append(np.asarray(band_out[:n]).copy())
     end_list.append(np.asarray(end_out[:n]).copy())
-    return np.concatenate(band_list), np.concatenate(end_list)
+    reach_list.append(np.asarray(reach_out[:n]).copy())
+    return np.concatenate(band_list), np.concatenate(end_list), np.concatenate(reach_list)
 
 
 def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes,
                       const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
-                      const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits):
-    """Diagonal of an ungapped alignment with exactly `edits` mismatches that ends at or just behind `diagonal`, else 0.
+                      const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
+                      const uint16_t[::1] reach):
+    """Diagonal of an ungapped alignment with exactly `edits` mismatches, at most `reach` behind `diagonal`, else 0.
 
     An ungapped alignment is preferred to gapped ones of the same number of errors. The leftmost optimal end may lie
-    before the ungapped one, by no more than the errors: a mismatch in the last base can be had as an insertion.
+    before the ungapped one: a mismatch in the last base can be had as an insertion.
 
     Parameters
     ----------
     reference, planes, plane_start, lengths
         Planes of reference and reads.
-    read_strand : uint32[k], diagonal : uint32[k], edits : uint16[k]
-        Alignments and the diagonals on which they end.
+    read_strand : uint32[k], diagonal : uint32[k], edits : uint16[k], reach : uint16[k]
+        Alignments, the diagonals on which they end, and how far behind an end is as good.
 
     Returns
     -------
@@ -281,7 +288,7 @@ def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] p
             r = read_strand[i] >> 1
             m = lengths[r]
             first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((m + 63) >> 6))
-            for shift in range(min(<uint32_t>edits[i], 3) + 1):
+            for shift in range(<uint32_t>reach[i] + 1):
                 if mismatches(reference_planes, diagonal[i] + shift, read_planes, first, m, edits[i]) == edits[i]:
                     found[i] = diagonal[i] + shift
                     break

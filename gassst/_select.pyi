@@ -20,7 +20,7 @@ def select_best(
 ) -> tuple[_I64, _I64, _Structs]: ...
 def local_minima(
     profile: _U16, read_strand: _U32, band_start: _U32, lengths: _U32, limit: _U16
-) -> tuple[_I64, _U16]: ...
+) -> tuple[_I64, _U16, _U16]: ...
 def ungapped_diagonal(
     reference: _U64,
     planes: _U64,
@@ -29,6 +29,7 @@ def ungapped_diagonal(
     read_strand: _U32,
     diagonal: _U32,
     edits: _U16,
+    reach: _U16,
 ) -> _U32: ...
 def finish(
     read_strand: _U32,

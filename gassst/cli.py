@@ -380,10 +380,11 @@ def run() -> None:
     interrupt.watch()
     code = main()
     interrupt.hold()
-    try:
-        sys.stdout.flush()
-    except OSError:  # reported by now, or a pipe without reader: not to be found once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # reported by now, or nobody there to read: not to be found once more at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if code:
         os._exit(code)  # at once: worker threads may be deep in a batch
     sys.exit(code)

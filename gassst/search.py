@@ -20,6 +20,9 @@ from .select import group_by_read, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
+SAME_END = (
+    3  # diagonals behind the best end on which an ungapped alignment of as many errors is taken instead
+)
 
 
 @dataclass
@@ -33,17 +36,23 @@ class BatchResult:
 
 @dataclass
 class Bands:
-    """Scored bands: read_strand, band_start, end as in docs/pipeline.md, `words` per band."""
+    """Scored bands: read_strand, band_start, end as in docs/pipeline.md, `words` per band.
+
+    `reach` uint16: how many diagonals behind `end` an alignment with as many errors may end instead.
+    """
 
     read_strand: np.ndarray
     band_start: np.ndarray
     end: np.ndarray
     edits: np.ndarray
     words: np.ndarray
+    reach: np.ndarray
 
     @classmethod
     def concatenate(cls, parts: list[Bands]) -> Bands:
-        empty = cls(*(np.empty(0, t) for t in (np.uint32, np.uint32, np.uint16, np.uint16, np.uint8)))
+        empty = cls(
+            *(np.empty(0, t) for t in (np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16))
+        )
         columns = (np.concatenate([getattr(p, f) for p in [empty, *parts]]) for f in cls.__dataclass_fields__)
         return cls(*columns)
 
@@ -181,7 +190,10 @@ class BatchSearch:
             with self.stats.timed("score"):
                 edits, end = self.reads.score(rs, first, w)
             keep = np.flatnonzero(edits <= self.limit[rs >> 1])
-            kept = Bands(rs[keep], first[keep], end[keep], edits[keep], np.full(keep.size, w, np.uint8))
+            reach = np.minimum(edits[keep], SAME_END)
+            kept = Bands(
+                rs[keep], first[keep], end[keep], edits[keep], np.full(keep.size, w, np.uint8), reach
+            )
             self.bands.append(kept)
             np.minimum.at(self.best, kept.read_strand >> 1, kept.edits)
         self.limit = np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, self.best + MARGIN))
@@ -196,9 +208,9 @@ class BatchSearch:
             rs, first = np.ascontiguousarray(rs[order]), np.ascontiguousarray(first[order])
             with self.stats.timed("score"):
                 profile = self.reads.profile(rs, first, w)
-                band, end = _select.local_minima(profile, rs, first, self.lengths, self.errors)
+                band, end, reach = _select.local_minima(profile, rs, first, self.lengths, self.errors)
             self.bands.append(
-                Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8))
+                Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8), reach)
             )
 
     def _report_best(self) -> BatchResult:
@@ -231,7 +243,7 @@ class BatchSearch:
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
                 reference.planes, packed.planes, packed.plane_start, self.lengths, bands.read_strand,
-                bands.band_start + bands.end, bands.edits,
+                bands.band_start + bands.end, bands.edits, bands.reach,
             )  # fmt: skip
             traced = self._trace(bands, np.flatnonzero(ungapped == 0))
             hits, cigars = _select.finish(
