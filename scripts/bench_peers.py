@@ -158,12 +158,16 @@ def agreement(ours: Placements, theirs: Placements) -> dict:
 
 
 def judge(path: Path, reads: ReadSet) -> dict:
-    """Figures of `gassst evaluate`, or where there is no truth only the share that is mapped."""
+    """Figures of `gassst evaluate`, or where there is no truth the shares that are mapped, at all and confidently."""
     if reads.has_truth:
         found = evaluate(str(path), TOLERANCE, CONFIDENT, reads.number)["all"]
         return {key: found[key] for key in ("mapped_share", "placed_right", "sensitivity", "accuracy")}
-    mapped = sum(int((chunk.flags & UNMAPPED == 0).sum()) for chunk in read_alignments(str(path)))
-    return {"mapped_share": mapped / reads.number}
+    mapped = confident = 0
+    for chunk in read_alignments(str(path)):
+        placed = chunk.flags & UNMAPPED == 0
+        mapped += int(placed.sum())
+        confident += int((placed & (chunk.mapq >= CONFIDENT)).sum())
+    return {"mapped_share": mapped / reads.number, "confident_share": confident / reads.number}
 
 
 def summary(rounds: list[dict], start: dict, reads: ReadSet) -> dict:

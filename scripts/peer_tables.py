@@ -5,6 +5,7 @@ from __future__ import annotations
 import rizk_table_4_2 as rizk
 
 MEGABYTE = 1 << 20
+SHARES = ("mapped_share", "confident_share", "placed_right", "sensitivity", "accuracy")
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
@@ -59,9 +60,9 @@ def sets(result: dict) -> str:
     for one in result["sets"]:
         for name, run in one["runs"].items():
             if "failed" in run:
-                rows.append([one["name"], name, run["failed"], *["-"] * (9 + bool(agree_with))])
+                rows.append([one["name"], name, run["failed"], *["-"] * (10 + bool(agree_with))])
                 continue
-            shares = [run.get(key) for key in ("mapped_share", "placed_right", "sensitivity", "accuracy")]
+            shares = [run.get(key) for key in SHARES]
             row = [
                 one["name"],
                 name,
@@ -75,7 +76,7 @@ def sets(result: dict) -> str:
                 row.append(number(run["agreement"]["share"], 3, 100))
             rows.append(row)
     header = ["reads", "tool", "wall s", "CPU s", "RSS MB", "reads/s", "reads/CPU s", "net us/read"]
-    header += ["mapped %", "right %", "sens. %", "acc. %"]
+    header += ["mapped %", "MAPQ>=20 %", "right %", "sens. %", "acc. %"]
     return markdown(header + ([f"as {agree_with} %"] if agree_with else []), rows)
 
 
