@@ -17,6 +17,8 @@ from .layouts import NO_SCORE
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
+TOTALS = ["reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced"]
+COUNTERS = ("errors", "mapq", "nanoseconds")
 
 
 @dataclass
@@ -86,38 +88,17 @@ class Stats:
             self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
 
     def __iadd__(self, other: Stats) -> Stats:
-        for name in (
-            "reads",
-            "bases",
-            "mapped",
-            "confident",
-            "capped",
-            "occurrences",
-            "candidates",
-            "scored",
-            "traced",
-        ):
+        for name in TOTALS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("errors", "mapq", "nanoseconds"):
+        for name in COUNTERS:
             getattr(self, name).update(getattr(other, name))
         self.funnel += other.funnel
         self.cycles = _sum_of_cycles(self.cycles, other.cycles)
         return self
 
     def as_dict(self) -> dict:
-        names = (
-            "reads",
-            "bases",
-            "mapped",
-            "confident",
-            "capped",
-            "occurrences",
-            "candidates",
-            "scored",
-            "traced",
-        )
-        result = {name: getattr(self, name) for name in names}
-        for name in ("errors", "mapq", "nanoseconds"):
+        result = {name: getattr(self, name) for name in TOTALS}
+        for name in COUNTERS:
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
