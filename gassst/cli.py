@@ -119,7 +119,13 @@ def _add_search(group: Any) -> None:
     add("-w", "--seed-length", type=int, metavar="W", help="shortest seed (default: by read length and -p)")
     identity = "least identity in %% (default: 80, more where chance hits would be likely)"
     add("-p", "--min-identity", type=float, metavar="P", help=identity)
-    add("-g", "--gaps", type=int, metavar="G", help="most gap bases (default: 16; --all: the error limit)")
+    add(
+        "-g",
+        "--gaps",
+        type=int,
+        metavar="G",
+        help="gap bases up to which nothing is missed (default: 16; --all: the error limit)",
+    )
     sensitivity = "how far a read is looked into: 0 fastest, 5 no seed is passed over (default: %(default)s)"
     add("-s", "--sensitivity", type=int, default=MapParams.sensitivity, metavar="0..5", help=sensitivity)
     filters = f"filters in the order they run, or none (default: {','.join(DEFAULT_FILTERS)})"

@@ -50,7 +50,7 @@ class MapParams:
     min_identity : float or None
         Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
     gaps : int or None
-        Most inserted and deleted bases of an alignment (option -g).
+        Inserted and deleted bases up to which no alignment is missed (option -g): the half-width of the band.
     sensitivity : int
         0..5 (option -s): index of `LEVELS`. At 5 no seed is passed over.
     max_hits : int

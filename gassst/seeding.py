@@ -89,7 +89,7 @@ class SearchPlan:
     shift : int
         log2 of the diagonals in a bucket: 5 where they share a word with the gaps, else 4. The same for all reads.
     gaps : int
-        Most gap bases of an alignment of any read.
+        Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
     seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         `seed_count` is 0 where a length has no such stage.
