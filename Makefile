@@ -16,7 +16,7 @@ test: $(VENV)/.tested
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy gassst scripts
+	$(BIN)/mypy gassst
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -295,11 +295,6 @@ def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] p
     return found_array
 
 
-cdef struct Run:
-    uint32_t op
-    uint32_t length
-
-
 cdef Py_ssize_t push(uint32_t *runs, Py_ssize_t n, uint32_t op, uint32_t length) noexcept nogil:
     if length == 0:
         return n

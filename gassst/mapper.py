@@ -16,8 +16,9 @@ from . import sam
 from .cascade import Cascade
 from .extend import make_extender
 from .params import MAX_READ_LENGTH, MapParams
+from .parts import IndexParts, WholeIndex
 from .reads import ReadBatch, open_reads
-from .search import BatchResult, BatchSearch, IndexParts, WholeIndex
+from .search import BatchResult, BatchSearch
 from .seed_index import SeedIndex
 from .seeding import SearchPlan
 from .stats import Stats

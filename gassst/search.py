@@ -20,9 +20,9 @@ from .select import group_by_read, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
-SAME_END = (
-    3  # diagonals behind the best end on which an ungapped alignment of as many errors is taken instead
-)
+PROFILE_ROOM = 1 << 25  # cells of the profiles in memory at once, 2 bytes each
+# Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead.
+SAME_END = 3
 
 
 @dataclass
@@ -206,12 +206,16 @@ class BatchSearch:
             rs, first = read_strand[rows], band_start[rows]
             order = np.lexsort((first, rs))
             rs, first = np.ascontiguousarray(rs[order]), np.ascontiguousarray(first[order])
-            with self.stats.timed("score"):
-                profile = self.reads.profile(rs, first, w)
-                band, end, reach = _select.local_minima(profile, rs, first, self.lengths, self.errors)
-            self.bands.append(
-                Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8), reach)
-            )
+            for part in _pieces(rs >> 1, PROFILE_ROOM // (64 * w)):
+                self._minima(rs[part], first[part], w)
+
+    def _minima(self, rs: np.ndarray, first: np.ndarray, w: int) -> None:
+        with self.stats.timed("score"):
+            profile = self.reads.profile(rs, first, w)
+            band, end, reach = _select.local_minima(profile, rs, first, self.lengths, self.errors)
+        self.bands.append(
+            Bands(rs[band], first[band], end, profile[band, end], np.full(band.size, w, np.uint8), reach)
+        )
 
     def _report_best(self) -> BatchResult:
         with self.stats.timed("select"):
@@ -282,6 +286,15 @@ class BatchSearch:
         return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
 
 
+def _pieces(read: np.ndarray, room: int):
+    """Slices of whole reads (sorted) of `room` rows or a little more, a read with more than that alone."""
+    stop = 0
+    while stop < len(read):
+        start, stop = stop, min(stop + room, len(read))
+        stop = int(np.searchsorted(read, read[stop - 1], side="right"))
+        yield slice(start, stop)
+
+
 def _primary_first(
     edits: np.ndarray, start: np.ndarray, summary: np.ndarray, digest: np.ndarray
 ) -> np.ndarray:
@@ -295,45 +308,3 @@ def _primary_first(
     key = read * np.int64(2) + 1
     key[primary] -= 1
     return np.argsort(key, kind="stable")
-
-
-class WholeIndex:
-    """The index in one piece, as mapped by the operating system."""
-
-    def __init__(self, index: SeedIndex):
-        self.index = index
-
-    def resolve(self, seeds, caps: np.ndarray) -> None:
-        i = self.index
-        seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, 0, 4**i.k)
-
-    def copy_positions(self, seeds) -> None:
-        """Nothing to do: `gather` reads the positions where they are."""
-
-
-class IndexParts(WholeIndex):
-    """The index in parts of neighbouring k-mers, each dropped from memory once a batch has used it.
-
-    Splitting by k-mer instead of by coordinate leaves every result as it is: the same seeds are looked up, only
-    in another order.
-    """
-
-    def __init__(self, index: SeedIndex, memory: int):
-        super().__init__(index)
-        bytes_each = memory // 2
-        size = index.table.nbytes + index.positions.nbytes + index.following.nbytes
-        n = max(1, -(-size // bytes_each))
-        bounds = np.searchsorted(index.table, np.linspace(0, len(index.positions), n + 1)[1:-1])
-        self.bounds = np.unique(np.concatenate([[0], bounds, [4**index.k]])).astype(np.int64)
-
-    def resolve(self, seeds, caps: np.ndarray) -> None:
-        i = self.index
-        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
-            seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, int(lo), int(hi))
-            i.drop_from_memory()
-
-    def copy_positions(self, seeds) -> None:
-        i = self.index
-        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
-            seeds.copy_positions(i.positions, int(i.table[lo]), int(i.table[hi]))
-            i.drop_from_memory()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _select
-from .layouts import NO_SCORE
+from .layouts import NO_SCORE, READ_SUMMARY
 from .seeding import MARGIN, chance_hits
 
 MAX_MAPQ = 60
-MIN_ERROR_RATE = (
-    0.005  # of a read without any error: other errors than those of the read's own bases remain possible
-)
+# Of a read without any error: errors other than those of its own bases remain possible.
+MIN_ERROR_RATE = 0.005
 
 
 def mapping_quality(summary: np.ndarray, lengths: np.ndarray, n_bases: int) -> np.ndarray:
@@ -58,8 +56,6 @@ def _chance(lengths: np.ndarray, best: np.ndarray, mapped: np.ndarray, n_bases: 
 
 def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:
     """READ_SUMMARY[n] of an exhaustive search from the reported alignments, grouped by read."""
-    from .layouts import READ_SUMMARY
-
     summary = np.zeros(n_reads, READ_SUMMARY)
     best = np.full(n_reads, NO_SCORE, np.int64)
     np.minimum.at(best, read, edits)
@@ -77,7 +73,3 @@ def group_by_read(read: np.ndarray, n_reads: int) -> tuple[np.ndarray, np.ndarra
     """Stable order that groups rows by read, and int64[n + 1] of where each read's rows start in it."""
     order = np.argsort(read, kind="stable")
     return order, np.searchsorted(read[order], np.arange(n_reads + 1))
-
-
-select_best = _select.select_best
-local_minima = _select.local_minima

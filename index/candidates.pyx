@@ -2,8 +2,8 @@
 
 Passes over the batch, each without the GIL and each asking for its cache lines ahead of time:
 `Seeds` (seeds to ranges of positions), `gather` (ranges to anchors, sorted and merged by diagonal, read by
-read) and `best_supported` / `buckets` (anchors to buckets of diagonals). Everything runs on the read's canonical orientation,
-the smaller of the read and its reverse complement, so that a read and its reverse complement take the same decisions.
+read) and `best_supported` / `buckets` (anchors to buckets of diagonals). Everything runs on the read's canonical
+orientation, the smaller of the read and its reverse complement, so that both take the same decisions.
 """
 
 import numpy as np
@@ -306,10 +306,12 @@ cdef class Seeds:
     cdef readonly int64_t occurrences
 
     def __cinit__(self, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
-                  const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active, const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
+                  const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active,
+                  const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
                   int longest):
         cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count
         cdef int strand
+        cdef uint64_t first
         cdef Seed *s
         cdef int64_t[::1] start = np.zeros(a + 1, np.int64)
         self.n = 0
@@ -333,13 +335,13 @@ cdef class Seeds:
                     if flip[active[i]]:
                         o = m - w - o
                     for strand in range(2):
-                        s.reverse = strand
-                        s.offset = <uint16_t>(m - w - o if strand else o)
+                        s.reverse = strand ^ flip[active[i]]
+                        s.offset = <uint16_t>(m - w - o if s.reverse else o)
                         s.length = <uint8_t>w
                         s.lo = s.count = 0
                         s.clipped = 0
-                        read_seed(&planes[0, 0], 64 * (plane_start[active[i]] + <uint64_t>strand * ((m + 63) >> 6)),
-                                  m, s, longest)
+                        first = plane_start[active[i]] + <uint64_t>s.reverse * ((m + 63) >> 6)
+                        read_seed(&planes[0, 0], 64 * first, m, s, longest)
                         s += 1
 
     def __dealloc__(self):

@@ -9,6 +9,7 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
+from gassst.parts import IndexParts
 from gassst.reference import Reference
 
 
@@ -51,9 +52,6 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
         == saved
     )
     in_parts = gassst.Mapper(small_index, device="none", **options)
-    in_parts.parts = type(in_parts.parts)(in_parts.index)
-    from gassst.search import IndexParts
-
     in_parts.parts = IndexParts(in_parts.index, memory=60_000)
     assert len(in_parts.parts.bounds) > 8
     assert records(in_parts, small_reads) == saved
@@ -162,3 +160,19 @@ def test_filters_change_nothing_but_time(small_index, small_reads):
     for filters in (full, full[::-1], ("tnw5-full",), ("duplicate", "fd")):
         mapper = gassst.Mapper(small_index, device="none", filters=filters, all_hits=True, min_identity=92)
         assert records(mapper, small_reads) == expected
+
+
+@pytest.mark.parametrize("sensitivity", [0, 2])
+def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
+    rng = np.random.default_rng(4)
+    unit = bf.random_bases(rng, 24)
+    repeats = b"".join(bf.mutate(rng, unit * 60, 30) for _ in range(8))
+    index = gassst.Index.build(Reference.from_sequences([("a", bf.random_bases(rng, 500) + repeats)]))
+    mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5)
+    reads = [repeats[at : at + 100] for at in range(0, len(repeats) - 100, 97)]
+    forward = records(mapper, [(str(i), r.decode(), None) for i, r in enumerate(reads)])
+    reverse = records(
+        mapper, [(str(i), bf.reverse_complement(r).decode(), None) for i, r in enumerate(reads)]
+    )
+    fields = [[line.split("\t")[2:6] for line in lines] for lines in (forward, reverse)]
+    assert fields[0] == fields[1]
