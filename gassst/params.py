@@ -82,7 +82,7 @@ class MapParams:
             (self.min_identity is None or 50 <= self.min_identity <= 100, "-p must be from 50 to 100 %"),
             (self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"-g must be from 0 to {MAX_GAPS}"),
             (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
-            (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be from 1 to 4294967295"),
+            (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
             (self.threads >= 1, "-t must be at least 1"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
