@@ -20,22 +20,22 @@ class Level(NamedTuple):
     occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
     strata : a stage of disjoint seeds is left out where every alignment with fewer than best + strata errors has been
         seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
-    slack : the last stage, of overlapping seeds, is left out where an alignment has been found with no more than this
-        many errors beyond those known to be complete; None, as `strata` says.
+    share : the last stage, of overlapping seeds, is left out where an alignment has been found, and one with as many
+        errors would have shown in the seeds looked up so far in all but this share of cases; 0, as `strata` says.
     """
 
     occurrences: int | None
     strata: int
-    slack: int | None
+    share: float
 
 
 LEVELS = (
-    Level(16, 0, MAX_ERRORS),
-    Level(64, 0, 6),
-    Level(256, 1, 4),
-    Level(1024, 1, 0),
-    Level(8192, 2, None),
-    Level(None, 2, None),
+    Level(16, 0, 1.0),
+    Level(64, 0, 0.5),
+    Level(256, 1, 0.25),
+    Level(1024, 1, 0.05),
+    Level(8192, 2, 0.0),
+    Level(None, 2, 0.0),
 )
 
 

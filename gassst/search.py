@@ -106,13 +106,14 @@ class BatchSearch:
 
     def _active(self, stage: int) -> np.ndarray:
         """Reads that are not settled yet (`params.Level`) and have seeds in this stage."""
-        plan, level = self.plan, self.plan.level
-        beyond = np.full(self.n, level.strata)
-        if level.slack is not None and not self.params.all_hits:
-            beyond[plan.disjoint[stage][self.lengths] == 0] = -level.slack
-        wanted = np.minimum(self.best.astype(np.int64) + beyond, self.errors.astype(np.int64) + 1)
-        has_seeds = plan.seed_count[stage][self.lengths] > 0
-        return np.flatnonzero(has_seeds & (self.complete < wanted)).astype(np.uint32)
+        plan = self.plan
+        best = self.best.astype(np.int64)
+        wanted = np.minimum(best + plan.level.strata, self.errors.astype(np.int64) + 1)
+        active = (plan.seed_count[stage][self.lengths] > 0) & (self.complete < wanted)
+        if plan.level.share:
+            overlapping = plan.disjoint[stage][self.lengths] == 0
+            active &= ~overlapping | (best > plan.settled[self.lengths])
+        return np.flatnonzero(active).astype(np.uint32)
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
         anchors, start = self._anchors(stage, active)

@@ -47,6 +47,11 @@ def longest_seed(m: int, r: int, share: float) -> int:
     return w
 
 
+def miss_share(m: int, errors: int, w: int, count: int) -> float:
+    """Share of alignments of `m` bases with `errors` errors in which none of `count` disjoint seeds is free of errors."""
+    return (1 - (1 - errors / m) ** w) ** count
+
+
 @lru_cache(maxsize=4096)
 def default_errors(m: int, n_bases: int) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
@@ -91,6 +96,8 @@ class SearchPlan:
     gaps : int
         Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
+    settled : uint16[MAX_READ_LENGTH + 1]
+        A read with an alignment of no more errors needs no stage of overlapping seeds at this sensitivity level.
     seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         `seed_count` is 0 where a length has no such stage.
     """
@@ -106,6 +113,7 @@ class SearchPlan:
         self.gaps = default_gaps if params.gaps is None else params.gaps
         self.shift = 5 if self.gaps <= DEFAULT_MAX_GAPS else 4
         self.words = np.zeros(size, np.uint8)
+        self.settled = np.zeros(size, np.uint16)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -124,6 +132,7 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         self.errors[m], self.words[m] = plan.errors, plan.words
+        self.settled[m] = self._settled(m, plan)
         for i, (w, count, disjoint) in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m] = w, count
             self.disjoint[i, m] = count if disjoint else 0
@@ -139,6 +148,13 @@ class SearchPlan:
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
+
+    def _settled(self, m: int, plan: LengthPlan) -> int:
+        seeds = [(w, count) for w, count, disjoint in plan.stages if disjoint]
+        if not seeds or not self.level.share:
+            return 0
+        errors = range(plan.errors, 0, -1)
+        return next((d for d in errors if miss_share(m, d, *seeds[-1]) <= self.level.share), 0)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""

@@ -46,6 +46,17 @@ def test_bands_hold_every_gap():
     assert band_words(16, 5) == 1
 
 
+def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
+    rng = np.random.default_rng(2)
+    plan = SearchPlan(MapParams(sensitivity=2), 11, 14_000_000)
+    plan.prepare(np.array([100], np.uint32))
+    w, count = next((w, c) for w, c, disjoint in reversed(plan.plan(100).stages) if disjoint)
+    for errors, beyond in ((int(plan.settled[100]), False), (int(plan.settled[100]) + 2, True)):
+        wrong = rng.random((4000, w * count)) < errors / 100
+        missed = wrong.reshape(4000, count, w).any(axis=2).all(axis=1).mean()
+        assert (missed > 0.25) == beyond
+
+
 @pytest.mark.parametrize("all_hits", [False, True])
 @pytest.mark.parametrize("m", [20, 36, 50, 100, 151, 300, 1000])
 def test_stages_grow_and_fit(m, all_hits):
