@@ -48,7 +48,7 @@ def longest_seed(m: int, r: int, share: float) -> int:
 
 
 def miss_share(m: int, errors: int, w: int, count: int) -> float:
-    """Share of alignments of `m` bases with `errors` errors in which none of `count` disjoint seeds is free of errors."""
+    """Share of alignments of `m` bases with `errors` errors that leave none of `count` disjoint seeds free of them."""
     return (1 - (1 - errors / m) ** w) ** count
 
 
