@@ -66,12 +66,16 @@ def scatter(result: dict, name: str) -> str:
     figure, panels = pyplot.subplots(1, len(errors), figsize=(4 * len(errors), 3.6), sharey=True)
     for panel, error in zip(panels, errors, strict=True):
         for tool in result["tools"]:
-            sets = [one for one in result["sets"] if one["error"] == error and "failed" not in one["runs"][tool]]
+            sets = [
+                one for one in result["sets"] if one["error"] == error and "failed" not in one["runs"][tool]
+            ]
             x = [one["runs"][tool]["reads_per_cpu_s"] for one in sets]
             y = [100 * one["runs"][tool]["placed_right"] for one in sets]
             panel.plot(x, y, "o-", label=tool, color=COLOURS.get(tool))
             for a, b, one in zip(x, y, sets, strict=True):
-                panel.annotate(f"{one['length']}", (a, b), fontsize=7, xytext=(3, 3), textcoords="offset points")
+                panel.annotate(
+                    f"{one['length']}", (a, b), fontsize=7, xytext=(3, 3), textcoords="offset points"
+                )
         panel.set(xscale="log", xlabel="reads per CPU second", title=f"{100 * error:g} % errors")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("placed right, % of all reads")
@@ -105,7 +109,9 @@ def fill(text: str) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing, fail if something is out of date")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing, fail if something is out of date"
+    )
     args = parser.parse_args(argv)
     before = DOCUMENT.read_text()
     after = fill(before)
