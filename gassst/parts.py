@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from .seed_index import SeedIndex
@@ -36,14 +39,18 @@ class IndexParts(WholeIndex):
         bounds = np.searchsorted(index.table, np.linspace(0, len(index.positions), n + 1)[1:-1])
         self.bounds = np.unique(np.concatenate([[0], bounds, [4**index.k]])).astype(np.int64)
 
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """First k-mer of each part and of the next; a part is dropped from memory when the next is asked for."""
+        for lo, hi in pairwise(self.bounds.tolist()):
+            yield lo, hi
+            self.index.drop_from_memory()
+
     def resolve(self, seeds, caps: np.ndarray) -> None:
         i = self.index
-        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
-            seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, int(lo), int(hi))
-            i.drop_from_memory()
+        for lo, hi in self._parts():
+            seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, lo, hi)
 
     def copy_positions(self, seeds) -> None:
         i = self.index
-        for lo, hi in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+        for lo, hi in self._parts():
             seeds.copy_positions(i.positions, int(i.table[lo]), int(i.table[hi]))
-            i.drop_from_memory()

@@ -2,9 +2,9 @@
 
 The search goes in stages. A stage looks up `count` seeds of `length` bases of both strands, spread evenly over
 the read. Where they are disjoint, the pigeonhole principle holds: every alignment with fewer errors than
-there are seeds contains one of them free of errors. So a read whose best and second-best stratum of errors are known
-to be complete needs no further stage. The last stage takes overlapping seeds where disjoint ones
-would have to be too short, and misses the share that Rizk 4.6.7 computes.
+there are seeds contains one of them free of errors. So a read needs no further stage once the strata of errors that
+its sensitivity level asks for (`params.Level`) are known to be complete. The last stage takes overlapping seeds where
+disjoint ones would have to be too short, and misses the share that Rizk 4.6.7 computes.
 """
 
 from __future__ import annotations
