@@ -6,7 +6,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -395,6 +395,7 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
             hits[i].strand = read_strand[i] & 1
             hits[i].flag = (read_strand[i] & 1) << 4
             hits[i].edits = edits[i]
+            hits[i].score = -<int32_t>edits[i]
             hits[i].cigar_start = <uint32_t>n_runs
             runs = fit_contig(cigar, runs, &position, contig_starts[lo], contig_starts[lo] + contig_lengths[lo],
                               &cigars[n_runs])

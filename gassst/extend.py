@@ -113,14 +113,14 @@ class ReadsHandle(ABC):
         """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
 
         Returns (score int32[n]: without the bonus for ends that are reached, 0 where nothing is worth aligning,
-        rows uint16[n]: bases of the strand before the end of the alignment, end uint16[n]: diagonal of its last
-        base).
+        reached uint8[n]: bit 0 the first, bit 1 the last base of the strand is aligned, rows uint16[n]: bases of
+        the strand before the end of the alignment, end uint16[n]: diagonal of its last base).
         """
         pairs = self._pairs(read_strand, band_start, words)
         if not len(pairs[0]):
-            return np.empty(0, np.int32), np.empty(0, np.uint16), np.empty(0, np.uint16)
+            return tuple(np.empty(0, dtype) for dtype in (np.int32, np.uint8, np.uint16, np.uint16))
         ends = self._local(*pairs, words, doubled(scoring))
-        return self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
+        return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
 
     def align_local(self, read_strand, band_start, words, scoring):
         """The alignments that `local` scores.
@@ -141,14 +141,18 @@ class ReadsHandle(ABC):
         found = self._align_local(*pairs, words, doubled(scoring), slot_end, rows)
         ends, position, edits, n_runs, runs = found
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
-        score = self._without_bonus(pairs[0], ends, scoring)
+        score, _ = self._without_bonus(pairs[0], ends, scoring)
         return score, position, cigars, cigar_start, n_runs, edits
 
     def _without_bonus(self, read_strand, ends, scoring):
-        """The score in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached."""
+        """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
+        ends are."""
         key, rows, _ = ends.astype(np.int32)
-        reached = (key & 1) + (rows == self.lengths[read_strand >> 1])
-        return np.where(rows > 0, (key >> 1) - scoring.clip * reached, 0).astype(np.int32)
+        first, last = key & 1, (rows == self.lengths[read_strand >> 1]).astype(np.int32)
+        score = (key >> 1) - scoring.clip * (first + last)
+        return np.where(rows > 0, score, 0).astype(np.int32), np.where(rows > 0, first | last << 1, 0).astype(
+            np.uint8
+        )
 
     def _pairs(self, read_strand, band_start, words):
         if words not in WORDS:

@@ -13,6 +13,7 @@ MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
 MAX_PENALTY = 1000
+MODES = ("global", "local")
 DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
@@ -98,6 +99,10 @@ class MapParams:
         Worker threads; OpenCL device (see `opencl.choose`); reads per batch; bytes the index may keep resident.
     filters : tuple of str
         Names of `cascade.FILTERS`, in the order in which they are run.
+    mode : str
+        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
+    scoring : Scoring
+        Of local alignments.
     """
 
     seed_length: int | None = None
@@ -111,6 +116,8 @@ class MapParams:
     batch_size: int = 16384
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
+    mode: str = "global"
+    scoring: Scoring = Scoring()
 
     def verify(self) -> MapParams:
         """Return self; raise UsageError on the first value out of its range."""
@@ -123,8 +130,14 @@ class MapParams:
             (self.threads >= 1, "-t must be at least 1"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
+            (self.mode in MODES, f"--mode must be {' or '.join(MODES)}"),
+            (
+                self.mode == "global" or not self.all_hits,
+                "--mode local has no --all: it reports best alignments",
+            ),
         )
         for holds, message in checks:
             if not holds:
                 raise UsageError(message)
+        self.scoring.verify()
         return self

@@ -13,10 +13,11 @@ import numpy as np
 from . import _candidates, _select
 from .cascade import Candidates, Cascade
 from .layouts import HIT, NO_SCORE
+from .local import LocalEnds
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
-from .select import group_by_read, mapping_quality, summarise_all
+from .select import group_by_read, mapping_quality, suboptimal, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
@@ -91,6 +92,7 @@ class BatchSearch:
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.bands: list[Bands] = []
+        self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
 
     def run(self) -> BatchResult:
@@ -244,7 +246,10 @@ class BatchSearch:
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
+        if self.params.mode == "local":
+            return BatchResult(*LocalEnds(self, bands, start, summary).run())
         reference, packed = self.index.reference, self.packed
+        summary["suboptimal"] = suboptimal(summary)
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
                 reference.planes, packed.planes, packed.plane_start, self.lengths, bands.read_strand,
@@ -263,13 +268,16 @@ class BatchSearch:
         hits["flag"][:] |= FLAG_SECONDARY
         mapped = np.flatnonzero(np.diff(start))
         hits["flag"][start[mapped]] &= ~np.uint16(FLAG_SECONDARY)
-        quality = mapping_quality(summary, self.lengths, len(self.index.positions))
+        quality = self._qualities(summary)
         hits["mapq"][start[mapped]] = quality[mapped]
         self.stats.count_reads(self.lengths, summary, quality)
         unmapped = np.flatnonzero(np.diff(start) == 0)
         blank = np.zeros(unmapped.size, HIT)
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
+
+    def _qualities(self, summary: np.ndarray) -> np.ndarray:
+        return mapping_quality(summary, self.lengths, len(self.index.positions))
 
     def _trace(self, bands: Bands, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""

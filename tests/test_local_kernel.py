@@ -172,7 +172,7 @@ def case(request):
 def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
     handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
     pairs = case.read_strand, case.band_start, case.words, case.scoring
-    score, rows, end = handle.local(*pairs)
+    score, reached, rows, end = handle.local(*pairs)
     aligned = handle.align_local(*pairs)
     np.testing.assert_array_equal(score, aligned[0])
     _, position, cigars, at, runs, edits = aligned
@@ -183,6 +183,7 @@ def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
             assert (score[p], rows[p], path) == (0, 0, [(len(read), "S")])
             continue
         assert (score[p], rows[p], end[p], position[p], path) == expected
+        assert reached[p] == (path[0][1] != "S") + 2 * (path[-1][1] != "S")
         truth = cost(read, case.reference, int(position[p]), path, case.scoring)
         assert truth == (score[p], edits[p], len(read))
 
@@ -229,7 +230,7 @@ def bounds():
 def test_score_is_parasail(backend, bounds):  # noqa: F811
     for planes, packed, band_start, words, scoring, lower, upper in bounds:
         handle = backend(planes).open_reads(packed)
-        score, _, _ = handle.local(2 * np.arange(len(band_start)), band_start, words, scoring)
+        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, words, scoring)
         assert (lower <= score).all() and (score <= upper).all()
         assert (score == upper).mean() > 0.7
 
@@ -269,7 +270,7 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):  # no
     ).verify()
     reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
     handle = backend(planes_of(reference)).open_reads(pack(reads))
-    score, rows, end = handle.local([0, 2, 4], [480] * 3, 1, scoring)
+    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 1, scoring)
     assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
     assert [score[p] for p in (1, 2)] == [textbook(reads[p], reference, 480, 1, scoring)[0] for p in (1, 2)]
 
@@ -278,7 +279,7 @@ def test_beyond_the_reference_all_is_masked(backend):  # noqa: F811
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)
-    score, rows, _ = handle.local([0] * 5, starts, 1, Scoring(clip=0))
+    score, _, rows, _ = handle.local([0] * 5, starts, 1, Scoring(clip=0))
     assert score.tolist() == [100, 100, 56, 0, 0]
     assert rows.tolist() == [100, 100, 56, 0, 0]
 
