@@ -1,8 +1,5 @@
 # Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in.
 
-cdef enum:
-    NO_SCORE = 0xFFFF
-
 cdef enum build_status:
     END = 0
     BUILT = 1

@@ -28,4 +28,4 @@ READ_SUMMARY = np.dtype(
 )
 
 NO_SCORE = 0xFFFF
-NO_SUBOPTIMAL = -(2**31)
+NO_SUBOPTIMAL = np.iinfo(np.int32).min

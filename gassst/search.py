@@ -17,7 +17,7 @@ from .local import LocalEnds
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
-from .select import group_by_read, mapping_quality, suboptimal, summarise_all
+from .select import group_by_read, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
@@ -249,7 +249,6 @@ class BatchSearch:
         if self.params.mode == "local":
             return BatchResult(*LocalEnds(self, bands, start, summary).run())
         reference, packed = self.index.reference, self.packed
-        summary["suboptimal"] = suboptimal(summary)
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
                 reference.planes, packed.planes, packed.plane_start, self.lengths, bands.read_strand,

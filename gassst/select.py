@@ -66,13 +66,9 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
     summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
     summary["n_reported"] = np.diff(read_start)
+    runner_up = np.where(summary["n_best"] > 1, best, second)
+    summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary
-
-
-def suboptimal(summary: np.ndarray) -> np.ndarray:
-    """Score of the second-best place of every read aligned as a whole, int32[n]: its errors, negative."""
-    second = np.where(summary["n_best"] > 1, summary["best"], summary["second"]).astype(np.int32)
-    return np.where(second == NO_SCORE, NO_SUBOPTIMAL, -second)
 
 
 def group_by_read(read: np.ndarray, n_reads: int) -> tuple[np.ndarray, np.ndarray]:
