@@ -74,6 +74,8 @@ class MapParams:
     batch_size: int = 16384
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
+    insert: tuple[float, float] | None = None
+    orientation: str = "fr"
 
     def verify(self) -> MapParams:
         """Return self; raise UsageError on the first value out of its range."""

@@ -86,6 +86,7 @@ class ReadBatch:
     offsets: NDArray[np.uint32]
     first: int = 1
     path: str = ""
+    mate: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -98,6 +99,14 @@ class ReadBatch:
 
     def quality(self, i: int) -> bytes | None:
         return None if self.quals is None else _slice(self.quals, self.offsets, i)
+
+    def head(self, n: int) -> ReadBatch:
+        """The first `n` reads, as views."""
+        bases = self.offsets[n]
+        quals = None if self.quals is None else self.quals[:bases]
+        names, mate = self.names[: self.name_offsets[n]], None if self.mate is None else self.mate[:n]
+        columns = names, self.name_offsets[: n + 1], self.bases[:bases], quals, self.offsets[: n + 1]
+        return ReadBatch(*columns, self.first, self.path, mate)
 
     def pack(self) -> PackedReads:
         codes, lengths, planes, plane_start = _reads.pack(self.bases, self.offsets)
