@@ -1,9 +1,9 @@
 """The search of a batch that holds pairs: mates help each other, so that a pair costs less than two reads.
 
 In every stage the candidates of mates that lie near each other are verified first. A pair that they settle is done
-with: its other candidates are never looked at. Where they settle nothing, the best supported places of each mate are scored,
-and the other mate is looked for in the window around them, by scoring all of its bands. Only then the search goes
-on as for single reads.
+with: its other candidates are never looked at. Where they settle nothing, the best supported places of each mate are
+scored, and the other mate is looked for in the window around them, by scoring all of its bands. Only then the search
+goes on as for single reads.
 
 What must be true: the result of a pair depends on the pair, the reference, the parameters and the insert sizes alone.
 """
@@ -31,7 +31,7 @@ PAIR_SHARE = 0.1  # most of the rivals of a concordant pair, with as many errors
 
 
 @lru_cache(maxsize=4096)
-def _miss_table(m: int, stages: tuple[tuple[int, int, bool], ...]) -> np.ndarray:
+def _miss_row(m: int, stages: tuple[tuple[int, int, bool], ...]) -> np.ndarray:
     """Share of alignments of `m` bases in which the best of these stages finds no seed, float64[errors]."""
     seeds = [(w, n) for w, n, disjoint in stages if disjoint]
     errors = range(min(m, MISS_ERRORS))
@@ -55,6 +55,11 @@ class PairSearch(BatchSearch):
         self.ledger = _pairs.Ledger(mate, self.lengths, *window)
         self.looked = np.zeros(self.n, np.uint8)  # last stage in which seeds were looked up
         self.slack = self.plan.gaps
+        present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
+        self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
+        stages = {int(m): self.plan.plan(int(m)).stages for m in present}
+        rows = [[_miss_row(m, stages[m][: i + 1]) for m in stages] for i in range(self.plan.MAX_STAGES)]
+        self.miss_table = np.array(rows)
 
     # --- which reads go on ---------------------------------------------------------------------------------
 
@@ -88,14 +93,8 @@ class PairSearch(BatchSearch):
 
     def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
         """Share of alignments of so many errors that the seeds looked at so far leave unseen."""
-        lengths, looked = self.lengths[read], self.looked[read]
-        share = np.empty(len(read))
-        for m, stage in {*zip(lengths.tolist(), looked.tolist(), strict=True)}:
-            rows = (lengths == m) & (looked == stage)
-            share[rows] = _miss_table(m, self.plan.plan(m).stages[: stage + 1])[
-                np.minimum(errors[rows], MISS_ERRORS - 1)
-            ]
-        return share
+        errors = np.minimum(errors, MISS_ERRORS - 1)
+        return self.miss_table[self.looked[read], self.length_rank[self.lengths[read]], errors]
 
     # --- one stage -----------------------------------------------------------------------------------------
 
