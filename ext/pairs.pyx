@@ -182,7 +182,7 @@ cdef struct place_t:
     int32_t next       # of the same read, -1 at the end
     uint16_t edits
     uint8_t reverse
-    uint8_t rescued    # the mate has been looked for in its window
+    uint8_t rescued    # the mate has been found, or looked for, in its window
 
 
 cdef class Ledger:
@@ -258,7 +258,7 @@ cdef class Ledger:
                 self.n += 1
                 self.pair_up(read, place)
 
-    cdef void pair_up(self, uint32_t read, const place_t *place) noexcept nogil:
+    cdef void pair_up(self, uint32_t read, place_t *place) noexcept nogil:
         cdef bint is_first = self.mate[read] == 1
         cdef uint32_t other = read + 1 if is_first else read - 1
         cdef bint strand = partner_strand(&self.window, place.reverse)
@@ -268,15 +268,16 @@ cdef class Ledger:
         partner_window(&self.window, leads(&self.window, place.reverse, is_first), self.lengths[read],
                        self.lengths[other], place.diagonal, &lo, &hi)
         while i >= 0:
-            if (self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi
-                    and <uint32_t>place.edits + self.places[i].edits < known):
-                known = <uint32_t>place.edits + self.places[i].edits
-                self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
+            if self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi:
+                place.rescued = self.places[i].rescued = 1
+                if <uint32_t>place.edits + self.places[i].edits < known:
+                    known = <uint32_t>place.edits + self.places[i].edits
+                    self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
             i = self.places[i].next
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its
-        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice.
+        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has been found.
 
         Parameters
         ----------

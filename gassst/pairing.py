@@ -27,7 +27,8 @@ PAIR_MARGIN = 5
 RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
 MISS_ERRORS = 64
 EVERY = 0xFFFFFFFF
-PAIR_SHARE = 0.1  # most of the rivals of a concordant pair, with as many errors, that may go unseen
+# Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
+UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -88,7 +89,7 @@ class PairSearch(BatchSearch):
             miss_a[self.ledger.unguided[a] > 0] = 1.0
             miss_b[self.ledger.unguided[b] > 0] = 1.0
             unseen = np.minimum(unseen, miss_a * miss_b)
-        done = a[unseen <= PAIR_SHARE]
+        done = a[unseen <= UNSEEN_SHARE[self.params.sensitivity]]
         self.open[done] = self.open[done + 1] = False
 
     def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
