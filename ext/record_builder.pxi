@@ -1,8 +1,5 @@
 # Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in.
 
-cdef enum:
-    NO_SCORE = 0xFFFF
-
 cdef enum build_status:
     END = 0
     BUILT = 1
@@ -217,11 +214,9 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit,
     to = put_tag(to, "MD", b'Z')
     to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
     to[0] = 0
-    to = put_int_tag(to + 1, "AS", -<int64_t>hit.edits)
-    if summary.n_best > 1:
-        to = put_int_tag(to, "XS", -<int64_t>summary.best)
-    elif summary.second != NO_SCORE:
-        to = put_int_tag(to, "XS", -<int64_t>summary.second)
+    to = put_int_tag(to + 1, "AS", hit.score)
+    if summary.suboptimal != INT32_MIN:
+        to = put_int_tag(to, "XS", summary.suboptimal)
     to = put_int_tag(to, "X0", summary.n_best)
     to = put_int_tag(to, "X1", summary.n_second)
     to = put_int_tag(to, "NH", summary.n_reported)

@@ -6,7 +6,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -97,6 +97,7 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
             for r in range(n):
                 row_start[r] = out
                 summary[r].best = summary[r].second = NONE
+                summary[r].suboptimal = INT32_MIN
                 size = start[r + 1] - start[r]
                 if size == 0:
                     continue
@@ -123,6 +124,7 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
                             elif summary[r].second == NONE or summary[r].second == d:
                                 summary[r].second = d
                                 summary[r].n_second += 1
+                summary[r].suboptimal = suboptimal(&summary[r])
                 chosen = <Py_ssize_t>(digest[r] % summary[r].n_best)
                 reported = 0
                 for i in range(k):
@@ -149,6 +151,12 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
         free(scratch)
         free(state)
     return rows_array[:out].copy(), row_start_array, summary_array
+
+
+cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
+    if summary.n_best > 1:
+        return -<int32_t>summary.best
+    return INT32_MIN if summary.second == NONE else -<int32_t>summary.second
 
 
 cdef void keep_place(const uint64_t *keys, uint8_t *state, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
@@ -395,6 +403,7 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
             hits[i].strand = read_strand[i] & 1
             hits[i].flag = (read_strand[i] & 1) << 4
             hits[i].edits = edits[i]
+            hits[i].score = -<int32_t>edits[i]
             hits[i].cigar_start = <uint32_t>n_runs
             runs = fit_contig(cigar, runs, &position, contig_starts[lo], contig_starts[lo] + contig_lengths[lo],
                               &cigars[n_runs])

@@ -1,5 +1,5 @@
 # Layouts shared by the extensions; `gassst/layouts.py` holds the NumPy dtypes, a test asserts they agree.
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 cdef packed struct hit_t:
     uint32_t read           # row in the ReadBatch
@@ -7,9 +7,10 @@ cdef packed struct hit_t:
     uint32_t cigar_start    # first run in the CIGAR array
     uint16_t cigar_runs     # number of runs; 0 when unmapped
     uint16_t edits          # NM: mismatches + inserted + deleted bases
-    uint16_t flag           # SAM flag, complete (0x10 reverse, 0x100 secondary, 0x4 unmapped, pair bits)
+    uint16_t flag           # the SAM flags 0x2, 0x4, 0x10, 0x100, 0x800; what tells of the mate comes with the record
     uint8_t mapq
     uint8_t strand          # 0 forward, 1 reverse
+    int32_t score           # tag AS; -edits where the whole read is aligned; 0 when unmapped
 
 cdef packed struct read_summary_t:
     uint16_t best           # edits of the best hit, 65535 when there is none
@@ -17,3 +18,4 @@ cdef packed struct read_summary_t:
     uint32_t n_best         # hits with `best` edits (tag X0)
     uint32_t n_second       # hits with `second` edits (tag X1)
     uint32_t n_reported     # rows this read has in the hit array (tag NH)
+    int32_t suboptimal      # score of the best hit but one (tag XS), INT32_MIN when there is none

@@ -12,6 +12,7 @@ HIT = np.dtype(
         ("flag", np.uint16),
         ("mapq", np.uint8),
         ("strand", np.uint8),
+        ("score", np.int32),
     ]
 )
 
@@ -22,7 +23,9 @@ READ_SUMMARY = np.dtype(
         ("n_best", np.uint32),
         ("n_second", np.uint32),
         ("n_reported", np.uint32),
+        ("suboptimal", np.int32),
     ]
 )
 
 NO_SCORE = 0xFFFF
+NO_SUBOPTIMAL = np.iinfo(np.int32).min

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layouts import NO_SCORE, READ_SUMMARY
+from .layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from .seeding import MARGIN, chance_hits
 
 MAX_MAPQ = 60
@@ -66,6 +66,8 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
     summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
     summary["n_reported"] = np.diff(read_start)
+    runner_up = np.where(summary["n_best"] > 1, best, second)
+    summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from gassst import destination, sam
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 
 FRONT, GAP, TAIL = 2048, 512, 2048
 COMPLEMENT = str.maketrans("ACGTMRSVWYHKDBN", "TGCAKYSBWRDMHVN")
@@ -128,14 +128,18 @@ class Batch:
             best = min(edits, default=NO_SCORE)
             worse = [e for e in edits if e > best]
             second = min(worse, default=NO_SCORE)
-            summaries.append((best, second, edits.count(best), edits.count(second), max(1, len(hits))))
+            counts = edits.count(best), edits.count(second)
+            next_best = -best if counts[0] > 1 else -second if worse else NO_SUBOPTIMAL
+            summaries.append((best, second, *counts, max(1, len(hits)), next_best))
             for rank, (hit, nm) in enumerate(zip(hits, edits, strict=True)):
                 start = int(world.arrays.starts[hit.tid]) + hit.position
                 flag = 16 * hit.reverse | 256 * (rank > 0)
-                rows.append((i, start, len(runs), len(hit.cigar), nm, flag, max(0, 60 - rank), hit.reverse))
+                rows.append(
+                    (i, start, len(runs), len(hit.cigar), nm, flag, max(0, 60 - rank), hit.reverse, -nm)
+                )
                 runs += [length << 4 | OPS.index(op) for length, op in hit.cigar]
             if not hits:
-                rows.append((i, 0, 0, 0, 0, 4, 0, 0))
+                rows.append((i, 0, 0, 0, 0, 4, 0, 0, 0))
         self.hits = np.array(rows, HIT)
         self.summaries = np.array(summaries, READ_SUMMARY)
         self.cigars = np.array(runs, np.uint32)
@@ -314,8 +318,9 @@ def reg2bin(begin, end):
 @pytest.mark.parametrize("edits", [0, 1, 127, 128, 129, 255, 256, 32768, 65535])
 def test_integer_tags_are_as_small_as_can_be(tmp_path, world, edits):
     batch = Batch(world, [("A" * 50, "I" * 50, [make_hit(0, 5, "A" * 50, [(50, "M")])])])
-    batch.hits["edits"] = batch.summaries["second"] = edits
-    batch.summaries["n_best"], batch.summaries["n_second"] = 1, 2**32 - 1
+    batch.hits["edits"], batch.hits["score"] = edits, -edits
+    batch.summaries["suboptimal"] = -edits if edits != NO_SCORE else NO_SUBOPTIMAL
+    batch.summaries["n_second"] = 2**32 - 1
     [record] = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
     tags = {tag: (value, kind) for tag, value, kind in record.get_tags(with_value_type=True)}
     signed = "C" if edits == 0 else "c" if edits <= 128 else "s" if edits <= 32768 else "i"
