@@ -23,8 +23,23 @@ typedef enum {
     FASTX_NO_PLUS,
     FASTX_QUALITY_LENGTH, /* value: bases, qualities */
     FASTX_BAD_QUALITY,    /* value: the byte, its 1-based place */
-    FASTX_MIXED
+    FASTX_MIXED,
+    FASTX_FORMATS,        /* of two files; value: the byte */
+    FASTX_NAMES,          /* of two mates differ */
+    FASTX_NUMBERS,        /* of two mates are not 1, 2; value: both, in the order of the mates */
+    FASTX_ENDS_EARLY      /* one of two files */
 } fastx_error_t;
+
+typedef enum { FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED } fastx_pairing_t;
+
+/* What is known of one file. */
+typedef struct {
+    const uint8_t *p, *end; /* bytes not used yet */
+    int eof;                /* none come after them */
+    int begun;              /* its first byte has been seen */
+} fastx_input_t;
+
+typedef enum { FASTX_ADDED, FASTX_WAITS, FASTX_ENDED, FASTX_FAILED } fastx_step_t;
 
 typedef struct {
     uint8_t *names, *bases, *quals; /* room for every byte that is parsed in one call; quals unused in FASTA */
@@ -36,6 +51,11 @@ typedef struct {
     uint8_t named;      /* name of the record under way is at names + name_offsets[n] .. name_offsets[n + 1] */
     fastx_error_t error;
     size_t value[2];
+    fastx_pairing_t pairing;
+    uint8_t *mate;      /* [n]: 0 single, 1 and 2 of a pair; unused for FASTX_SINGLE */
+    uint8_t pending;    /* row n - 1 has no mate yet, and (of interleaved reads) may get one */
+    uint8_t input;      /* of two files, that of the record under way, or the one that more bytes are needed of */
+    uint8_t numbers[2]; /* by parity of the row: 1 or 2 as the header says, else 0 */
 } fastx_t;
 
 typedef struct {
@@ -44,9 +64,15 @@ typedef struct {
     int open; /* ended by the end of the file, not by a newline */
 } fastx_line_t;
 
+static inline int fastx_reached(const fastx_t *f, uint32_t n)
+{
+    return n >= f->max_reads || f->offsets[n] >= f->max_bases;
+}
+
+/* A batch never ends between two mates. */
 static inline int fastx_full(const fastx_t *f)
 {
-    return f->n >= f->max_reads || f->offsets[f->n] >= f->max_bases;
+    return !f->pending && fastx_reached(f, f->n);
 }
 
 static inline int fastx_fail(fastx_t *f, fastx_error_t error, size_t value0, size_t value1)
@@ -73,6 +99,14 @@ static inline const uint8_t *fastx_line(const uint8_t *p, const uint8_t *end, in
     return line->open ? stop : stop + 1;
 }
 
+/* 1 or 2 of a Casava comment, "1:N:0:ACGT" or "2:Y:...", else 0. */
+static inline uint8_t fastx_casava(const uint8_t *text, size_t available)
+{
+    int is_one = available > 3 && (text[0] == '1' || text[0] == '2') && text[1] == ':' &&
+                 (text[2] == 'N' || text[2] == 'Y') && text[3] == ':';
+    return is_one ? (uint8_t)(text[0] - '0') : 0;
+}
+
 /* The first word, less a "/1" or "/2" that is not all of it: mates have one name in SAM. */
 static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t available)
 {
@@ -80,8 +114,12 @@ static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t availa
     size_t length = 0;
     while (length < available && text[length] > ' ')
         length++;
-    if (length > 2 && text[length - 2] == '/' && (text[length - 1] == '1' || text[length - 1] == '2'))
+    if (length > 2 && text[length - 2] == '/' && (text[length - 1] == '1' || text[length - 1] == '2')) {
         length -= 2;
+        f->numbers[f->n & 1] = (uint8_t)(text[length + 1] - '0');
+    } else {
+        f->numbers[f->n & 1] = length < available ? fastx_casava(text + length + 1, available - length - 1) : 0;
+    }
     if (!length)
         return fastx_fail(f, FASTX_NO_NAME, 0, 0);
     if (length > FASTX_MAX_NAME)
@@ -209,47 +247,159 @@ static inline const uint8_t *fasta_record(fastx_t *f, const uint8_t *p, const ui
     return p < end || eof ? p : NULL;
 }
 
-static inline int fastx_detect(fastx_t *f, uint8_t first)
+/* The first byte of a file tells its format; two files have one. */
+static inline int fastx_begin(fastx_t *f, fastx_input_t *in)
 {
+    uint8_t first = *in->p;
     if (first != '@' && first != '>')
         return fastx_fail(f, FASTX_FIRST_BYTE, first, 0);
+    if (f->marker && f->marker != first)
+        return fastx_fail(f, FASTX_FORMATS, first, 0);
     f->marker = first;
+    in->begun = 1;
     return 1;
 }
 
-/* Appends the records that are complete in [p, end) until the batch is full; returns the first byte not used.
- * CR and LF before a record and at the end of the file are passed over. On an error f->error is set. */
-static inline const uint8_t *fastx_parse(fastx_t *f, const uint8_t *p, const uint8_t *end, int eof)
+/* Passes over CR and LF before a record and at the end of the file; 0 where no byte is left. */
+static inline int fastx_skip_empty(fastx_input_t *in)
 {
-    f->named = 0;
-    if (!f->marker && (p == end || !fastx_detect(f, *p)))
-        return p;
-    while (!fastx_full(f)) {
-        const uint8_t *next;
-        while (p < end && (*p == '\n' || *p == '\r'))
-            p++;
-        f->named = 0;
-        if (p == end)
-            break;
-        if (*p != f->marker) {
-            fastx_fail(f, FASTX_NO_MARKER, 0, 0);
-            break;
-        }
-        next = f->marker == '@' ? fastq_record(f, p, end, eof) : fasta_record(f, p, end, eof);
-        if (!next)
-            break;
-        f->n++;
-        p = next;
-    }
-    return p;
+    while (in->begun && in->p < in->end && (*in->p == '\n' || *in->p == '\r'))
+        in->p++;
+    return in->p < in->end;
 }
 
-/* One record that is in memory already; quality NULL means none. The same rules as for files. */
+/* Appends the next record of a file if it is there in full. */
+static inline fastx_step_t fastx_next(fastx_t *f, fastx_input_t *in)
+{
+    const uint8_t *next;
+    f->named = 0;
+    if (!fastx_skip_empty(in))
+        return in->eof ? FASTX_ENDED : FASTX_WAITS;
+    if (!in->begun && !fastx_begin(f, in))
+        return FASTX_FAILED;
+    if (*in->p != f->marker) {
+        fastx_fail(f, FASTX_NO_MARKER, 0, 0);
+        return FASTX_FAILED;
+    }
+    next = f->marker == '@' ? fastq_record(f, in->p, in->end, in->eof) : fasta_record(f, in->p, in->end, in->eof);
+    if (!next)
+        return f->error ? FASTX_FAILED : FASTX_WAITS;
+    f->n++;
+    in->p = next;
+    return FASTX_ADDED;
+}
+
+/* The last two rows. */
+static inline int fastx_same_name(const fastx_t *f)
+{
+    const uint32_t *at = f->name_offsets + f->n - 2;
+    uint32_t length = at[1] - at[0];
+    return at[2] - at[1] == length && !memcmp(f->names + at[0], f->names + at[1], length);
+}
+
+/* Whether the last two rows may be mates. If not, the last is "under way" again, for the message. */
+static inline int fastx_check_mates(fastx_t *f)
+{
+    uint8_t last = f->numbers[(f->n - 1) & 1], before = f->numbers[f->n & 1];
+    if (!fastx_same_name(f))
+        fastx_fail(f, FASTX_NAMES, 0, 0);
+    else if (before && last && (before != 1 || last != 2))
+        fastx_fail(f, FASTX_NUMBERS, before, last);
+    else
+        return 1;
+    f->n--;
+    return 0;
+}
+
+static inline int fastx_close_pair(fastx_t *f)
+{
+    f->pending = 0;
+    f->mate[f->n - 2] = 1;
+    f->mate[f->n - 1] = 2;
+    return fastx_check_mates(f);
+}
+
+/* Interleaved reads: the last row is the mate of the one before, or may become that of the next. Returns 0 on an
+ * error, and when the batch was full without this row, which is then no part of it. */
+static inline int fastx_interleave(fastx_t *f)
+{
+    if (f->pending && fastx_same_name(f))
+        return fastx_close_pair(f);
+    if (f->pending && fastx_reached(f, f->n - 1)) {
+        f->n--;
+        f->pending = 0;
+        return 0;
+    }
+    f->pending = 1;
+    f->mate[f->n - 1] = 0;
+    return 1;
+}
+
+/* What a row just appended is to the one before; returns as `fastx_interleave`. */
+static inline int fastx_place(fastx_t *f)
+{
+    if (f->pairing == FASTX_SINGLE)
+        return 1;
+    if (f->pairing == FASTX_INTERLEAVED)
+        return fastx_interleave(f);
+    if (f->pending)
+        return fastx_close_pair(f);
+    f->pending = 1;
+    return 1;
+}
+
+/* Appends the records that are complete until the batch is full. On an error f->error is set. */
+static inline void fastx_parse(fastx_t *f, fastx_input_t *in)
+{
+    while (!fastx_full(f)) {
+        const uint8_t *start = in->p;
+        if (fastx_next(f, in) != FASTX_ADDED)
+            return;
+        if (!fastx_place(f)) {
+            in->p = start;
+            return;
+        }
+    }
+}
+
+/* One of two files has ended: is the other at its end, too? */
+static inline fastx_step_t fastx_end_both(fastx_t *f, fastx_input_t in[2])
+{
+    uint8_t other = !f->input;
+    if (f->pending || fastx_skip_empty(&in[other])) {
+        fastx_fail(f, FASTX_ENDS_EARLY, 0, 0);
+        return FASTX_FAILED;
+    }
+    if (in[other].eof)
+        return FASTX_ENDED;
+    f->input = other;
+    return FASTX_WAITS;
+}
+
+/* The same for two files, a record of either in turn. FASTX_WAITS: for more bytes of f->input. */
+static inline fastx_step_t fastx_parse_pairs(fastx_t *f, fastx_input_t in[2])
+{
+    fastx_step_t step = FASTX_ADDED;
+    while (!fastx_full(f)) {
+        f->input = f->pending;
+        step = fastx_next(f, &in[f->input]);
+        if (step == FASTX_ENDED)
+            return fastx_end_both(f, in);
+        if (step == FASTX_ADDED && !fastx_place(f))
+            return FASTX_FAILED;
+        if (step != FASTX_ADDED)
+            return step;
+    }
+    return step;
+}
+
+/* One record that is in memory already; quality NULL means none. The same rules as for files: 0 as `fastx_place`. */
 static inline int fastx_add(fastx_t *f, const uint8_t *name, size_t name_length, const uint8_t *sequence,
                             size_t length, const uint8_t *quality, size_t quality_length)
 {
     uint8_t marker = quality ? '@' : '>';
     f->named = 0;
+    f->input = f->pairing == FASTX_TWO_FILES && f->pending;
     if (!f->marker)
         f->marker = marker;
     if (!fastx_take_name(f, name, name_length))
@@ -261,7 +411,7 @@ static inline int fastx_add(fastx_t *f, const uint8_t *name, size_t name_length,
     if (quality && !fastx_take_quals(f, quality, quality_length))
         return 0;
     f->n++;
-    return 1;
+    return fastx_place(f);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* ASCII bases to codes (A 0, C 1, G 2, T 3, masked 4) and to bit planes, forward and reverse complement.
+/* ASCII bases to bit planes, forward and reverse complement, by way of codes: A 0, C 1, G 2, T 3, masked 4.
  *
  * Bits 1 and 2 of the letters are A 00, C 01, G 11, T 10, in either case, so code = bits ^ (bits >> 1); the code then
  * holds its three plane bits: a 4 sets the masked plane and neither of the others. */
@@ -7,23 +7,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
-enum { PACK_WORD = 64, PACK_PLANES = 3, PACK_BLOCK = 128, PACK_SLACK = 64 };
+enum { PACK_WORD = 64, PACK_PLANES = 3 };
 
-/* Bytes only and no branch, so that the compiler makes vector code of it on every processor. Masking out the bit in
- * which they differ (and that of the case) makes one comparison of A and C, and one of T and U. */
-static inline void pack_encode(uint8_t *restrict codes, const uint8_t *restrict bases, size_t n)
+/* Masking out the bit in which they differ (and that of the case) makes one comparison of A and C, and one of T and U. */
+static inline uint8_t pack_code(uint8_t base)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t base = bases[i];
-        uint8_t bits = (base >> 1) & 3;
-        uint8_t known = ((base & 0xDD) == 'A') | ((base & 0xDE) == 'T') | ((base & 0xDF) == 'G');
-        codes[i] = known ? (uint8_t)(bits ^ (bits >> 1)) : 4;
-    }
+    uint8_t bits = (base >> 1) & 3;
+    uint8_t known = ((base & 0xDD) == 'A') | ((base & 0xDE) == 'T') | ((base & 0xDF) == 'G');
+    return known ? (uint8_t)(bits ^ (bits >> 1)) : 4;
 }
 
 static inline uint64_t pack_load8(const uint8_t *p)
@@ -34,31 +31,46 @@ static inline uint64_t pack_load8(const uint8_t *p)
     return x;
 }
 
-/* Three planes of 64 codes: eight at a time, the lowest bits of eight bytes being gathered by one multiplication. */
-static inline void pack_gather_portable(const uint8_t *codes, uint64_t row[PACK_PLANES])
+/* Three planes of 64 bases: eight at a time, the lowest bits of eight bytes being gathered by one multiplication. */
+static inline void pack_word_portable(const uint8_t *bases, uint64_t row[PACK_PLANES])
 {
     const uint64_t ones = 0x0101010101010101u, gather = 0x0102040810204080u;
     row[0] = row[1] = row[2] = 0;
     for (int i = 0; i < PACK_WORD; i += 8) {
-        uint64_t x = pack_load8(codes + i);
+        uint8_t codes[8];
+        for (int j = 0; j < 8; j++)
+            codes[j] = pack_code(bases[i + j]);
+        uint64_t x = pack_load8(codes);
         for (int plane = 0; plane < PACK_PLANES; plane++)
             row[plane] |= ((((x >> plane) & ones) * gather) >> 56) << i;
     }
 }
 
 #if defined(__SSE2__)
-static inline void pack_gather(const uint8_t *codes, uint64_t row[PACK_PLANES])
+static inline __m128i pack_equal(__m128i bases, int mask, char letter)
 {
-    row[0] = row[1] = row[2] = 0;
+    return _mm_cmpeq_epi8(_mm_and_si128(bases, _mm_set1_epi8((char)mask)), _mm_set1_epi8(letter));
+}
+
+/* The same straight from the bits of the letters, sixteen at a time. */
+static inline void pack_word_simd(const uint8_t *bases, uint64_t row[PACK_PLANES])
+{
+    uint64_t low = 0, high = 0, known = 0;
     for (int i = 0; i < PACK_WORD; i += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(codes + i));
-        row[0] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 7)) << i;
-        row[1] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 6)) << i;
-        row[2] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(x, 5)) << i;
+        __m128i x = _mm_loadu_si128((const __m128i *)(bases + i));
+        __m128i is_base = _mm_or_si128(pack_equal(x, 0xDD, 'A'), pack_equal(x, 0xDE, 'T'));
+        __m128i second = _mm_slli_epi16(x, 5);
+        is_base = _mm_or_si128(is_base, pack_equal(x, 0xDF, 'G'));
+        low |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_xor_si128(_mm_slli_epi16(x, 6), second)) << i;
+        high |= (uint64_t)(uint32_t)_mm_movemask_epi8(second) << i;
+        known |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_base) << i;
     }
+    row[0] = low & known;
+    row[1] = high & known;
+    row[2] = ~known;
 }
 #else
-#define pack_gather pack_gather_portable
+#define pack_word_simd pack_word_portable
 #endif
 
 static inline uint64_t pack_reverse64(uint64_t x)
@@ -89,35 +101,45 @@ static inline void pack_reverse_complement(const uint64_t *forward, uint64_t *re
     }
 }
 
-/* Reads whole words of codes: PACK_SLACK readable bytes must follow the last read. */
-static inline void pack_read(const uint8_t *codes, uint32_t length, uint64_t *rows, int portable)
+static inline void pack_word(const uint8_t *bases, uint64_t row[PACK_PLANES], int portable)
+{
+    if (portable)
+        pack_word_portable(bases, row);
+    else
+        pack_word_simd(bases, row);
+}
+
+static inline void pack_last_word(const uint8_t *bases, size_t n, uint64_t row[PACK_PLANES], int portable)
+{
+    uint8_t copy[PACK_WORD] = {0};
+    memcpy(copy, bases, n);
+    pack_word(copy, row, portable);
+}
+
+/* Whole words, beyond the end of the read where there are bases; `end` is where those of the last read end. */
+static inline void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable)
 {
     const uint32_t words = (length + PACK_WORD - 1) / PACK_WORD;
     const uint32_t spare = PACK_WORD * words - length;
     if (!words)
         return;
-    for (uint32_t i = 0; i < words; i++) {
-        if (portable)
-            pack_gather_portable(codes + (size_t)PACK_WORD * i, rows + PACK_PLANES * (size_t)i);
+    for (uint32_t i = 0; i < words; i++, bases += PACK_WORD) {
+        if (end - bases >= PACK_WORD)
+            pack_word(bases, rows + PACK_PLANES * (size_t)i, portable);
         else
-            pack_gather(codes + (size_t)PACK_WORD * i, rows + PACK_PLANES * (size_t)i);
+            pack_last_word(bases, (size_t)(end - bases), rows + PACK_PLANES * (size_t)i, portable);
     }
     for (int plane = 0; plane < PACK_PLANES; plane++)
         rows[PACK_PLANES * (size_t)(words - 1) + plane] &= ~UINT64_C(0) >> spare;
     pack_reverse_complement(rows, rows + PACK_PLANES * (size_t)words, words, spare);
 }
 
-/* Blocks of reads, so that the codes are still in the cache when the planes are made of them. */
 static inline void pack_reads(const uint8_t *bases, const uint32_t *offsets, const uint32_t *plane_start, size_t n,
-                              uint8_t *codes, uint64_t *planes, int portable)
+                              uint64_t *planes, int portable)
 {
-    for (size_t start = 0; start < n; start += PACK_BLOCK) {
-        size_t stop = start + PACK_BLOCK < n ? start + PACK_BLOCK : n;
-        pack_encode(codes + offsets[start], bases + offsets[start], offsets[stop] - offsets[start]);
-        for (size_t i = start; i < stop; i++)
-            pack_read(codes + offsets[i], offsets[i + 1] - offsets[i],
-                      planes + PACK_PLANES * (size_t)plane_start[i], portable);
-    }
+    for (size_t i = 0; i < n; i++)
+        pack_read(bases + offsets[i], bases + offsets[n], offsets[i + 1] - offsets[i],
+                  planes + PACK_PLANES * (size_t)plane_start[i], portable);
 }
 
 #endif

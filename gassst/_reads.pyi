@@ -9,17 +9,33 @@ Arrays = tuple[
     NDArray[np.uint8] | None,
     NDArray[np.uint32],
     int,
+    NDArray[np.uint8] | None,
 ]
-Packed = tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]
+Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]
 
 MAX_READS: int
 MAX_LENGTH_LIMIT: int
 
 class RecordParser:
-    path: str
-    def __init__(self, path: str, max_reads: int, max_bases: int, max_length: int) -> None: ...
+    paths: tuple[str, ...]
+    wants: int | None
+    def __init__(
+        self,
+        path: str,
+        max_reads: int,
+        max_bases: int,
+        max_length: int,
+        mate_path: str | None = None,
+        interleaved: bool = False,
+    ) -> None: ...
     def parse(self, data: Bytes, eof: bool) -> int: ...
-    def add(self, name: bytes, sequence: bytes, quality: bytes | None = None) -> None: ...
+    def parse_pairs(
+        self, first: Bytes, first_eof: bool, second: Bytes, second_eof: bool
+    ) -> tuple[int, int]: ...
+    def add(self, name: bytes, sequence: bytes, quality: bytes | None = None) -> bool: ...
+    def ends_early(self, i: int) -> Exception: ...
+    @property
+    def path(self) -> str: ...
     @property
     def full(self) -> bool: ...
     @property

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict
-from itertools import islice
+from dataclasses import asdict, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import sam
 from .cascade import Cascade
 from .extend import make_extender
+from .insert import LEARN_READS, InsertModel, template_lengths
+from .pairing import PairSearch
 from .params import MAX_READ_LENGTH, MapParams
 from .parts import IndexParts, WholeIndex
 from .reads import ReadBatch, open_reads
@@ -24,6 +29,7 @@ from .seeding import SearchPlan
 from .stats import Stats
 from .version import __version__
 
+log = logging.getLogger("gassst")
 Mapped = tuple[ReadBatch, BatchResult, Stats]
 
 
@@ -59,6 +65,8 @@ class Mapper:
         self.plan = SearchPlan(self.params, self.index.k, len(self.index.positions))
         self.cascade = Cascade(self.params.filters, self.plan.gaps, self.plan.shift)
         memory = self.params.memory
+        orientation, insert = self.params.orientation, self.params.insert
+        self.insert = InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation)
         self.parts = WholeIndex(self.index) if memory is None else IndexParts(self.index, memory)
         self.extender = make_extender(
             self.index.reference.planes, device=self.params.device, threads=self.params.threads
@@ -69,12 +77,44 @@ class Mapper:
         stats = Stats()
         with stats.timed("pack"):
             packed = batch.pack()
-        search = BatchSearch(
-            self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
-        )
-        result = search.run()
+        result = self._search(batch, packed, stats).run()
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
+
+    def _search(self, batch: ReadBatch, packed, stats: Stats) -> BatchSearch:
+        arguments = self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
+        if batch.mate is None:
+            return BatchSearch(*arguments)
+        return PairSearch(*arguments, mate=batch.mate, insert=self.insert)
+
+    def _learn_insert(self, batches: Iterable[ReadBatch]) -> Iterator[ReadBatch]:
+        """The same batches, after the insert sizes have been learned from the pairs among the first reads.
+
+        From as many reads whatever the size of the batches, so that results do not depend on it.
+        """
+        batches = iter(batches)
+        head: list[ReadBatch] = []
+        while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
+            head.append(batch)
+            if batch.mate is None:
+                break
+        if head and head[0].mate is not None:
+            self.insert = InsertModel.learned(self.params.orientation, self._templates(head))
+            log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
+        return chain(head, batches)
+
+    def _templates(self, head: list[ReadBatch]) -> np.ndarray:
+        """Template lengths among the first reads, each of them mapped on its own."""
+        found, left = [np.empty(0, np.int64)], LEARN_READS
+        for batch in head:
+            batch = batch.head(min(left, len(batch)))
+            mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
+            left -= len(batch)
+            hits = self.map_batch(replace(batch, mate=None))[0].hits
+            first = np.flatnonzero(mate[:-1] == 1)
+            lengths, starts = np.diff(batch.offsets).astype(np.int64), self.index.reference.starts
+            found.append(template_lengths(self.params.orientation, first, hits, lengths, starts))
+        return np.concatenate(found)
 
     def _results(self, batches: Iterable[ReadBatch]) -> Generator[Mapped, None, None]:
         """Results in the order of the batches; no more batches are in memory than the threads need.
@@ -82,6 +122,8 @@ class Mapper:
         Whoever iterates closes it: what is then not begun is dropped, what has begun is not waited for.
         """
         waiting: deque[tuple[ReadBatch, Future[tuple[BatchResult, Stats]]]] = deque()
+        if self.params.insert is None:
+            batches = self._learn_insert(batches)
         pool = ThreadPoolExecutor(self.params.threads, thread_name_prefix="gassst")
         try:
             for batch in batches:
@@ -190,6 +232,8 @@ class Mapper:
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)
+        if total.pairs:
+            total.run["insert"] = self.insert.as_dict()
         total.run["extension"] = asdict(self.extender.counters)
         return total
 

@@ -118,6 +118,8 @@ class MapParams:
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str = "global"
     scoring: Scoring = Scoring()
+    insert: tuple[float, float] | None = None
+    orientation: str = "fr"
 
     def verify(self) -> MapParams:
         """Return self; raise UsageError on the first value out of its range."""

@@ -60,6 +60,10 @@ class Bands:
     def take(self, index: np.ndarray) -> Bands:
         return Bands(*(getattr(self, f)[index] for f in self.__dataclass_fields__))
 
+    def ends(self, lengths: np.ndarray) -> np.ndarray:
+        """Coordinates behind the last aligned bases, from the lengths of the reads."""
+        return self.band_start + self.end + lengths[self.read_strand >> 1]
+
 
 class BatchSearch:
     """Search of one batch of packed reads; `run()` returns a `BatchResult`."""
@@ -197,9 +201,16 @@ class BatchSearch:
             kept = Bands(
                 rs[keep], first[keep], end[keep], edits[keep], np.full(keep.size, w, np.uint8), reach
             )
-            self.bands.append(kept)
             np.minimum.at(self.best, kept.read_strand >> 1, kept.edits)
-        self.limit = np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, self.best + MARGIN))
+            self._keep(kept)
+        self.limit = self._limits()
+
+    def _keep(self, bands: Bands) -> None:
+        self.bands.append(bands)
+
+    def _limits(self) -> np.ndarray:
+        """Most errors of a place that still counts, uint16[n]."""
+        return np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, self.best + MARGIN))
 
     def _bucket_bands(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
         """Every alignment within the limit in the bands of buckets."""
@@ -222,15 +233,19 @@ class BatchSearch:
 
     def _report_best(self) -> BatchResult:
         with self.stats.timed("select"):
-            bands = Bands.concatenate(self.bands)
-            order, start = group_by_read(bands.read_strand >> 1, self.n)
-            bands = bands.take(order)
-            end_position = bands.band_start + bands.end + self.lengths[bands.read_strand >> 1]
-            rows, row_start, summary = _select.select_best(
-                bands.read_strand, end_position, bands.edits, start, self.flip, self.digest, MARGIN,
-                self.params.max_hits,
-            )  # fmt: skip
+            bands, start = self._bands_by_read()
+            rows, row_start, summary = self._select(bands, start, MARGIN, self.params.max_hits)
         return self._finish(bands.take(rows), row_start, summary)
+
+    def _bands_by_read(self) -> tuple[Bands, np.ndarray]:
+        bands = Bands.concatenate(self.bands)
+        order, start = group_by_read(bands.read_strand >> 1, self.n)
+        return bands.take(order), start
+
+    def _select(self, bands: Bands, start: np.ndarray, margin: int, max_hits: int):
+        ends = bands.ends(self.lengths)
+        columns = bands.read_strand, ends, bands.edits, start, self.flip, self.digest
+        return _select.select_best(*columns, margin, max_hits)
 
     def _report_all(self) -> BatchResult:
         bands = Bands.concatenate(self.bands)
@@ -240,9 +255,10 @@ class BatchSearch:
         bands, read = bands.take(order), read[order]
         start = np.searchsorted(read, np.arange(self.n + 1))
         summary = summarise_all(read, bands.edits, self.n, start)
-        return self._finish(
-            bands.take(_primary_first(bands.edits, start, summary, self.digest)), start, summary
-        )
+        return self._finish(bands.take(self._primary_order(bands, start, summary)), start, summary)
+
+    def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
+        return _primary_first(bands.edits, start, summary, self.digest)
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""

@@ -17,7 +17,20 @@ from .layouts import NO_SCORE
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
-TOTALS = ["reads", "bases", "mapped", "confident", "capped", "occurrences", "candidates", "scored", "traced"]
+TOTALS = [
+    "reads",
+    "bases",
+    "mapped",
+    "confident",
+    "capped",
+    "occurrences",
+    "candidates",
+    "scored",
+    "traced",
+    "rescued",
+    "pairs",
+    "proper",
+]
 COUNTERS = ("errors", "mapq", "nanoseconds")
 
 
@@ -54,6 +67,9 @@ class Stats:
     candidates: int = 0
     scored: int = 0
     traced: int = 0
+    rescued: int = 0
+    pairs: int = 0
+    proper: int = 0
     errors: Counter = field(default_factory=Counter)
     mapq: Counter = field(default_factory=Counter)
     nanoseconds: Counter = field(default_factory=Counter)

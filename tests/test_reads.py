@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from xopen import xopen
 
 import gassst.reads
+import gassst.source
 from gassst import _reads
 from gassst.errors import InputError, UsageError
 from gassst.reads import ReadBatch, open_reads
@@ -174,7 +175,7 @@ def test_parse_uses_whole_records_only(piece):
     assert set(used) <= {0, 15, len(data) - 15, len(data)}
     assert start == len(data) and len(parser) == parser.records == 2
     assert parser.parse(b"", True) == 0
-    names, name_offsets, bases, quals, offsets, first = parser.take()
+    names, name_offsets, bases, quals, offsets, first, mate = parser.take()
     assert (names.tobytes(), bases.tobytes(), quals.tobytes(), first) == (b"ab", b"ACGTAC", b"IIIIII", 1)
     assert name_offsets.tolist() == [0, 1, 2] and offsets.tolist() == [0, 4, 6]
     assert {a.dtype.name for a in (name_offsets, offsets)} == {"uint32"}
@@ -384,7 +385,7 @@ def test_closing_early_closes_the_file(kind, fastq, tmp_path, monkeypatch):
         opened.append(open(*args, **kwargs))  # noqa: SIM115
         return opened[-1]
 
-    monkeypatch.setattr(gassst.reads, "open", spy, raising=False)
+    monkeypatch.setattr(gassst.source, "open", spy, raising=False)
     batches = open_reads(tmp_path / "x", batch_size=10)
     assert len(next(batches)) == 10
     assert [f.closed for f in opened] == [False]
@@ -456,7 +457,7 @@ def test_from_records_is_like_a_file():
         (("b", "A\nC", "III"), "record 2 (b): '\\n' at base 2 is not a letter"),
         (("b", "AC", "I"), "record 2 (b): 2 bases but 1 qualities"),
         (("b", "AC", "I\n"), "record 2 (b): '\\n' at quality 2 is not"),
-        (("b", "AC", None), "record 2 (b): all records of a batch must have qualities, or none"),
+        (("b", "AC", None), "record 2 (b): all records must have qualities, or none"),
         (("b", 1001 * "A", 1001 * "I"), "record 2 (b): longer than 1000 bases"),
     ],
 )
@@ -483,17 +484,9 @@ def row_integers(rows):
 def assert_packed(sequences, pack):
     bases = np.frombuffer("".join(sequences).encode(), np.uint8)
     offsets = np.cumsum([0, *map(len, sequences)]).astype(np.uint32)
-    codes, lengths, planes, plane_start = pack(bases, offsets)
-    assert codes.tolist() == [
-        {"A": 0, "C": 1, "G": 2, "T": 3, "U": 3}.get(b, 4) for b in "".join(sequences).upper()
-    ]
+    lengths, planes, plane_start = pack(bases, offsets)
     assert lengths.tolist() == list(map(len, sequences))
-    assert [a.dtype.name for a in (codes, lengths, planes, plane_start)] == [
-        "uint8",
-        "uint32",
-        "uint64",
-        "uint32",
-    ]
+    assert [a.dtype.name for a in (lengths, planes, plane_start)] == ["uint32", "uint64", "uint32"]
     row = 0
     for sequence, start in zip(sequences, plane_start.tolist(), strict=True):
         words = -(-len(sequence) // 64)
@@ -521,9 +514,8 @@ def test_pack_any_characters(sequences):
 
 def test_pack_of_a_batch_and_of_nothing():
     packed = ReadBatch.from_records([("a", "ACGT", None), ("b", "", None)]).pack()
-    assert packed.codes.tolist() == [0, 1, 2, 3]
     assert packed.planes.tolist() == [[0b1010, 0b1100, 0], [0b1010, 0b1100, 0], [0, 0, 0]]
-    assert packed.plane_start.tolist() == [0, 2] and packed.offsets.tolist() == [0, 4, 4] and len(packed) == 2
+    assert packed.plane_start.tolist() == [0, 2] and len(packed) == 2
     assert ReadBatch.from_records([]).pack().planes.shape == (1, 3)
 
 

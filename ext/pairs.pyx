@@ -1,0 +1,547 @@
+"""Pairs of reads: candidates of mates that lie near each other, rescue of a mate, choice of the best pair.
+
+A pair is *concordant* when its mates lie on the strands that the orientation of the library asks for, and its
+template length within the window. One mate *leads*: the template begins with its first base on the reference.
+"""
+
+import numpy as np
+
+from libc.math cimport exp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+
+cdef extern from "candidates.h" nogil:
+    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+
+DEF NONE = 0xFFFF
+cdef enum:
+    FR = 0
+    RF = 1
+    FF = 2
+
+cdef struct window_t:
+    int orientation
+    int64_t low
+    int64_t high
+
+
+cdef inline bint leads(const window_t *w, bint reverse, bint is_first) noexcept nogil:
+    if w.orientation == FR:
+        return not reverse
+    if w.orientation == RF:
+        return reverse
+    return reverse != is_first
+
+
+cdef inline bint partner_strand(const window_t *w, bint reverse) noexcept nogil:
+    return reverse if w.orientation == FF else not reverse
+
+
+cdef inline void partner_window(const window_t *w, bint leading, int64_t own, int64_t other, int64_t diagonal,
+                                int64_t *lo, int64_t *hi) noexcept nogil:
+    """Diagonals of the mate of `other` bases in a concordant pair with one of `own` bases on `diagonal`."""
+    if leading:
+        lo[0], hi[0] = diagonal + w.low - other, diagonal + w.high - other
+    else:
+        lo[0], hi[0] = diagonal + own - w.high, diagonal + own - w.low
+
+
+cdef inline int64_t template_length(bint leading, int64_t own, int64_t other, int64_t diagonal,
+                                    int64_t other_diagonal) noexcept nogil:
+    return other_diagonal + other - diagonal if leading else diagonal + own - other_diagonal
+
+
+def near(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] start,
+         const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] flip,
+         const uint32_t[::1] lengths, int orientation, int64_t low, int64_t high, int64_t slack):
+    """Anchors that have an anchor of the mate within the window.
+
+    Parameters
+    ----------
+    read_strand, diagonal, start
+        Anchors of a stage (`_candidates.gather`): by read, canonical strand, diagonal.
+    active : uint32[a]
+        Reads of `start`.
+    mate, flip, lengths
+        Of the batch.
+    orientation, low, high
+        Of an InsertModel.
+    slack : int
+        Diagonals by which gaps may move an alignment away from its seed.
+
+    Returns
+    -------
+    uint8[c]
+        1 where the mate is near.
+    """
+    cdef Py_ssize_t n = read_strand.shape[0], i, a, c
+    cdef window_t w = window_t(orientation, low - slack, high + slack)
+    cdef int64_t bounds[2][3]  # of both mates: where the canonical strands begin and end
+    cdef int strand
+    cdef uint32_t read
+    out_array = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] out = out_array
+    with nogil:
+        for i in range(active.shape[0] - 1):
+            read = active[i]
+            if mate[read] != 1 or active[i + 1] != read + 1:
+                continue
+            if start[i] == start[i + 1] or start[i + 1] == start[i + 2]:
+                continue
+            for a in range(2):
+                bounds[a][0], bounds[a][2] = start[i + a], start[i + a + 1]
+                bounds[a][1] = bounds[a][0]
+                while bounds[a][1] < bounds[a][2] and (read_strand[bounds[a][1]] & 1) == flip[read + a]:
+                    bounds[a][1] += 1
+            for strand in range(2):
+                a = strand ^ flip[read]
+                c = partner_strand(&w, strand) ^ flip[read + 1]
+                mark_near(&w, strand, lengths[read], lengths[read + 1], &diagonal[0],
+                          bounds[0][a], bounds[0][a + 1], bounds[1][c], bounds[1][c + 1], &out[0])
+    return out_array
+
+
+cdef void mark_near(const window_t *w, bint reverse, int64_t own, int64_t other, const uint32_t *diagonal,
+                    int64_t a, int64_t a_end, int64_t b, int64_t b_end, uint8_t *out) noexcept nogil:
+    """Two sorted runs, one window that moves along: each anchor is looked at and marked once."""
+    cdef int64_t lo, hi, marked = b
+    cdef bint leading = leads(w, reverse, True)
+    while a < a_end and b < b_end:
+        partner_window(w, leading, own, other, diagonal[a], &lo, &hi)
+        while b < b_end and <int64_t>diagonal[b] < lo:
+            b += 1
+        if b < b_end and <int64_t>diagonal[b] <= hi:
+            out[a] = 1
+            marked = max(marked, b)
+            while marked < b_end and <int64_t>diagonal[marked] <= hi:
+                out[marked] = 1
+                marked += 1
+        a += 1
+
+
+def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
+    """Distinct buckets among these that are in none of the known arrays.
+
+    Parameters
+    ----------
+    read_strand : uint32[k], bucket : uint32[k]
+    *known : uint64[]
+        `read_strand << 32 | bucket`, sorted.
+
+    Returns
+    -------
+    read_strand : uint32[n], bucket : uint32[n], keys : uint64[n]
+        Sorted.
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i, j, n = 0, m
+    keys_array, scratch_array = np.empty(k, np.uint64), np.empty(k, np.uint64)
+    cdef uint64_t[::1] keys = keys_array, scratch = scratch_array
+    cdef const uint64_t[::1] some
+    cdef uint64_t last = ~<uint64_t>0
+    if k:
+        with nogil:
+            for i in range(k):
+                keys[i] = <uint64_t>read_strand[i] << 32 | bucket[i]
+            sort_keys(&keys[0], &scratch[0], k)
+            for i in range(k):
+                if keys[i] != last:
+                    last = keys[n] = keys[i]
+                    n += 1
+    for some in known:
+        with nogil:
+            j, m = 0, 0
+            for i in range(n):
+                while j < some.shape[0] and some[j] < keys[i]:
+                    j += 1
+                if j == some.shape[0] or some[j] != keys[i]:
+                    keys[m] = keys[i]
+                    m += 1
+            n = m
+    keys_array = keys_array[:n].copy()
+    return (keys_array >> np.uint64(32)).astype(np.uint32), keys_array.astype(np.uint32), keys_array
+
+
+def merge(const uint64_t[::1] a, const uint64_t[::1] b):
+    """One sorted uint64 array of two sorted ones."""
+    cdef Py_ssize_t n = a.shape[0], m = b.shape[0], i = 0, j = 0, k
+    out_array = np.empty(n + m, np.uint64)
+    cdef uint64_t[::1] out = out_array
+    with nogil:
+        for k in range(n + m):
+            if j == m or (i < n and a[i] <= b[j]):
+                out[k] = a[i]
+                i += 1
+            else:
+                out[k] = b[j]
+                j += 1
+    return out_array
+
+
+cdef struct place_t:
+    int64_t diagonal   # end less read length
+    int32_t next       # of the same read, -1 at the end
+    uint16_t edits
+    uint8_t reverse
+    uint8_t rescued    # the mate has been found, or looked for, in its window
+
+
+cdef class Ledger:
+    """Scored places of the mates of a batch, and the best concordant pair that they make so far.
+
+    Parameters
+    ----------
+    mate : uint8[n]
+        Of the ReadBatch.
+    lengths : uint32[n]
+    orientation, low, high
+        Of an InsertModel.
+
+    Attributes
+    ----------
+    paired : uint16[n]
+        Errors of each read in the concordant pair of least errors in all; 65535 where there is none.
+    unguided : uint8[n]
+        1 for reads with so many places that their mates were not looked for around them.
+    """
+
+    cdef const uint8_t[::1] mate
+    cdef const uint32_t[::1] lengths
+    cdef int32_t[::1] head
+    cdef uint16_t[::1] paired_view
+    cdef readonly object paired, unguided
+    cdef uint8_t[::1] unguided_view
+    cdef place_t *places
+    cdef Py_ssize_t n, room
+    cdef window_t window
+
+    def __cinit__(self, const uint8_t[::1] mate, const uint32_t[::1] lengths, int orientation, int64_t low,
+                  int64_t high):
+        self.mate, self.lengths = mate, lengths
+        self.head = np.full(mate.shape[0], -1, np.int32)
+        self.paired = np.full(mate.shape[0], NONE, np.uint16)
+        self.paired_view = self.paired
+        self.unguided = np.zeros(mate.shape[0], np.uint8)
+        self.unguided_view = self.unguided
+        self.window = window_t(orientation, low, high)
+        self.places = NULL
+        self.n = self.room = 0
+
+    def __dealloc__(self):
+        free(self.places)
+
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        cdef void *p
+        if n > self.room:
+            p = realloc(self.places, (n + n // 2) * sizeof(place_t))
+            if p == NULL:
+                raise MemoryError
+            self.places, self.room = <place_t *>p, n + n // 2
+        return 0
+
+    def add(self, const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits):
+        """Places within the limit, just scored: read_strand uint32[k], end_position uint32[k], edits uint16[k]."""
+        cdef Py_ssize_t k = read_strand.shape[0], i
+        cdef uint32_t read
+        cdef place_t *place
+        self.reserve(self.n + k)
+        with nogil:
+            for i in range(k):
+                read = read_strand[i] >> 1
+                if self.mate[read] == 0:
+                    continue
+                place = &self.places[self.n]
+                place.diagonal = <int64_t>end_position[i] - self.lengths[read]
+                place.reverse = read_strand[i] & 1
+                place.edits, place.rescued = edits[i], 0
+                place.next = self.head[read]
+                self.head[read] = <int32_t>self.n
+                self.n += 1
+                self.pair_up(read, place)
+
+    cdef void pair_up(self, uint32_t read, place_t *place) noexcept nogil:
+        cdef bint is_first = self.mate[read] == 1
+        cdef uint32_t other = read + 1 if is_first else read - 1
+        cdef bint strand = partner_strand(&self.window, place.reverse)
+        cdef uint32_t known = <uint32_t>self.paired_view[read] + self.paired_view[other]
+        cdef int32_t i = self.head[other]
+        cdef int64_t lo, hi
+        partner_window(&self.window, leads(&self.window, place.reverse, is_first), self.lengths[read],
+                       self.lengths[other], place.diagonal, &lo, &hi)
+        while i >= 0:
+            if self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi:
+                place.rescued = self.places[i].rescued = 1
+                if <uint32_t>place.edits + self.places[i].edits < known:
+                    known = <uint32_t>place.edits + self.places[i].edits
+                    self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
+            i = self.places[i].next
+
+    def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
+        """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its
+        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has been found.
+
+        Parameters
+        ----------
+        wanted : uint8[n]
+            1 for the reads whose mates are to be looked for.
+        best : uint16[n]
+            Least errors of each read.
+        most : int
+            Reads with more such places are passed over; they are 1 in `unguided` from then on.
+        shift : int
+            log2 of the bucket span.
+        slack : int
+            Diagonals by which the window is wider on both sides.
+
+        Returns
+        -------
+        read_strand : uint32[k], bucket : uint32[k]
+            Of the mates; neighbouring places may name a bucket twice.
+        """
+        cdef Py_ssize_t n = self.mate.shape[0], r, k = 0, room = 1024
+        cdef int32_t i
+        cdef int64_t lo, hi, bucket
+        cdef uint32_t other
+        cdef int found
+        cdef uint16_t limit
+        cdef window_t w = self.window
+        w.low -= slack
+        w.high += slack
+        strands, found_buckets = np.empty(room, np.uint32), np.empty(room, np.uint32)
+        cdef uint32_t[::1] rs_out = strands, bucket_out = found_buckets
+        for r in range(n):
+            if not wanted[r] or self.mate[r] == 0 or best[r] == NONE:
+                continue
+            other = <uint32_t>(r + 1 if self.mate[r] == 1 else r - 1)
+            limit = best[r] if self.paired_view[r] == NONE else max(best[r], self.paired_view[r])
+            found = 0
+            i = self.head[r]
+            while i >= 0:
+                found += self.places[i].edits <= limit
+                i = self.places[i].next
+            if found > most:
+                self.unguided_view[r] = 1
+                continue
+            i = self.head[r]
+            while i >= 0:
+                if self.places[i].edits <= limit and not self.places[i].rescued:
+                    self.places[i].rescued = 1
+                    partner_window(&w, leads(&w, self.places[i].reverse, self.mate[r] == 1), self.lengths[r],
+                                   self.lengths[other], self.places[i].diagonal, &lo, &hi)
+                    lo, hi = max(lo, 0) >> shift, max(hi, 0) >> shift
+                    if k + hi - lo + 1 > room:
+                        room = 2 * (k + hi - lo + 1)
+                        strands, found_buckets = np.resize(strands, room), np.resize(found_buckets, room)
+                        rs_out, bucket_out = strands, found_buckets
+                    for bucket in range(lo, hi + 1):
+                        rs_out[k] = other << 1 | partner_strand(&w, self.places[i].reverse)
+                        bucket_out[k] = <uint32_t>bucket
+                        k += 1
+                i = self.places[i].next
+        return strands[:k].copy(), found_buckets[:k].copy()
+
+
+cdef struct option_t:
+    int32_t a
+    int32_t b
+    double cost    # Phred
+    double weight
+
+
+cdef struct options_t:
+    option_t *all
+    Py_ssize_t n, room
+
+
+cdef int add_option(options_t *o, int32_t a, int32_t b, double cost, double weight) noexcept nogil:
+    cdef void *p
+    if o.n == o.room:
+        p = realloc(o.all, 2 * (o.room + 32) * sizeof(option_t))
+        if p == NULL:
+            return -1
+        o.all, o.room = <option_t *>p, 2 * (o.room + 32)
+    o.all[o.n] = option_t(a, b, cost, weight)
+    o.n += 1
+    return 0
+
+
+DEF EDIT_PHRED = 18.0  # of an error, where the places of a pair are compared: near what 2 % errors tell
+DEF SAME_COST = 0.01
+
+
+def choose(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits,
+           const int64_t[::1] start, const uint8_t[::1] mate, const uint8_t[::1] flip,
+           const uint32_t[::1] lengths, const uint64_t[::1] digest, const double[::1] odds, insert,
+           double unpaired_phred):
+    """The best pair of places of every pair of reads.
+
+    Parameters
+    ----------
+    read_strand : uint32[h], end_position : uint32[h], edits : uint16[h]
+        Distinct places grouped by read, the primary of the read alone first.
+    start : int64[n + 1]
+    mate, flip, lengths, digest
+        Of the batch; `digest` draws among equally good pairs.
+    odds : float64[n]
+        Of each read: how much less likely a place becomes with one error more.
+    insert : InsertModel
+    unpaired_phred : float
+        What mates that are not concordant cost.
+
+    Returns
+    -------
+    primary : int64[n]
+        Row of the place chosen for every read; -1 for reads that have none.
+    proper : uint8[n]
+        1 for mates of a concordant pair.
+    wrong : float64[n]
+        Weight of all pairs of places without the chosen one, relative to those with it; 0 for reads whose mate
+        has no place, which are to be judged alone: their `proper` is 0 and `decided` as well.
+    decided : uint8[n]
+        1 where both mates have places, so that `wrong` speaks of the pair.
+    """
+    cdef Py_ssize_t n = mate.shape[0], r, i, widest = 1
+    cdef window_t w = window_t(insert.code, insert.low, insert.high)
+    cdef double mean = insert.mean, sd = insert.sd
+    cdef options_t options = options_t(NULL, 0, 0)
+    primary_array = np.full(n, -1, np.int64)
+    proper_array, decided_array = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+    wrong_array = np.zeros(n, np.float64)
+    cdef int64_t[::1] primary = primary_array
+    cdef uint8_t[::1] proper = proper_array, decided = decided_array
+    cdef double[::1] wrong = wrong_array
+    for r in range(n):
+        widest = max(widest, start[r + 1] - start[r])
+        if start[r] < start[r + 1]:
+            primary[r] = start[r]
+    cdef uint64_t *keys = <uint64_t *>malloc(3 * widest * 8)
+    cdef int status = 0
+    try:
+        if keys == NULL:
+            raise MemoryError
+        with nogil:
+            for r in range(n - 1):
+                if mate[r] != 1 or start[r] == start[r + 1] or start[r + 1] == start[r + 2]:
+                    continue
+                decided[r] = decided[r + 1] = 1
+                options.n = 0
+                status = list_pairs(&read_strand[0], &end_position[0], &edits[0], &start[r], flip[r], flip[r + 1],
+                                    lengths[r], lengths[r + 1], odds[r], odds[r + 1], &w, mean, sd, keys, widest,
+                                    &options)
+                if status:
+                    break
+                proper[r] = proper[r + 1] = judge(&edits[0], &start[r], &odds[r], &options, unpaired_phred,
+                                                  digest[r] ^ (digest[r + 1] << 1), &primary[r], &wrong[r])
+        if status:
+            raise MemoryError
+    finally:
+        free(keys)
+        free(options.all)
+    return primary_array, proper_array, wrong_array, decided_array
+
+
+cdef inline double power(double base, int exponent) noexcept nogil:
+    cdef double x = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            x *= base
+        base *= base
+        exponent >>= 1
+    return x
+
+
+cdef int list_pairs(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
+                    const int64_t *start, bint flip_a, bint flip_b, int64_t m_a, int64_t m_b, double odds_a,
+                    double odds_b, const window_t *w, double mean, double sd, uint64_t *keys, Py_ssize_t widest,
+                    options_t *options) noexcept nogil:
+    """All concordant pairs of places of two mates, in the order of the first mate's canonical orientation."""
+    cdef uint64_t *b_keys = keys + widest
+    cdef Py_ssize_t n_a = start[1] - start[0], n_b = start[2] - start[1], i, j, from_b[2]
+    cdef int64_t row, other, lo, hi, d
+    cdef int best_a = edits[start[0]], best_b = edits[start[1]]
+    cdef bint reverse, strand, leading
+    cdef double z, weight
+    for i in range(n_a):
+        row = start[0] + i
+        best_a = min(best_a, edits[row])
+        keys[i] = <uint64_t>((read_strand[row] & 1) ^ flip_a) << 63 | <uint64_t>end_position[row] << 31 | <uint64_t>i
+    sort_keys(keys, keys + 2 * widest, n_a)
+    for i in range(n_b):
+        row = start[1] + i
+        best_b = min(best_b, edits[row])
+        b_keys[i] = <uint64_t>(read_strand[row] & 1) << 63 | <uint64_t>end_position[row] << 31 | <uint64_t>i
+    sort_keys(b_keys, keys + 2 * widest, n_b)
+    from_b[0], from_b[1] = 0, 0
+    while from_b[1] < n_b and b_keys[from_b[1]] >> 63 == 0:
+        from_b[1] += 1
+    for i in range(n_a):
+        row = start[0] + <int64_t>(keys[i] & 0x7fffffff)
+        reverse = read_strand[row] & 1
+        strand = partner_strand(w, reverse)
+        leading = leads(w, reverse, True)
+        partner_window(w, leading, m_a, m_b, <int64_t>end_position[row] - m_a, &lo, &hi)
+        lo, hi = lo + m_b, hi + m_b
+        j = from_b[strand]
+        while j < n_b and <bint>(b_keys[j] >> 63) == strand:
+            other = start[1] + <int64_t>(b_keys[j] & 0x7fffffff)
+            if <int64_t>end_position[other] > hi:
+                break
+            if <int64_t>end_position[other] < lo:
+                # Ascending with `i` on one strand: what lies left of this window lies left of the next one.
+                from_b[strand] = j + 1
+                j += 1
+                continue
+            d = template_length(leading, m_a, m_b, <int64_t>end_position[row] - m_a,
+                                <int64_t>end_position[other] - m_b)
+            z = (d - mean) / sd
+            weight = power(odds_a, edits[row] - best_a) * power(odds_b, edits[other] - best_b) * exp(-0.5 * z * z)
+            if add_option(options, <int32_t>(row - start[0]), <int32_t>(other - start[1]),
+                          EDIT_PHRED * (edits[row] + edits[other]) + 2.171472409516259 * z * z, weight):
+                return -1
+            j += 1
+    return 0
+
+
+cdef bint judge(const uint16_t *edits, const int64_t *start, const double *odds, const options_t *options,
+                double unpaired_phred, uint64_t digest, int64_t *primary, double *wrong) noexcept nogil:
+    """Chooses; returns whether the pair is concordant. All arrays point to the first mate's entry."""
+    cdef double least, sum_a = 0, sum_b = 0, total = 0, with_a, with_b, unpaired, u
+    cdef int best_a = edits[start[0]], best_b = edits[start[1]]
+    cdef Py_ssize_t i, ties = 0, chosen = -1
+    cdef int64_t row
+    for row in range(start[0], start[1]):
+        best_a = min(best_a, edits[row])
+    for row in range(start[1], start[2]):
+        best_b = min(best_b, edits[row])
+    for row in range(start[0], start[1]):
+        sum_a += power(odds[0], edits[row] - best_a)
+    for row in range(start[1], start[2]):
+        sum_b += power(odds[1], edits[row] - best_b)
+    u = exp(-0.23025850929940458 * unpaired_phred)
+    unpaired = EDIT_PHRED * (best_a + best_b) + unpaired_phred
+    least = unpaired
+    for i in range(options.n):
+        total += options.all[i].weight
+        least = min(least, options.all[i].cost)
+    for i in range(options.n):
+        ties += options.all[i].cost <= least + SAME_COST
+    if ties:
+        ties = <Py_ssize_t>(digest % <uint64_t>ties)
+        for i in range(options.n):
+            if options.all[i].cost <= least + SAME_COST:
+                if ties == 0:
+                    chosen = i
+                    break
+                ties -= 1
+        primary[0] = start[0] + options.all[chosen].a
+        primary[1] = start[1] + options.all[chosen].b
+    with_a = u * power(odds[0], edits[primary[0]] - best_a) * sum_b
+    with_b = u * power(odds[1], edits[primary[1]] - best_b) * sum_a
+    total += u * sum_a * sum_b
+    for i in range(options.n):
+        if options.all[i].a == primary[0] - start[0]:
+            with_a += options.all[i].weight
+        if options.all[i].b == primary[1] - start[1]:
+            with_b += options.all[i].weight
+    wrong[0] = max(total - with_a, 0) / with_a
+    wrong[1] = max(total - with_b, 0) / with_b
+    return chosen >= 0

@@ -1,0 +1,248 @@
+"""The search of a batch that holds pairs: mates help each other, so that a pair costs less than two reads.
+
+In every stage the candidates of mates that lie near each other are verified first. A pair that they settle is done
+with: its other candidates are never looked at. Where they settle nothing, the best supported places of each mate are
+scored, and the other mate is looked for in the window around them, by scoring all of its bands. Only then the search
+goes on as for single reads.
+
+What must be true: the result of a pair depends on the pair, the reference, the parameters and the insert sizes alone.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from . import _candidates, _pairs
+from .cascade import Candidates
+from .insert import InsertModel
+from .layouts import NO_SCORE
+from .search import Bands, BatchResult, BatchSearch
+from .seeding import MARGIN, miss_share
+
+FLAG_PROPER = 0x2
+# Errors by which a place may be worse than the best one of its read and still make the better pair.
+PAIR_MARGIN = 5
+RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
+MISS_ERRORS = 64
+EVERY = 0xFFFFFFFF
+# Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
+UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
+
+
+@lru_cache(maxsize=4096)
+def _miss_row(m: int, stages: tuple[tuple[int, int, bool], ...]) -> np.ndarray:
+    """Share of alignments of `m` bases in which the best of these stages finds no seed, float64[errors]."""
+    seeds = [(w, n) for w, n, disjoint in stages if disjoint]
+    errors = range(min(m, MISS_ERRORS))
+    shares = [min((miss_share(m, e, w, n) for w, n in seeds), default=1.0) for e in errors]
+    return np.array(shares + [1.0] * (MISS_ERRORS - len(shares)))
+
+
+class PairSearch(BatchSearch):
+    """Search of one batch in which some reads are pairs (`mate` uint8[n] of the ReadBatch)."""
+
+    def __init__(self, *arguments, mate: np.ndarray, insert: InsertModel):
+        super().__init__(*arguments)
+        self.mate, self.insert = mate, insert
+        self.first = np.flatnonzero(mate == 1)
+        self.partner = np.arange(self.n)
+        self.partner[self.first] += 1
+        self.partner[self.first + 1] -= 1
+        self.paired = mate > 0
+        self.open = np.ones(self.n, bool)  # not settled as a pair
+        window = insert.code, insert.low, insert.high
+        self.ledger = _pairs.Ledger(mate, self.lengths, *window)
+        self.looked = np.zeros(self.n, np.uint8)  # last stage in which seeds were looked up
+        self.slack = self.plan.gaps
+        present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
+        self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
+        stages = {int(m): self.plan.plan(int(m)).stages for m in present}
+        rows = [[_miss_row(m, stages[m][: i + 1]) for m in stages] for i in range(self.plan.MAX_STAGES)]
+        self.miss_table = np.array(rows)
+
+    # --- which reads go on ---------------------------------------------------------------------------------
+
+    def _active(self, stage: int) -> np.ndarray:
+        """As for single reads, without settled pairs; a mate that its partner could not find is not looked for
+        with overlapping seeds."""
+        active = super()._active(stage)
+        lost = (self.best[active] == NO_SCORE) & (self.best[self.partner[active]] != NO_SCORE)
+        lost &= self.paired[active] & (self.plan.disjoint[stage][self.lengths[active]] == 0)
+        return active[self.open[active] & ~lost]
+
+    def _settle(self, guided: bool) -> None:
+        """Close pairs whose concordant place is good enough.
+
+        A rival of as many errors goes unseen when a mate has no seed free of errors there or, where the mates of
+        all places were looked for (`guided`), when neither has.
+        """
+        a = self.first[self.open[self.first]]
+        b = a + 1
+        paired = self.ledger.paired
+        a = a[(paired[a] != NO_SCORE) & (paired[b] != NO_SCORE)]
+        b = a + 1
+        miss_a, miss_b = (self._missed(mate, paired[mate]) for mate in (a, b))
+        unseen = miss_a + miss_b
+        if guided:
+            miss_a[self.ledger.unguided[a] > 0] = 1.0
+            miss_b[self.ledger.unguided[b] > 0] = 1.0
+            unseen = np.minimum(unseen, miss_a * miss_b)
+        done = a[unseen <= UNSEEN_SHARE[self.params.sensitivity]]
+        self.open[done] = self.open[done + 1] = False
+
+    def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """Share of alignments of so many errors that the seeds looked at so far leave unseen."""
+        errors = np.minimum(errors, MISS_ERRORS - 1)
+        return self.miss_table[self.looked[read], self.length_rank[self.lengths[read]], errors]
+
+    # --- one stage -----------------------------------------------------------------------------------------
+
+    def _stage(self, stage: int, active: np.ndarray) -> None:
+        if self.params.all_hits:
+            super()._stage(stage, active)
+            return
+        anchors, start = self._anchors(stage, active)
+        self.stats.candidates += len(anchors)
+        self.looked[active] = stage
+        self.tried = [self.scored]
+        with self.stats.timed("pairs"):
+            near = _pairs.near(
+                anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
+                self.insert.code, self.insert.low, self.insert.high, self.slack,
+            ).view(bool)  # fmt: skip
+        if near.any():
+            self._verify(self._scout(anchors, start, near))
+            self._settle(guided=False)
+        rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
+        self._rescue()
+        self._settle(guided=False)
+        self._verify(rest.take(self.open[rest.read_strand >> 1]))
+        self._rescue()
+        self._settle(guided=True)
+        with self.stats.timed("candidates"):
+            self._remember_tried()
+
+    def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
+        """The chosen anchors, after the best supported bucket of every read among them has been scored."""
+        with self.stats.timed("candidates"):
+            within = np.concatenate([[0], np.cumsum(chosen)])[start]
+            some = anchors.take(np.flatnonzero(chosen))
+            scouts = _candidates.best_supported(
+                some.read_strand, some.diagonal, some.length, within, self.shift
+            )
+        self._score_fresh(*scouts)
+        return some
+
+    def _verify(self, anchors: Candidates) -> None:
+        """Filter anchors and score the buckets of those that pass."""
+        planes, funnel = self.index.reference.planes, self.stats.funnel
+        survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
+        self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
+
+    def _rescue(self) -> None:
+        """Score the bands in which the mates of the best places may lie."""
+        with self.stats.timed("pairs"):
+            wanted = self.open & self.paired
+            found = self.ledger.windows(
+                wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
+            )
+        before = self.stats.scored
+        self._score_fresh(*found)
+        self.stats.rescued += self.stats.scored - before
+
+    def _score_fresh(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
+        """Score those of the buckets that were not scored before."""
+        with self.stats.timed("candidates"):
+            read_strand, bucket, keys = _pairs.fresh(read_strand, bucket, *self.tried)
+        self.tried.append(keys)
+        self._score(read_strand, bucket)
+
+    def _remember_tried(self) -> None:
+        for keys in self.tried[1:]:
+            self.scored = _pairs.merge(self.scored, keys)
+        bounds = np.arange(self.n + 1, dtype=np.uint64) << np.uint64(33)
+        self.scored_start = np.searchsorted(self.scored, bounds)
+
+    # --- limits and scored bands -----------------------------------------------------------------------------
+
+    def _limits(self) -> np.ndarray:
+        """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""
+        paired = self.ledger.paired
+        base = np.where(paired == NO_SCORE, self.best + np.uint16(PAIR_MARGIN), np.maximum(paired, self.best))
+        base = np.where(self.paired, base, self.best)
+        return np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, base + MARGIN))
+
+    def _keep(self, bands: Bands) -> None:
+        super()._keep(bands)
+        if not self.params.all_hits:
+            self.ledger.add(bands.read_strand, bands.ends(self.lengths), bands.edits)
+
+    # --- what is reported -------------------------------------------------------------------------------------
+
+    def _report_best(self) -> BatchResult:
+        with self.stats.timed("select"):
+            bands, start = self._bands_by_read()
+            wide = self._select(bands, start, MARGIN + PAIR_MARGIN, EVERY)
+            primary = self._choose(bands.take(wide[0]), wide[1], wide[2]["best"])
+            rows, row_start, summary = self._select(bands, start, MARGIN, EVERY)
+            chosen = np.where(primary < 0, -1, wide[0][primary])
+            rows, row_start = _chosen_first(rows, row_start, chosen, self.params.max_hits)
+            summary["n_reported"] = np.diff(row_start)
+        return self._finish(bands.take(rows), row_start, summary)
+
+    def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
+        order = super()._primary_order(bands, start, summary)
+        primary = self._choose(bands.take(order), start, summary["best"])
+        chosen = np.where(primary < 0, -1, order[primary])
+        return _chosen_first(order, start, chosen, EVERY)[0]
+
+    def _choose(self, places: Bands, start: np.ndarray, best: np.ndarray) -> np.ndarray:
+        """Row of the place of every read that makes the best pair, int64[n], -1 for none."""
+        bases = len(self.index.positions)
+        odds = edit_odds(best, self.lengths)
+        primary, proper, wrong, decided = _pairs.choose(
+            places.read_strand, places.ends(self.lengths), places.edits, start, self.mate, self.flip, self.lengths,
+            self.digest, odds, self.insert, self.insert.unpaired_phred(bases),
+        )  # fmt: skip
+        self.proper, self.wrong, self.decided = proper.astype(bool), wrong, decided.astype(bool)
+        return primary
+
+    def _qualities(self, summary: np.ndarray) -> np.ndarray:
+        return np.where(self.decided, phred(self.wrong), super()._qualities(summary))
+
+    def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
+        result = super()._finish(bands, start, summary)
+        primary = np.r_[True, result.hits["read"][1:] != result.hits["read"][:-1]]
+        result.hits["flag"] |= np.where(primary & self.proper[result.hits["read"]], FLAG_PROPER, 0).astype(
+            np.uint16
+        )
+        self.stats.pairs += len(self.first)
+        self.stats.proper += int(self.proper[self.first].sum())
+        return result
+
+
+def _chosen_first(
+    rows: np.ndarray, start: np.ndarray, chosen: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of every read with the chosen one first, at most `most` of them; and where each read's begin."""
+    read = np.repeat(np.arange(len(chosen)), np.diff(start))
+    others = rows != chosen[read]
+    mapped = np.flatnonzero(chosen >= 0)
+    rows = np.concatenate([chosen[mapped], rows[others]])
+    read = np.concatenate([mapped, read[others]])
+    order = np.argsort(read, kind="stable")
+    rows, read = rows[order], read[order]
+    begin = np.searchsorted(read, np.arange(len(chosen) + 1))
+    keep = np.arange(len(rows)) - begin[read] < most
+    return rows[keep], np.searchsorted(read[keep], np.arange(len(chosen) + 1))
+
+
+def edit_odds(edits, lengths):
+    rate = np.clip((np.where(edits == NO_SCORE, 0, edits) + 0.5) / np.maximum(lengths, 1), 0.005, 0.5)
+    return rate / (3 * (1 - rate))
+
+
+def phred(wrong):
+    return np.minimum(60, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1)))).astype(np.uint8)
