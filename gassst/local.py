@@ -117,6 +117,7 @@ class LocalEnds:
         self.scoring, self.lengths, self.n = search.params.scoring, search.lengths, search.n
         self.quality = search._qualities(summary)
         self.mapped = np.diff(start) > 0
+        self.decided = search.proper.copy()  # whose pair the global search has placed
         self.cigars: list[np.ndarray] = []
         self.n_runs = 0
 
@@ -134,6 +135,7 @@ class LocalEnds:
                 again = places.take(far[places.read])
                 better = self._align(again.take(self._best(again, self._chooses(again))))
                 primary = Lines.concatenate([primary.take(~far[primary.read]), better])
+            primary, places = self._pair(settled, primary, places)
             supplementary = self._supplementary(
                 places.take(far[places.read]), primary.take(far[primary.read])
             )
@@ -173,7 +175,7 @@ class LocalEnds:
         rows = self.start[np.flatnonzero(todo)]
         chosen = bands.take(rows)
         others = type(bands).concatenate(search.bands)
-        others = others.take(np.flatnonzero((todo & ~search.proper)[others.read_strand >> 1]))
+        others = others.take(np.flatnonzero((todo & ~self.decided)[others.read_strand >> 1]))
         read_strand = np.concatenate([chosen.read_strand, others.read_strand])
         band_start = np.concatenate([chosen.band_start, others.band_start])
         words = np.concatenate([chosen.words, others.words])
@@ -259,7 +261,7 @@ class LocalEnds:
 
     def _chooses(self, places: Places) -> np.ndarray:
         """Places that may become their read's primary: all, or the one that its pair decided on."""
-        return ~self.search.proper[places.read] | places.given
+        return ~self.decided[places.read] | places.given
 
     def _repeats(self, new: Places, known: Places) -> np.ndarray:
         """Which of the new places are known: the same end of the read on the same diagonal, with the same score."""
@@ -289,6 +291,13 @@ class LocalEnds:
         group = np.cumsum(_rank(read) == 0) - 1
         chosen[group[given]] = np.flatnonzero(given)
         return rows[chosen]
+
+    def _pair(self, settled: Lines, primary: Lines, places: Places) -> tuple[Lines, Places]:
+        """For pairs: primary lines chosen together, and places with those found for it."""
+        return primary, places
+
+    def _pair_quality(self, primary: Lines, rivals: Rivals) -> None:
+        """For pairs: `quality` of mates that were placed together."""
 
     # --- alignments ------------------------------------------------------------------------------------------
 
@@ -403,8 +412,10 @@ class LocalEnds:
         result.count[:] = np.bincount(line[equal & ~same], minlength=k)
         return result, places
 
-    def _quality(self, lines: Lines, rivals: Rivals, far: np.ndarray) -> np.ndarray:
-        """Mapping qualities, uint8[k].
+    def _quality(
+        self, lines: Lines, rivals: Rivals, far: np.ndarray, bonus: np.ndarray | int = 0
+    ) -> np.ndarray:
+        """Mapping qualities, uint8[k]. `bonus`: what a line's score gains over its rivals' for its mate.
 
         As for whole reads (select.mapping_quality), a difference in score counting as so many mismatches, and so a
         long gap as a few. Where no rival is known, one is assumed that the seeds would not have found: of a read that
@@ -416,13 +427,14 @@ class LocalEnds:
         rate = np.clip((edits + 0.5) / aligned, MIN_ERROR_RATE, 0.5)
         known = rivals.count > 0
         unseen = np.where(far, np.maximum(1, aligned // (self._seed_length() + STRIDE - 1)), MARGIN + 1)
-        worse = (lines.total - rivals.total) / mismatch
+        total = lines.total + bonus
+        worse = (total - rivals.total) / mismatch
         odds = rate / (np.where(known, 1, 3) * (1 - rate))
         wrong = np.where(known, rivals.count, 1) * odds ** np.maximum(np.where(known, worse, unseen), 0)
         bases = len(self.search.index.positions)
         wrong = wrong + _chance(aligned, edits, np.ones(len(aligned), bool), bases)
         quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1))))
-        quality[known & (rivals.total >= lines.total)] = 0
+        quality[known & (rivals.total >= total)] = 0
         return quality.astype(np.uint8)
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
@@ -437,8 +449,9 @@ class LocalEnds:
         """All rows in order: hits, summary, CIGARs."""
         summary, quality = self.summary, self.quality
         rivals, behind = self._rivals(primary, places)
-        own = ((primary.hits["cigar_runs"] > 1) | ~primary.given) & ~self.search.proper[primary.read]
+        own = ((primary.hits["cigar_runs"] > 1) | ~primary.given) & ~self.decided[primary.read]
         quality[primary.read[own]] = self._quality(primary, rivals, self.far[primary.read])[own]
+        self._pair_quality(primary, rivals)
         secondary = self._secondary(behind, primary)
         settled.hits["mapq"], primary.hits["mapq"] = quality[settled.read], quality[primary.read]
         supplementary.hits["mapq"] = self._part_quality(supplementary, places)

@@ -263,7 +263,7 @@ class BatchSearch:
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
         if self.params.mode == "local":
-            return BatchResult(*LocalEnds(self, bands, start, summary).run())
+            return BatchResult(*self._local_ends(bands, start, summary).run())
         reference, packed = self.index.reference, self.packed
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
@@ -290,6 +290,9 @@ class BatchSearch:
         blank = np.zeros(unmapped.size, HIT)
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
+
+    def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> LocalEnds:
+        return LocalEnds(self, bands, start, summary)
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
         return mapping_quality(summary, self.lengths, len(self.index.positions))
