@@ -16,6 +16,7 @@ from .local import Lines, LocalEnds, Places, Rivals, _at
 from .select import MAX_MAPQ
 
 PAIR = 17  # score that a concordant place is worth
+NEAR_SCORE = 19  # least score of a place in the window, by default: by chance one in a million windows has it
 MOST_BANDS = 256  # in a window
 
 
@@ -50,7 +51,7 @@ class PairedEnds(LocalEnds):
         lonely[places.read[fits]] = False
         found = len(places.read)
         new = self._score(*self._bands_within(lonely, windows))
-        places = Places.concatenate([places, new.take(new.score >= self.scoring.min_score)])
+        places = Places.concatenate([places, new.take(new.score >= min(self.scoring.min_score, NEAR_SCORE))])
         rows = self._best(places, self._concordant(places, windows))
         read = places.read[rows]
         gain = np.full(self.n, np.iinfo(np.int32).min, np.int64)
