@@ -110,9 +110,7 @@ class BatchSearch:
         best = self.best.astype(np.int64)
         wanted = np.minimum(best + plan.level.strata, self.errors.astype(np.int64) + 1)
         active = (plan.seed_count[stage][self.lengths] > 0) & (self.complete < wanted)
-        if plan.level.share:
-            overlapping = plan.disjoint[stage][self.lengths] == 0
-            active &= ~overlapping | (best > plan.settled[self.lengths])
+        active &= best > plan.settled[stage][self.lengths]
         return np.flatnonzero(active).astype(np.uint32)
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
