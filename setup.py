@@ -55,6 +55,7 @@ extensions = [
     extension("_filters", "ext/filters.pyx"),
     extension("_nw_cpu", "ext/nw_cpu.pyx"),
     extension("_select", "ext/select.pyx"),
+    extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),
     extension(
         "_records",
