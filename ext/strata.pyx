@@ -105,7 +105,7 @@ def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uin
 
 
 def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, const uint32_t[::1] active,
-                 const uint8_t[::1] flip, const uint32_t[::1] read_strand, const uint32_t[::1] bucket):
+                 const uint32_t[::1] read_strand, const uint32_t[::1] bucket):
     """The buckets scored so far of the reads that go on: those known before and those of the last stage.
 
     Parameters
@@ -114,17 +114,15 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
         What this function returned before; empty and zeros at first.
     active : uint32[a]
         Reads that go on.
-    flip : uint8[n]
-        From `orient`.
     read_strand, bucket : uint32[k]
         Buckets scored since, in any order.
 
     Returns
     -------
     scored : uint64[t], scored_start : int64[n + 1]
-        `(read_strand ^ flip) << 32 | bucket`, sorted: in the order of the canonical strands, as anchors are.
+        `read_strand << 32 | bucket`, sorted.
     """
-    cdef Py_ssize_t n = flip.shape[0], k = read_strand.shape[0], i, j, total = 0
+    cdef Py_ssize_t n = scored_start.shape[0] - 1, k = read_strand.shape[0], i, j, total = 0
     cdef uint32_t r
     goes_on_array, fresh_start_array = np.zeros(n, np.uint8), np.zeros(n + 1, np.int64)
     start_array = np.zeros(n + 1, np.int64)
@@ -149,7 +147,7 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
             r = read_strand[i] >> 1
             if goes_on[r]:
                 fresh_start[r] -= 1
-                fresh[fresh_start[r]] = <uint64_t>(read_strand[i] ^ flip[r]) << 32 | bucket[i]
+                fresh[fresh_start[r]] = <uint64_t>read_strand[i] << 32 | bucket[i]
         total = 0
         for i in range(n):
             start[i] = total

@@ -170,7 +170,7 @@ class BatchSearch:
         if self.fresh:
             read_strand, bucket = (np.concatenate(column) for column in zip(*self.fresh, strict=True))
             self.scored, self.scored_start = _strata.merge_scored(
-                self.scored, self.scored_start, active, self.flip, read_strand, bucket
+                self.scored, self.scored_start, active, read_strand, bucket
             )
             self.fresh = []
 

@@ -435,7 +435,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     shift : int
         log2 of the bucket span.
     scored : uint64[s], scored_start : int64[n + 1]
-        From `merge_scored`: the buckets scored before.
+        `read_strand << 32 | bucket` of the buckets scored before, grouped by read and sorted.
 
     Returns
     -------
@@ -506,25 +506,25 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forwa
     """Anchors of the sorted keys of a read that lie in no scored bucket; returns how many."""
     cdef Py_ssize_t i, m = 0, at = 0
     cdef uint64_t bucket_key, previous = 0, place
-    cdef uint32_t end, first, width
+    cdef uint32_t end, first, width, own, strand = 0xffffffff
     for i in range(n):
-        # Strand and diagonal: 33 bits, of which the scored buckets lack the last `shift`.
-        place = keys[i] >> 24
+        place = keys[i] >> 24  # canonical strand, diagonal
         first, width = (keys[i] >> 8) & 0xffff, keys[i] & 0xff
         if m and place == previous:
             end = offset[m - 1] + length[m - 1]
             if first <= end:
                 length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
                 continue
+        own = forward | (<uint32_t>(place >> 32) ^ flip)
         if n_scored:
-            bucket_key = <uint64_t>(forward | <uint32_t>(place >> 32)) << 32 | <uint32_t>place >> shift
-            if i == 0:
-                at = first_from(bucket_key, scored, n_scored)
+            bucket_key = <uint64_t>own << 32 | <uint32_t>place >> shift
+            if own != strand:
+                at, strand = first_from(bucket_key, scored, n_scored), own
             while at < n_scored and scored[at] < bucket_key:
                 at += 1
             if at < n_scored and scored[at] == bucket_key:
                 continue
-        read_strand[m] = forward | (<uint32_t>(place >> 32) ^ flip)
+        read_strand[m] = own
         diagonal[m] = <uint32_t>place
         offset[m] = <uint16_t>first
         length[m] = <uint16_t>width
