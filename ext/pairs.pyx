@@ -161,22 +161,6 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     return (keys_array >> np.uint64(32)).astype(np.uint32), keys_array.astype(np.uint32), keys_array
 
 
-def merge(const uint64_t[::1] a, const uint64_t[::1] b):
-    """One sorted uint64 array of two sorted ones."""
-    cdef Py_ssize_t n = a.shape[0], m = b.shape[0], i = 0, j = 0, k
-    out_array = np.empty(n + m, np.uint64)
-    cdef uint64_t[::1] out = out_array
-    with nogil:
-        for k in range(n + m):
-            if j == m or (i < n and a[i] <= b[j]):
-                out[k] = a[i]
-                i += 1
-            else:
-                out[k] = b[j]
-                j += 1
-    return out_array
-
-
 cdef struct place_t:
     int64_t diagonal   # end less read length
     int32_t next       # of the same read, -1 at the end

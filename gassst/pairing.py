@@ -121,8 +121,6 @@ class PairSearch(BatchSearch):
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
         self._rescue()
         self._settle(guided=True)
-        with self.stats.timed("candidates"):
-            self._remember_tried()
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
         """The chosen anchors, after the best supported bucket of every read among them has been scored."""
@@ -157,15 +155,16 @@ class PairSearch(BatchSearch):
         with self.stats.timed("candidates"):
             read_strand, bucket, keys = _pairs.fresh(read_strand, bucket, *self.tried)
         self.tried.append(keys)
+        self._remember(read_strand, bucket)
         self._score(read_strand, bucket)
 
-    def _remember_tried(self) -> None:
-        for keys in self.tried[1:]:
-            self.scored = _pairs.merge(self.scored, keys)
-        bounds = np.arange(self.n + 1, dtype=np.uint64) << np.uint64(33)
-        self.scored_start = np.searchsorted(self.scored, bounds)
-
     # --- limits and scored bands -----------------------------------------------------------------------------
+
+    def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
+        read = read_strand >> 1
+        rows = np.flatnonzero(edits <= self.limit[read])
+        np.minimum.at(self.best, read[rows], edits[rows])
+        return rows
 
     def _limits(self) -> np.ndarray:
         """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""
@@ -178,6 +177,7 @@ class PairSearch(BatchSearch):
         super()._keep(bands)
         if not self.params.all_hits:
             self.ledger.add(bands.read_strand, bands.ends(self.lengths), bands.edits)
+            self.limit = self._limits()
 
     # --- what is reported -------------------------------------------------------------------------------------
 

@@ -18,10 +18,10 @@ class Level(NamedTuple):
     """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
 
     occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
-    strata : a stage of disjoint seeds is left out where every alignment with fewer than best + strata errors has been
+    strata : a stage of seeds is left out where every alignment with fewer than best + strata errors has been
         seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
-    share : the last stage, of overlapping seeds, is left out where an alignment has been found, and one with as many
-        errors would have shown in the seeds looked up so far in all but this share of cases; 0, as `strata` says.
+    share : a stage is left out, too, where an alignment has been found, and one with as many errors would have shown in
+        the seeds of the stage before in all but this share of cases; 0, as `strata` says.
     """
 
     occurrences: int | None
