@@ -11,6 +11,8 @@ MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
+MAX_INSERT = 1_000_000
+ORIENTATIONS = ("fr", "rf", "ff")
 DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
@@ -38,6 +40,12 @@ LEVELS = (
     Level(None, 2, 0.0),
 )
 
+INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {MAX_INSERT}"
+
+
+def _is_insert(insert: tuple[float, ...]) -> bool:
+    return len(insert) == 2 and all(0 < value <= MAX_INSERT for value in insert)  # false for NaN, too
+
 
 @dataclass(frozen=True)
 class MapParams:
@@ -61,6 +69,10 @@ class MapParams:
         Worker threads; OpenCL device (see `opencl.choose`); reads per batch; bytes the index may keep resident.
     filters : tuple of str
         Names of `cascade.FILTERS`, in the order in which they are run.
+    insert : (float, float) or None
+        Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
+    orientation : str
+        Of the mates of a pair (options --fr, --rf, --ff).
     """
 
     seed_length: int | None = None
@@ -88,6 +100,8 @@ class MapParams:
             (self.threads >= 1, "-t must be at least 1"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
+            (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
+            (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
         )
         for holds, message in checks:
             if not holds:
