@@ -201,7 +201,8 @@ cdef class Ledger:
     Attributes
     ----------
     paired : uint16[n]
-        Errors of each read in the concordant pair of least errors in all; 65535 where there is none.
+        Errors of each read in the concordant pair of least errors in all, the most where there are several of them;
+        65535 where there is none. So it does not depend on the order in which places were found.
     unguided : uint8[n]
         1 for reads with so many places that their mates were not looked for around them.
     """
@@ -211,6 +212,7 @@ cdef class Ledger:
     cdef const int64_t[::1] borders
     cdef int32_t[::1] head
     cdef uint16_t[::1] paired_view
+    cdef uint32_t[::1] least  # errors in all of the best concordant pair, at its first mate
     cdef readonly object paired, unguided
     cdef uint8_t[::1] unguided_view
     cdef place_t *places
@@ -223,6 +225,7 @@ cdef class Ledger:
         self.head = np.full(mate.shape[0], -1, np.int32)
         self.paired = np.full(mate.shape[0], NONE, np.uint16)
         self.paired_view = self.paired
+        self.least = np.full(mate.shape[0], 2 * NONE, np.uint32)
         self.unguided = np.zeros(mate.shape[0], np.uint8)
         self.unguided_view = self.unguided
         self.window = window_t(orientation, low, high)
@@ -234,6 +237,8 @@ cdef class Ledger:
 
     cdef int reserve(self, Py_ssize_t n) except -1:
         cdef void *p
+        if n > 0x7fffffff:  # places are linked by 32-bit numbers
+            raise MemoryError
         if n > self.room:
             p = realloc(self.places, (n + n // 2) * sizeof(place_t))
             if p == NULL:
@@ -279,16 +284,21 @@ cdef class Ledger:
     cdef void pair_up(self, uint32_t read, place_t *place) noexcept nogil:
         cdef uint32_t other = read + 1 if self.mate[read] == 1 else read - 1
         cdef bint strand = partner_strand(&self.window, place.reverse)
-        cdef uint32_t known = <uint32_t>self.paired_view[read] + self.paired_view[other]
+        cdef uint32_t *least = &self.least[min(read, other)]
+        cdef uint32_t errors
         cdef int32_t i = self.head[other]
         cdef int64_t lo, hi
         self.partners(&self.window, read, other, place, &lo, &hi)
         while i >= 0:
             if self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi:
                 place.rescued = self.places[i].rescued = 1
-                if <uint32_t>place.edits + self.places[i].edits < known:
-                    known = <uint32_t>place.edits + self.places[i].edits
+                errors = <uint32_t>place.edits + self.places[i].edits
+                if errors < least[0]:
+                    least[0] = errors
                     self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
+                elif errors == least[0]:
+                    self.paired_view[read] = max(self.paired_view[read], place.edits)
+                    self.paired_view[other] = max(self.paired_view[other], self.places[i].edits)
             i = self.places[i].next
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):

@@ -117,12 +117,12 @@ class PairSearch(BatchSearch):
             ).view(bool)  # fmt: skip
         if near.any():
             self._verify(self._scout(anchors, start, near))
-            self._settle(guided=False)
+        self._settle(guided=False)
         rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=False)
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=True)
         with self.stats.timed("candidates"):
             self._remember_tried()
@@ -144,10 +144,15 @@ class PairSearch(BatchSearch):
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
 
-    def _rescue(self) -> None:
-        """Score the bands in which the mates of the best places may lie."""
+    def _rescue(self, active: np.ndarray) -> None:
+        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
+
+        In those alone: whether a stage is run at all depends on the rest of the batch.
+        """
         with self.stats.timed("pairs"):
-            wanted = self.open & self.paired
+            wanted = np.zeros(self.n, bool)
+            wanted[active] = wanted[self.partner[active]] = True
+            wanted &= self.open & self.paired
             found = self.ledger.windows(
                 wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
             )

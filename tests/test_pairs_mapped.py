@@ -500,3 +500,96 @@ def test_tandem_repeats_do_not_take_forever():
     ]
     found = mapped(index, fragments, sensitivity=5, threads=1)
     assert all(rows[0].mapq <= 3 for rows in found.values())
+
+
+# --- genomes of repeats ----------------------------------------------------------------------------------------
+
+
+def genome_of_repeats(rng: np.random.Generator) -> dict[str, bytes]:
+    """Contigs of random bases, of scattered copies, of one tandem repeat, or of inverted repeats."""
+    genome = {}
+    for c in range(int(rng.integers(1, 5))):
+        size, kind = int(rng.choice([600, 3000, 12_000])), int(rng.integers(4))
+        if kind == 0:
+            text = bf.random_bases(rng, size)
+        elif kind == 1:
+            text = bf.repetitive_genome(rng, max(size, 3000))
+        elif kind == 2:
+            unit = bf.random_bases(rng, int(rng.choice([1, 2, 3, 7, 31, 90, 400, 700])))
+            repeat = (unit * (size // len(unit) + 2))[: size + 50]
+            text = bf.mutate(rng, repeat, int(rng.integers(0, size // 50)), 0.2)[:size]
+        else:
+            unit = bf.random_bases(rng, int(rng.choice([40, 150, 300])))
+            unit += bf.reverse_complement(unit)
+            text = bf.mutate(rng, (unit * (size // len(unit) + 1))[:size], int(rng.integers(0, 20)))
+        genome[f"c{c}"] = bytes(text)
+    return genome
+
+
+def fragments_of(rng: np.random.Generator, genome: dict[str, bytes], orientation: str) -> list[Fragment]:
+    """Pairs and some single reads of 20 to 250 bases, also at contig ends; one mate in ten is random."""
+    fragments: list[Fragment] = []
+    for i in range(25):
+        contig = genome[str(rng.choice(list(genome)))]
+        lengths = [int(x) for x in rng.choice([20, 36, 75, 100, 150, 250], 2)]
+        size = min(int(max(*lengths, rng.normal(260, 40))), len(contig) - 1)
+        at = int(rng.choice([0, len(contig) - size, *rng.integers(0, len(contig) - size, 8)]))
+        errors = [int(rng.integers(max(1, m // 8))) for m in lengths]
+        mates = fragment_at(rng, contig, at, size, lengths, errors, bool(rng.integers(2)))
+        turned = {"fr": (), "rf": (0, 1), "ff": (1,)}[orientation]
+        mates = tuple(turn(m) if j in turned else m for j, m in enumerate(mates))
+        if rng.random() < 0.1:
+            mates = mates[0], bf.random_bases(rng, 80).decode()
+        if rng.random() < 0.1:
+            mates = mates[:1]
+        if all(turn(m) != m for m in mates):  # on both strands at once, such a read has no strand of its own
+            fragments.append((f"p{i}", *mates))
+    return fragments
+
+
+def turn(bases: str) -> str:
+    return bf.reverse_complement(bases.encode()).decode()
+
+
+@pytest.mark.parametrize("seed", [*range(12), 42])
+def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
+    """Where ties and rivals abound: alone in its batch, in parts of the index, mates swapped or turned over."""
+    rng = np.random.default_rng(seed)
+    genome = genome_of_repeats(rng)
+    index = index_of(*genome.items())
+    orientation = str(rng.choice(["fr", "rf", "ff"]))
+    fragments = fragments_of(rng, genome, orientation)
+    params = {
+        "sensitivity": int(rng.integers(0, 6)),
+        "max_hits": int(rng.choice([1, 4])),
+        "insert": (260.0, 40.0),
+    }
+    params |= {"gaps": int(rng.choice([0, 3, 20, 60]))} if rng.random() < 0.3 else {}
+    params |= {"all_hits": True, "min_identity": 88} if rng.random() < 0.2 else {}
+    expected = mapped(index, fragments, orientation=orientation, **params)
+
+    mapper = gassst.Mapper(index, device="none", orientation=orientation, **params)
+    assert places(mapper, [batch_of([f]) for f in fragments]) == expected
+    mapper.parts = IndexParts(mapper.index, memory=20_000)
+    assert places(mapper, [batch_of(fragments[::-1])]) == expected
+    assert_pairs_agree(fragments, expected)
+    if orientation == "ff":
+        return
+    swapped = mapped(index, [(f[0], *f[1:][::-1]) for f in fragments], orientation=orientation, **params)
+    for name, *mates in fragments:
+        for j in range(len(mates)):
+            assert swapped[name, len(mates) - 1 - j] == expected[name, j]
+    other = {"fr": "rf", "rf": "fr"}[orientation]
+    turned = mapped(index, [(f[0], *map(turn, f[1:])) for f in fragments], orientation=other, **params)
+    for key, rows in turned.items():
+        assert [p._replace(reverse=not p.reverse) for p in rows] == expected[key]
+
+
+def assert_pairs_agree(fragments: list[Fragment], found: dict[tuple[str, int], list[Place]]) -> None:
+    """Both mates of a proper pair say so and lie on one contig."""
+    for name, *mates in fragments:
+        primary = [found[name, j][0] for j in range(len(mates)) if found[name, j]]
+        assert len({p.proper for p in primary}) <= 1
+        if any(p.proper for p in primary):
+            assert len(primary) == 2
+            assert primary[0].contig == primary[1].contig
