@@ -97,9 +97,7 @@ class Mapper:
         head: list[ReadBatch] = []
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch)
-            if batch.mate is None:
-                break
-        if head and head[0].mate is not None:
+        if any(batch.mate is not None for batch in head):
             self.insert = InsertModel.learned(self.params.orientation, self._templates(head))
             log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
         return chain(head, batches)
@@ -109,10 +107,11 @@ class Mapper:
         found, left = [np.empty(0, np.int64)], LEARN_READS
         for batch in head:
             batch = batch.head(min(left, len(batch)))
-            mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
             left -= len(batch)
+            if batch.mate is None:
+                continue
             hits = self.map_batch(replace(batch, mate=None))[0].hits
-            first = np.flatnonzero(mate[:-1] == 1)
+            first = np.flatnonzero(batch.mate[:-1] == 1)
             lengths, starts = np.diff(batch.offsets).astype(np.int64), self.index.reference.starts
             found.append(template_lengths(self.params.orientation, first, hits, lengths, starts))
         return np.concatenate(found)

@@ -18,6 +18,7 @@ from . import _candidates, _pairs
 from .cascade import Candidates
 from .insert import InsertModel
 from .layouts import NO_SCORE
+from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, miss_share
 
@@ -53,7 +54,9 @@ class PairSearch(BatchSearch):
         self.paired = mate > 0
         self.open = np.ones(self.n, bool)  # not settled as a pair
         window = insert.code, insert.low, insert.high
-        self.ledger = _pairs.Ledger(mate, self.lengths, *window)
+        reference = self.index.reference
+        self.borders = np.append(reference.starts - GAP // 2, reference.total)
+        self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
         self.looked = np.zeros(self.n, np.uint8)  # last stage in which seeds were looked up
         self.slack = self.plan.gaps
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
@@ -114,12 +117,12 @@ class PairSearch(BatchSearch):
             ).view(bool)  # fmt: skip
         if near.any():
             self._verify(self._scout(anchors, start, near))
-            self._settle(guided=False)
+        self._settle(guided=False)
         rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=False)
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=True)
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
@@ -139,10 +142,15 @@ class PairSearch(BatchSearch):
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
 
-    def _rescue(self) -> None:
-        """Score the bands in which the mates of the best places may lie."""
+    def _rescue(self, active: np.ndarray) -> None:
+        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
+
+        In those alone: whether a stage is run at all depends on the rest of the batch.
+        """
         with self.stats.timed("pairs"):
-            wanted = self.open & self.paired
+            wanted = np.zeros(self.n, bool)
+            wanted[active] = wanted[self.partner[active]] = True
+            wanted &= self.open & self.paired
             found = self.ledger.windows(
                 wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
             )
@@ -187,7 +195,7 @@ class PairSearch(BatchSearch):
             wide = self._select(bands, start, MARGIN + PAIR_MARGIN, EVERY)
             primary = self._choose(bands.take(wide[0]), wide[1], wide[2]["best"])
             rows, row_start, summary = self._select(bands, start, MARGIN, EVERY)
-            chosen = np.where(primary < 0, -1, wide[0][primary])
+            chosen = np.append(wide[0], -1)[primary]
             rows, row_start = _chosen_first(rows, row_start, chosen, self.params.max_hits)
             summary["n_reported"] = np.diff(row_start)
         return self._finish(bands.take(rows), row_start, summary)
@@ -195,15 +203,17 @@ class PairSearch(BatchSearch):
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         order = super()._primary_order(bands, start, summary)
         primary = self._choose(bands.take(order), start, summary["best"])
-        chosen = np.where(primary < 0, -1, order[primary])
+        chosen = np.append(order, -1)[primary]
         return _chosen_first(order, start, chosen, EVERY)[0]
 
     def _choose(self, places: Bands, start: np.ndarray, best: np.ndarray) -> np.ndarray:
         """Row of the place of every read that makes the best pair, int64[n], -1 for none."""
-        bases = len(self.index.positions)
+        bases, ends = len(self.index.positions), places.ends(self.lengths)
+        middle = ends.astype(np.int64) - ((self.lengths[places.read_strand >> 1] + 1) >> 1)
+        contig = np.searchsorted(self.borders, middle, side="right").astype(np.int32)
         odds = edit_odds(best, self.lengths)
         primary, proper, wrong, decided = _pairs.choose(
-            places.read_strand, places.ends(self.lengths), places.edits, start, self.mate, self.flip, self.lengths,
+            places.read_strand, ends, places.edits, contig, start, self.mate, self.flip, self.lengths,
             self.digest, odds, self.insert, self.insert.unpaired_phred(bases),
         )  # fmt: skip
         self.proper, self.wrong, self.decided = proper.astype(bool), wrong, decided.astype(bool)
