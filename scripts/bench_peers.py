@@ -372,14 +372,14 @@ def _pair(text: str) -> tuple[int, float]:
     return int(length), float(error)
 
 
-def _binary(text: str) -> tuple[str, str]:
+def parse_binary(text: str) -> tuple[str, str]:
     name, _, path = text.partition("=")
     if name not in TOOLS or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=PATH of one of {', '.join(TOOLS)}")
     return name, path
 
 
-def _variant(text: str) -> tuple[str, str, list[str]]:
+def parse_variant(text: str) -> tuple[str, str, list[str]]:
     name, _, command = text.partition("=")
     base, *options = shlex.split(command) or [""]
     if base not in TOOLS or not name or name in TOOLS:
@@ -403,8 +403,8 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
     add("--pairs", metavar="MEAN,SD", help="simulate pairs with this insert size")
     add("--seed", type=int, default=1, help="of the simulated sets [1]")
     add("--tools", nargs="+", choices=list(TOOLS), default=list(TOOLS), help="[all]")
-    add("--bin", action="append", type=_binary, default=[], metavar="NAME=PATH", help="where a tool is")
-    add("--variant", action="append", type=_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
+    add("--bin", action="append", type=parse_binary, default=[], metavar="NAME=PATH", help="where a tool is")
+    add("--variant", action="append", type=parse_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
         help="a tool once more, with options of its own: 'gassst-s4=gassst -s 4'")  # fmt: skip
     add("--threads", type=int, default=2, help="of every tool [2]")
     add("--rounds", type=int, default=3, help="runs of each tool on each set [3]")
