@@ -239,6 +239,32 @@ def test_one_broken_record_fails_its_check(bwa_pairs, tmp_path, name):
 
 
 @needs_checks
+def test_where_mates_do_not_face_each_other_htsjdk_is_right_too(tmp_path):
+    """Both forward, and back to back: 5' to 5' end with both ends counted, as bwa and htsjdk have it."""
+    genome = tmp_path / "g.fa"
+    genome.write_bytes(b">one\n" + b"A" * 5000 + b"\n")
+    rows = [
+        ("f", 0x41, 101, 301, 201),
+        ("f", 0x81, 301, 101, -201),
+        ("b", 0x61, 401, 101, -252),
+        ("b", 0x91, 101, 401, 252),
+        ("i", 0x63, 101, 301, 250),
+        ("i", 0x93, 301, 101, -250),
+    ]
+    header = "@HD\tVN:1.6\tGO:query\n@SQ\tSN:one\tLN:5000\n@RG\tID:1\tSM:s\tPL:ILLUMINA\n"
+    body = "".join(
+        f"{name}\t{flag}\tone\t{start}\t60\t50M\t=\t{other}\t{length}\t{'A' * 50}\t{'I' * 50}"
+        "\tNM:i:0\tMC:Z:50M\tMQ:i:60\tRG:Z:1\n"
+        for name, flag, start, other, length in rows
+    )
+    (tmp_path / "a.sam").write_text(header + body)
+    lines = checked(tmp_path / "a.sam", genome, fails=False)
+    assert lines["fixmate"] == "ok   fixmate: 6 primary records; 4 TLEN of htsjdk (f)"
+    (tmp_path / "a.sam").write_text(header + body.replace("-252", "-251").replace("\t252", "\t251"))
+    assert "2 TLEN (b)" in checked(tmp_path / "a.sam", genome, fails=True)["fixmate"]
+
+
+@needs_checks
 def test_what_is_no_alignment_file_is_an_error(tmp_path):
     (tmp_path / "no.sam").write_text("nothing\n")
     done = script("check_pairs.py", tmp_path / "no.sam", PHIX, fails=True)
