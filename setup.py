@@ -56,6 +56,7 @@ extensions = [
     extension("_nw_cpu", "ext/nw_cpu.pyx"),
     extension("_select", "ext/select.pyx"),
     extension("_pairs", "ext/pairs.pyx"),
+    extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),
     extension("_local", "ext/local.pyx"),
     extension(

@@ -12,7 +12,7 @@
 enum {
     MAX_DECIMAL = 20,        /* digits of a 64-bit number and its sign */
     MAX_INT_TAG = 2 + 1 + 4, /* name, type, 32-bit value */
-    N_INT_TAGS = 7           /* NM AS XS X0 X1 NH HI */
+    N_INT_TAGS = 8           /* NM AS XS X0 X1 NH HI MQ */
 };
 
 /* Room for `size` bytes of data, doubled so that a tag growing hit by hit costs linear time; 0: no memory. */
@@ -154,22 +154,73 @@ static uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const 
     return put_decimal(to, equal);
 }
 
-/* One hit in bwa's form `chr,+pos,CIGAR,NM;`: at most name + 2 * MAX_DECIMAL + 11 * runs + 5 bytes. */
-static uint8_t *put_xa_hit(uint8_t *to, const char *contig, size_t contig_length, int reverse,
-                           int64_t position, const uint32_t *cigar, uint32_t runs, uint32_t edits)
+/* CIGAR as text: at most 10 * runs bytes, a length being less than 2^28. */
+static inline uint8_t *put_cigar_text(uint8_t *to, const uint32_t *cigar, uint32_t runs)
 {
-    memcpy(to, contig, contig_length);
-    to += contig_length;
-    *to++ = ',';
-    *to++ = reverse ? '-' : '+';
-    to = put_decimal(to, position + 1);
-    *to++ = ',';
     for (uint32_t run = 0; run < runs; run++) {
         to = put_decimal(to, bam_cigar_oplen(cigar[run]));
         *to++ = bam_cigar_opchr(cigar[run]);
     }
+    return to;
+}
+
+/* Tag MC: at most 10 * runs + 4 bytes. */
+static inline uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
+{
+    to = put_cigar_text(put_tag(to, "MC", 'Z'), cigar, runs);
+    *to = 0;
+    return to + 1;
+}
+
+/* Clips as hard clips; a CIGAR has them at its ends only. */
+static inline void harden_clips(uint32_t *cigar, uint32_t runs)
+{
+    for (uint32_t run = 0; run < runs; run += runs > 1 ? runs - 1 : 1)
+        if (bam_cigar_op(cigar[run]) == BAM_CSOFT_CLIP)
+            cigar[run] = bam_cigar_gen(bam_cigar_oplen(cigar[run]), BAM_CHARD_CLIP);
+}
+
+/* One alignment as the tags XA and SA list it. */
+typedef struct {
+    const char *contig;
+    size_t contig_length;
+    int64_t position; /* 0-based */
+    int reverse;
+    const uint32_t *cigar;
+    uint32_t runs, mapq, edits;
+} listed_hit;
+
+/* In bwa's form `chr,+pos,CIGAR,NM;`: at most name + 2 * MAX_DECIMAL + 10 * runs + 5 bytes. */
+static uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit)
+{
+    memcpy(to, hit->contig, hit->contig_length);
+    to += hit->contig_length;
     *to++ = ',';
-    to = put_decimal(to, edits);
+    *to++ = hit->reverse ? '-' : '+';
+    to = put_decimal(to, hit->position + 1);
+    *to++ = ',';
+    to = put_cigar_text(to, hit->cigar, hit->runs);
+    *to++ = ',';
+    to = put_decimal(to, hit->edits);
+    *to++ = ';';
+    return to;
+}
+
+/* In the form of SAM `chr,pos,strand,CIGAR,MAPQ,NM;`: at most name + 3 * MAX_DECIMAL + 10 * runs + 7 bytes. */
+static uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit)
+{
+    memcpy(to, hit->contig, hit->contig_length);
+    to += hit->contig_length;
+    *to++ = ',';
+    to = put_decimal(to, hit->position + 1);
+    *to++ = ',';
+    *to++ = hit->reverse ? '-' : '+';
+    *to++ = ',';
+    to = put_cigar_text(to, hit->cigar, hit->runs);
+    *to++ = ',';
+    to = put_decimal(to, hit->mapq);
+    *to++ = ',';
+    to = put_decimal(to, hit->edits);
     *to++ = ';';
     return to;
 }

@@ -25,7 +25,7 @@ cdef extern from *:
 
 DEF INSERTION = 1  # BAM operations
 DEF DELETION = 2
-DEF CLIPPED = 4
+DEF CLIP = 4
 DEF NOT_COUNTED = 0x904  # unmapped, secondary, supplementary
 DEF AHEAD = 8  # alignments whose reference is fetched early,
 DEF READ = 192  # as much of it as most reads cover
@@ -50,7 +50,7 @@ def errors_by_cycle(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
     hits : HIT[h]
         Rows of unmapped reads, secondary and supplementary alignments are passed over.
     cigars : uint32[]
-        Runs length << 4 | op, op 0 M, 1 I, 2 D, 4 S.
+        Runs length << 4 | op, op 0 M, 1 I, 2 D, 4 S: clipped bases are no errors.
     reference, planes : uint64[, 3]
         Planes of the reference and of the reads.
     plane_start, lengths : uint32[n]
@@ -105,7 +105,7 @@ cdef bint well_formed(const hit_t *hit, const uint32_t[::1] cigars, const uint32
     if hit.read >= lengths.shape[0] or stop > <uint64_t>cigars.shape[0]:
         return False
     while at < stop:
-        if cigars[at] & 15 > DELETION and cigars[at] & 15 != CLIPPED:
+        if cigars[at] & 15 > DELETION and cigars[at] & 15 != CLIP:
             return False
         if cigars[at] & 15 != DELETION:
             bases += cigars[at] >> 4
@@ -129,7 +129,7 @@ cdef void count_alignment(const hit_t *hit, const uint32_t *cigars, planes_t ref
             for done in range(length):
                 by_cycle[m - 1 - (q + done) if hit.strand else q + done].insertions += 1
             q += length
-        elif cigars[i] & 15 == CLIPPED:
+        elif cigars[i] & 15 == CLIP:
             q += length
         else:
             count_mismatches(reference, at, reads, first + q, length, q, m, hit.strand, by_cycle)

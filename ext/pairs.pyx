@@ -1,7 +1,7 @@
 """Pairs of reads: candidates of mates that lie near each other, rescue of a mate, choice of the best pair.
 
-A pair is *concordant* when its mates lie on the strands that the orientation of the library asks for, and its
-template length within the window. One mate *leads*: the template begins with its first base on the reference.
+A pair is *concordant* when its mates lie on one contig, on the strands that the orientation of the library asks
+for, and its template length within the window. One mate *leads*: the template begins with its first base on the reference.
 """
 
 import numpy as np
@@ -161,22 +161,6 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     return (keys_array >> np.uint64(32)).astype(np.uint32), keys_array.astype(np.uint32), keys_array
 
 
-def merge(const uint64_t[::1] a, const uint64_t[::1] b):
-    """One sorted uint64 array of two sorted ones."""
-    cdef Py_ssize_t n = a.shape[0], m = b.shape[0], i = 0, j = 0, k
-    out_array = np.empty(n + m, np.uint64)
-    cdef uint64_t[::1] out = out_array
-    with nogil:
-        for k in range(n + m):
-            if j == m or (i < n and a[i] <= b[j]):
-                out[k] = a[i]
-                i += 1
-            else:
-                out[k] = b[j]
-                j += 1
-    return out_array
-
-
 cdef struct place_t:
     int64_t diagonal   # end less read length
     int32_t next       # of the same read, -1 at the end
@@ -195,19 +179,24 @@ cdef class Ledger:
     lengths : uint32[n]
     orientation, low, high
         Of an InsertModel.
+    borders : int64[c + 1]
+        Coordinates that part the contigs: contig i owns the places whose middle is in borders[i] .. borders[i + 1].
 
     Attributes
     ----------
     paired : uint16[n]
-        Errors of each read in the concordant pair of least errors in all; 65535 where there is none.
+        Errors of each read in the concordant pair of least errors in all, the most where there are several of them;
+        65535 where there is none. So it does not depend on the order in which places were found.
     unguided : uint8[n]
         1 for reads with so many places that their mates were not looked for around them.
     """
 
     cdef const uint8_t[::1] mate
     cdef const uint32_t[::1] lengths
+    cdef const int64_t[::1] borders
     cdef int32_t[::1] head
     cdef uint16_t[::1] paired_view
+    cdef uint32_t[::1] least  # errors in all of the best concordant pair, at its first mate
     cdef readonly object paired, unguided
     cdef uint8_t[::1] unguided_view
     cdef place_t *places
@@ -215,11 +204,12 @@ cdef class Ledger:
     cdef window_t window
 
     def __cinit__(self, const uint8_t[::1] mate, const uint32_t[::1] lengths, int orientation, int64_t low,
-                  int64_t high):
-        self.mate, self.lengths = mate, lengths
+                  int64_t high, const int64_t[::1] borders):
+        self.mate, self.lengths, self.borders = mate, lengths, borders
         self.head = np.full(mate.shape[0], -1, np.int32)
         self.paired = np.full(mate.shape[0], NONE, np.uint16)
         self.paired_view = self.paired
+        self.least = np.full(mate.shape[0], 2 * NONE, np.uint32)
         self.unguided = np.zeros(mate.shape[0], np.uint8)
         self.unguided_view = self.unguided
         self.window = window_t(orientation, low, high)
@@ -231,6 +221,8 @@ cdef class Ledger:
 
     cdef int reserve(self, Py_ssize_t n) except -1:
         cdef void *p
+        if n > 0x7fffffff:  # places are linked by 32-bit numbers
+            raise MemoryError
         if n > self.room:
             p = realloc(self.places, (n + n // 2) * sizeof(place_t))
             if p == NULL:
@@ -258,26 +250,45 @@ cdef class Ledger:
                 self.n += 1
                 self.pair_up(read, place)
 
+    cdef void partners(self, const window_t *w, uint32_t read, uint32_t other, const place_t *place, int64_t *lo,
+                       int64_t *hi) noexcept nogil:
+        """Diagonals of `other` within the window of a place of `read` and on its contig."""
+        cdef int64_t own = self.lengths[read], length = self.lengths[other]
+        cdef Py_ssize_t first = 0, last = self.borders.shape[0] - 2, mid
+        partner_window(w, leads(w, place.reverse, self.mate[read] == 1), own, length, place.diagonal, lo, hi)
+        while first < last:
+            mid = (first + last + 1) >> 1
+            if self.borders[mid] <= place.diagonal + (own >> 1):
+                first = mid
+            else:
+                last = mid - 1
+        lo[0] = max(lo[0], self.borders[first] - (length >> 1))
+        hi[0] = min(hi[0], self.borders[first + 1] - 1 - (length >> 1))
+
     cdef void pair_up(self, uint32_t read, place_t *place) noexcept nogil:
-        cdef bint is_first = self.mate[read] == 1
-        cdef uint32_t other = read + 1 if is_first else read - 1
+        cdef uint32_t other = read + 1 if self.mate[read] == 1 else read - 1
         cdef bint strand = partner_strand(&self.window, place.reverse)
-        cdef uint32_t known = <uint32_t>self.paired_view[read] + self.paired_view[other]
+        cdef uint32_t *least = &self.least[min(read, other)]
+        cdef uint32_t errors
         cdef int32_t i = self.head[other]
         cdef int64_t lo, hi
-        partner_window(&self.window, leads(&self.window, place.reverse, is_first), self.lengths[read],
-                       self.lengths[other], place.diagonal, &lo, &hi)
+        self.partners(&self.window, read, other, place, &lo, &hi)
         while i >= 0:
             if self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi:
                 place.rescued = self.places[i].rescued = 1
-                if <uint32_t>place.edits + self.places[i].edits < known:
-                    known = <uint32_t>place.edits + self.places[i].edits
+                errors = <uint32_t>place.edits + self.places[i].edits
+                if errors < least[0]:
+                    least[0] = errors
                     self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
+                elif errors == least[0]:
+                    self.paired_view[read] = max(self.paired_view[read], place.edits)
+                    self.paired_view[other] = max(self.paired_view[other], self.places[i].edits)
             i = self.places[i].next
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its
-        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor where a mate has been found.
+        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor
+        where a mate has been found, and none beyond the ends of its contig.
 
         Parameters
         ----------
@@ -325,9 +336,11 @@ cdef class Ledger:
             while i >= 0:
                 if self.places[i].edits <= limit and not self.places[i].rescued:
                     self.places[i].rescued = 1
-                    partner_window(&w, leads(&w, self.places[i].reverse, self.mate[r] == 1), self.lengths[r],
-                                   self.lengths[other], self.places[i].diagonal, &lo, &hi)
-                    lo, hi = max(lo, 0) >> shift, max(hi, 0) >> shift
+                    self.partners(&w, <uint32_t>r, other, &self.places[i], &lo, &hi)
+                    if hi < max(lo, 0):
+                        i = self.places[i].next
+                        continue
+                    lo, hi = max(lo, 0) >> shift, hi >> shift
                     if k + hi - lo + 1 > room:
                         room = 2 * (k + hi - lo + 1)
                         strands, found_buckets = np.resize(strands, room), np.resize(found_buckets, room)
@@ -369,7 +382,7 @@ DEF SAME_COST = 0.01
 
 
 def choose(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits,
-           const int64_t[::1] start, const uint8_t[::1] mate, const uint8_t[::1] flip,
+           const int32_t[::1] contig, const int64_t[::1] start, const uint8_t[::1] mate, const uint8_t[::1] flip,
            const uint32_t[::1] lengths, const uint64_t[::1] digest, const double[::1] odds, insert,
            double unpaired_phred):
     """The best pair of places of every pair of reads.
@@ -378,6 +391,8 @@ def choose(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, co
     ----------
     read_strand : uint32[h], end_position : uint32[h], edits : uint16[h]
         Distinct places grouped by read, the primary of the read alone first.
+    contig : int32[h]
+        On which each lies.
     start : int64[n + 1]
     mate, flip, lengths, digest
         Of the batch; `digest` draws among equally good pairs.
@@ -424,13 +439,13 @@ def choose(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, co
                     continue
                 decided[r] = decided[r + 1] = 1
                 options.n = 0
-                status = list_pairs(&read_strand[0], &end_position[0], &edits[0], &start[r], flip[r], flip[r + 1],
-                                    lengths[r], lengths[r + 1], odds[r], odds[r + 1], &w, mean, sd, keys, widest,
+                status = list_pairs(&read_strand[0], &end_position[0], &edits[0], &contig[0], &start[r], flip[r],
+                                    flip[r + 1], lengths[r], lengths[r + 1], odds[r], odds[r + 1], &w, mean, sd, keys, widest,
                                     &options)
                 if status:
                     break
-                proper[r] = proper[r + 1] = judge(&edits[0], &start[r], &odds[r], &options, unpaired_phred,
-                                                  digest[r] ^ (digest[r + 1] << 1), &primary[r], &wrong[r])
+                proper[r] = proper[r + 1] = judge(&end_position[0], &edits[0], &start[r], &odds[r], &options,
+                                                  unpaired_phred, digest[r] + digest[r + 1], &primary[r], &wrong[r])
         if status:
             raise MemoryError
     finally:
@@ -450,7 +465,7 @@ cdef inline double power(double base, int exponent) noexcept nogil:
 
 
 cdef int list_pairs(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
-                    const int64_t *start, bint flip_a, bint flip_b, int64_t m_a, int64_t m_b, double odds_a,
+                    const int32_t *contig, const int64_t *start, bint flip_a, bint flip_b, int64_t m_a, int64_t m_b, double odds_a,
                     double odds_b, const window_t *w, double mean, double sd, uint64_t *keys, Py_ssize_t widest,
                     options_t *options) noexcept nogil:
     """All concordant pairs of places of two mates, in the order of the first mate's canonical orientation."""
@@ -490,6 +505,9 @@ cdef int list_pairs(const uint32_t *read_strand, const uint32_t *end_position, c
                 from_b[strand] = j + 1
                 j += 1
                 continue
+            j += 1
+            if contig[other] != contig[row]:
+                continue
             d = template_length(leading, m_a, m_b, <int64_t>end_position[row] - m_a,
                                 <int64_t>end_position[other] - m_b)
             z = (d - mean) / sd
@@ -497,17 +515,28 @@ cdef int list_pairs(const uint32_t *read_strand, const uint32_t *end_position, c
             if add_option(options, <int32_t>(row - start[0]), <int32_t>(other - start[1]),
                           EDIT_PHRED * (edits[row] + edits[other]) + 2.171472409516259 * z * z, weight):
                 return -1
-            j += 1
     return 0
 
 
-cdef bint judge(const uint16_t *edits, const int64_t *start, const double *odds, const options_t *options,
-                double unpaired_phred, uint64_t digest, int64_t *primary, double *wrong) noexcept nogil:
-    """Chooses; returns whether the pair is concordant. All arrays point to the first mate's entry."""
+cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
+    """As the digest of a read mixes its words (`orient`)."""
+    x = (x ^ (x >> 32)) * <uint64_t>0xd6e8feb86659fd93
+    x = (x ^ (x >> 32)) * <uint64_t>0xd6e8feb86659fd93
+    return x ^ (x >> 32)
+
+
+cdef bint judge(const uint32_t *end_position, const uint16_t *edits, const int64_t *start, const double *odds,
+                const options_t *options, double unpaired_phred, uint64_t digest, int64_t *primary,
+                double *wrong) noexcept nogil:
+    """Chooses; returns whether the pair is concordant. All arrays point to the first mate's entry.
+
+    Among equals the draw goes by the bases of both mates and the places: which mate is first does not matter.
+    """
     cdef double least, sum_a = 0, sum_b = 0, total = 0, with_a, with_b, unpaired, u
     cdef int best_a = edits[start[0]], best_b = edits[start[1]]
-    cdef Py_ssize_t i, ties = 0, chosen = -1
+    cdef Py_ssize_t i, chosen = -1
     cdef int64_t row
+    cdef uint64_t lot, drawn = 0
     for row in range(start[0], start[1]):
         best_a = min(best_a, edits[row])
     for row in range(start[1], start[2]):
@@ -523,15 +552,12 @@ cdef bint judge(const uint16_t *edits, const int64_t *start, const double *odds,
         total += options.all[i].weight
         least = min(least, options.all[i].cost)
     for i in range(options.n):
-        ties += options.all[i].cost <= least + SAME_COST
-    if ties:
-        ties = <Py_ssize_t>(digest % <uint64_t>ties)
-        for i in range(options.n):
-            if options.all[i].cost <= least + SAME_COST:
-                if ties == 0:
-                    chosen = i
-                    break
-                ties -= 1
+        if options.all[i].cost <= least + SAME_COST:
+            lot = mixed(digest + mixed(end_position[start[0] + options.all[i].a])
+                        + mixed(end_position[start[1] + options.all[i].b]))
+            if chosen < 0 or lot < drawn:
+                chosen, drawn = i, lot
+    if chosen >= 0:
         primary[0] = start[0] + options.all[chosen].a
         primary[1] = start[1] + options.all[chosen].b
     with_a = u * power(odds[0], edits[primary[0]] - best_a) * sum_b

@@ -1,4 +1,5 @@
-# Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in.
+# Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in; what the
+# mate adds is in `record_mates.pxi`, the tags that list other rows in `record_lists.pxi`.
 
 cdef enum build_status:
     END = 0
@@ -10,19 +11,13 @@ cdef enum build_status:
     BAD_POSITION = -5
     TOO_LARGE = -6
 
-cdef struct mate_t:
-    int32_t tid      # RNEXT
-    int64_t position # PNEXT, 0-based
-    int64_t template_length
-
-cdef mate_t NO_MATE = mate_t(-1, -1, 0)
-
 cdef struct batch_t:
     const uint8_t *names
     const uint32_t *name_offsets
     const uint8_t *bases
     const uint8_t *quals  # NULL when there are none
     const uint32_t *offsets
+    const uint8_t *mate   # 1 first, 2 last in a pair, 0 single; NULL when all are
     const read_summary_t *summaries
     const hit_t *hits
     const uint32_t *cigars
@@ -40,6 +35,8 @@ cdef struct target_t:
     size_t read_group_length
     bint eqx
     bint xa
+    bint soft_clip_supplementary
+    bint mark_secondary
 
 cdef struct placement_t:
     int32_t tid
@@ -51,6 +48,13 @@ cdef struct oriented_t:
     uint8_t *entries
     uint64_t *planes
 
+cdef struct mate_t:
+    const hit_t *hit       # its primary row; NULL for a single read
+    placement_t place      # of that row, where it is unmapped of this read's primary
+    const uint32_t *cigar  # as written
+    uint32_t runs
+    uint16_t flags         # what it adds to the flags of this read's rows
+
 cdef struct cursor_t:
     const batch_t *batch
     const target_t *target
@@ -58,27 +62,35 @@ cdef struct cursor_t:
     size_t group_start
     size_t group_end
     size_t next_read
+    uint32_t n_secondary
+    uint32_t n_supplementary
+    mate_t mate
     bint skip_unmapped
     oriented_t strands[2]  # of the group's read, made when first needed
+    oriented_t mate_strand
     uint64_t *mismatch
+    uint32_t *mate_runs    # room for the longest CIGAR with = and X
     void *memory
 
 
 cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
                      uint32_t longest) noexcept nogil:
     cdef size_t rows = (<size_t>longest + 63) // 64 + 1, i
+    cdef oriented_t *slots[3]
     cdef uint8_t *entries
     memset(c, 0, sizeof(cursor_t))
     c.batch = batch
     c.target = target
-    c.memory = malloc(rows * (7 * sizeof(uint64_t) + 2 * 64))
+    c.memory = malloc(rows * (10 * sizeof(uint64_t) + 3 * 64) + (UINT16_MAX + <size_t>longest) * sizeof(uint32_t))
     if c.memory == NULL:
         return NO_MEMORY
     c.mismatch = <uint64_t *>c.memory
-    entries = <uint8_t *>(c.mismatch + 7 * rows)
-    for i in range(2):
-        c.strands[i].planes = c.mismatch + (1 + 3 * i) * rows
-        c.strands[i].entries = entries + 64 * i * rows
+    c.mate_runs = <uint32_t *>(c.mismatch + 10 * rows)
+    entries = <uint8_t *>(c.mate_runs + UINT16_MAX + longest)
+    slots[0], slots[1], slots[2] = &c.strands[0], &c.strands[1], &c.mate_strand
+    for i in range(3):
+        slots[i].planes = c.mismatch + (1 + 3 * i) * rows
+        slots[i].entries = entries + 64 * i * rows
     return BUILT
 
 
@@ -86,11 +98,11 @@ cdef inline uint32_t read_length(const batch_t *batch, size_t read) noexcept nog
     return batch.offsets[read + 1] - batch.offsets[read]
 
 
-cdef const oriented_t *oriented(cursor_t *c, size_t read, int strand) noexcept nogil:
-    cdef oriented_t *o = &c.strands[strand]
-    cdef uint32_t length = read_length(c.batch, read)
+cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read, int strand) noexcept nogil:
+    """The read on a strand, in the slot `o`, which keeps it until it is no longer `ready`."""
+    cdef uint32_t length = read_length(batch, read)
     if not o.ready:
-        orient(c.batch.bases + c.batch.offsets[read], length, strand, o.entries)
+        orient(batch.bases + batch.offsets[read], length, strand, o.entries)
         entries_to_planes(o.entries, length, o.planes)
         o.ready = True
     return o
@@ -98,17 +110,31 @@ cdef const oriented_t *oriented(cursor_t *c, size_t read, int strand) noexcept n
 
 cdef int open_group(cursor_t *c) noexcept nogil:
     """The rows of the next read; each read of the batch must have its own, in order."""
-    cdef size_t end = c.row
+    cdef size_t end = c.row, before = c.group_start
     if c.row == c.batch.n_hits:
         return END if c.next_read == c.batch.n_reads else BAD_READ_ORDER
     if c.next_read >= c.batch.n_reads or c.batch.hits[c.row].read != c.next_read:
         return BAD_READ_ORDER
+    c.n_secondary = c.n_supplementary = 0
     while end < c.batch.n_hits and c.batch.hits[end].read == c.next_read:
+        c.n_secondary += is_secondary(c.batch.hits + end)
+        c.n_supplementary += is_supplementary(c.batch.hits + end)
         end += 1
     c.group_start, c.group_end = c.row, end
     c.next_read += 1
     c.strands[0].ready = c.strands[1].ready = False
+    c.mate.hit = NULL
+    if c.batch.mate != NULL and c.batch.mate[c.next_read - 1]:
+        return open_mate(c, end if c.batch.mate[c.next_read - 1] == 1 else before)
     return BUILT
+
+
+cdef inline bint is_secondary(const hit_t *hit) noexcept nogil:
+    return (hit.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == BAM_FSECONDARY
+
+
+cdef inline bint is_supplementary(const hit_t *hit) noexcept nogil:
+    return (hit.flag & BAM_FSUPPLEMENTARY) != 0
 
 
 cdef inline size_t contig_of(const target_t *t, uint32_t coordinate) noexcept nogil:
@@ -131,7 +157,9 @@ cdef int check_cigar(const batch_t *batch, const hit_t *hit, int64_t *span) noex
     span[0] = 0
     for i in range(hit.cigar_runs):
         run = batch.cigars[hit.cigar_start + i]
-        if bam_cigar_op(run) > 4 or bam_cigar_op(run) == 3:
+        if bam_cigar_op(run) > BAM_CSOFT_CLIP or bam_cigar_op(run) == BAM_CREF_SKIP:
+            return BAD_CIGAR
+        if bam_cigar_op(run) == BAM_CSOFT_CLIP and 0 < i < <uint32_t>hit.cigar_runs - 1:
             return BAD_CIGAR
         if bam_cigar_type(bam_cigar_op(run)) & 1:
             in_read += bam_cigar_oplen(run)
@@ -160,31 +188,50 @@ cdef int locate(const cursor_t *c, const hit_t *hit, placement_t *place) noexcep
     return BUILT
 
 
-cdef inline void place_mate(bam1_core_t *core, const mate_t *mate) noexcept nogil:
-    core.mtid = mate.tid
-    core.mpos = mate.position
-    core.isize = mate.template_length
+cdef struct clips_t:
+    uint32_t first  # bases left out of SEQ before the alignment
+    uint32_t last   # and behind it
 
 
-cdef void fill_core(bam1_core_t *core, const hit_t *hit, const placement_t *place, uint32_t name_length,
-                    uint32_t length) noexcept nogil:
+cdef clips_t hard_clips(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    cdef clips_t clips = clips_t(0, 0)
+    cdef uint32_t last = hit.cigar_runs - 1
+    if not is_supplementary(hit) or c.target.soft_clip_supplementary or not hit.cigar_runs:
+        return clips
+    if bam_cigar_op(cigar[0]) == BAM_CSOFT_CLIP:
+        clips.first = bam_cigar_oplen(cigar[0])
+    if last and bam_cigar_op(cigar[last]) == BAM_CSOFT_CLIP:
+        clips.last = bam_cigar_oplen(cigar[last])
+    return clips
+
+
+cdef inline uint16_t record_flag(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    cdef uint16_t flag = hit.flag
+    if is_supplementary(hit) and c.target.mark_secondary:
+        flag = (flag & ~BAM_FSUPPLEMENTARY) | BAM_FSECONDARY
+    return with_mate_flags(&c.mate, flag)
+
+
+cdef void fill_core(bam1_core_t *core, const cursor_t *c, const hit_t *hit, const placement_t *place,
+                    uint32_t name_length, uint32_t length) noexcept nogil:
+    """`length`: of SEQ."""
     cdef int64_t end = place.position + (place.span if place.span else 1)
     core.tid = place.tid
     core.pos = place.position
     core.qual = hit.mapq
-    core.flag = hit.flag
+    core.flag = record_flag(c, hit)
     core.bin = <uint16_t>hts_reg2bin(place.position, end, 14, 5)
     core.l_qname = <uint16_t>(name_length + 4 - (name_length & 3))
     core.l_extranul = <uint8_t>(3 - (name_length & 3))
-    core.l_qseq = 0 if hit.flag & BAM_FSECONDARY else <int32_t>length
+    core.l_qseq = 0 if is_secondary(hit) else <int32_t>length
     core.n_cigar = 0
-    place_mate(core, &NO_MATE)
+    place_mate(core, hit, place, &c.mate)
 
 
-cdef void compare(cursor_t *c, const hit_t *hit) noexcept nogil:
+cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcept nogil:
     """Fills `c.mismatch`, one bit a read base; bases outside M runs are left 0."""
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
-    cdef const oriented_t *read = oriented(c, hit.read, (hit.flag & BAM_FREVERSE) != 0)
     cdef uint64_t p = hit.position
     cdef uint32_t q = 0, i, length, kind
     memset(c.mismatch, 0, (<size_t>read_length(c.batch, hit.read) // 64 + 1) * sizeof(uint64_t))
@@ -223,11 +270,25 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit,
     return put_int_tag(to, "HI", index)
 
 
+cdef uint8_t *put_bases(uint8_t *to, cursor_t *c, const hit_t *hit, clips_t clips) noexcept nogil:
+    """SEQ and QUAL, which hard clips shorten."""
+    cdef const batch_t *batch = c.batch
+    cdef int reverse = (hit.flag & BAM_FREVERSE) != 0
+    cdef uint32_t length = read_length(batch, hit.read) - clips.first - clips.last
+    cdef const uint8_t *quals = NULL
+    if batch.quals != NULL:
+        quals = batch.quals + batch.offsets[hit.read] + (clips.last if reverse else clips.first)
+    to = put_sequence(to, oriented(batch, &c.strands[reverse], hit.read, reverse).entries + clips.first, length)
+    return put_qualities(to, quals, length, reverse)
+
+
 cdef uint64_t record_bound(const cursor_t *c, uint32_t name_length, uint32_t length, uint32_t runs,
                            int64_t span) noexcept nogil:
-    """Most bytes a record can take, without XA; each part is bounded beside its function in bam_fields.h."""
+    """Most bytes a record can take, without SA and XA; each part is bounded beside its function in bam_fields.h."""
     cdef uint64_t cigar = sizeof(uint32_t) * (<uint64_t>runs + (length if c.target.eqx else 0))
     cdef uint64_t tags = 3 + 2 * (<uint64_t>span + runs) + 2 + N_INT_TAGS * MAX_INT_TAG
+    if c.mate.hit != NULL:
+        tags += 10 * <uint64_t>c.mate.runs + 4
     return name_length + 4 + cigar + (length + 1) // 2 + length + tags + 4 + c.target.read_group_length
 
 
@@ -237,69 +298,49 @@ cdef int reserve(bam1_t *record, uint64_t size) noexcept nogil:
     return BUILT if grow_record(record, <uint32_t>size) else NO_MEMORY
 
 
-cdef int add_xa(cursor_t *c, bam1_t *record) noexcept nogil:
-    """Folds the rows behind the group's first into its record."""
-    cdef placement_t place
-    cdef const hit_t *hit
-    cdef const char *contig
-    cdef uint8_t *to
-    cdef size_t row
-    cdef uint64_t room
-    cdef int status = reserve(record, <uint64_t>record.l_data + 4)
-    if status != BUILT:
-        return status
-    record.l_data = <int>(put_tag(record.data + record.l_data, "XA", b'Z') - record.data)
-    for row in range(c.group_start + 1, c.group_end):
-        hit = c.batch.hits + row
-        status = locate(c, hit, &place)
-        if status != BUILT or place.tid < 0:
-            return status if status != BUILT else BAD_POSITION
-        contig = sam_hdr_tid2name(c.target.header, place.tid)
-        room = strlen(contig) + 2 * MAX_DECIMAL + 11 * <uint64_t>hit.cigar_runs + 6
-        status = reserve(record, record.l_data + room)
-        if status != BUILT:
-            return status
-        to = put_xa_hit(record.data + record.l_data, contig, strlen(contig), (hit.flag & BAM_FREVERSE) != 0,
-                        place.position, c.batch.cigars + hit.cigar_start, hit.cigar_runs, hit.edits)
-        record.l_data = <int>(to - record.data)
-    record.data[record.l_data] = 0
-    record.l_data += 1
-    return BUILT
-
-
 cdef int build(cursor_t *c, const hit_t *hit, uint32_t index, bam1_t *record) noexcept nogil:
-    """The record of one row but for XA; `index` is the 1-based rank of the row among its read's."""
+    """The record of one row but for SA and XA; `index` is the 1-based rank of the row among its read's."""
     cdef const batch_t *batch = c.batch
     cdef uint32_t name_length = batch.name_offsets[hit.read + 1] - batch.name_offsets[hit.read]
     cdef uint32_t length = read_length(batch, hit.read)
     cdef bint mapped = not hit.flag & BAM_FUNMAP, reverse = (hit.flag & BAM_FREVERSE) != 0
-    cdef const uint8_t *quals = NULL
+    cdef clips_t clips = hard_clips(c, hit)
     cdef placement_t place
     cdef uint8_t *to
-    cdef uint8_t *cigar
+    cdef uint32_t *cigar
     cdef int status = locate(c, hit, &place)
     if status == BUILT:
         status = reserve(record, record_bound(c, name_length, length, hit.cigar_runs, place.span))
     if status != BUILT:
         return status
-    fill_core(&record.core, hit, &place, name_length, length)
+    if not mapped and c.mate.hit != NULL:
+        place = c.mate.place
+    fill_core(&record.core, c, hit, &place, name_length, length - clips.first - clips.last)
     to = put_name(record.data, batch.names + batch.name_offsets[hit.read], name_length)
     if mapped:
-        compare(c, hit)
-        cigar = to
+        compare(c, hit, oriented(batch, &c.strands[reverse], hit.read, reverse))
+        cigar = <uint32_t *>to
         to = put_cigar(to, c, hit)
-        record.core.n_cigar = <uint32_t>((to - cigar) // sizeof(uint32_t))
+        record.core.n_cigar = <uint32_t>(<uint32_t *>to - cigar)
+        if clips.first or clips.last:
+            harden_clips(cigar, record.core.n_cigar)
     if record.core.l_qseq:
-        to = put_sequence(to, oriented(c, hit.read, reverse).entries, length)
-        if batch.quals != NULL:
-            quals = batch.quals + batch.offsets[hit.read]
-        to = put_qualities(to, quals, length, reverse)
+        to = put_bases(to, c, hit, clips)
     if mapped:
         to = put_mapped_tags(to, c, hit, index)
+    if c.mate.hit != NULL:
+        to = put_mate_tags(to, &c.mate)
     if c.target.read_group != NULL:
         to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length)
     record.l_data = <int>(to - record.data)
     return BUILT
+
+
+cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
+    """Rows without a record: unmapped reads that nobody wants, and what tag XA of the read's first row lists."""
+    if c.skip_unmapped and hit.flag & BAM_FUNMAP:
+        return True
+    return c.target.xa and c.row > c.group_start and is_secondary(hit)
 
 
 cdef int next_record(cursor_t *c, bam1_t *record) noexcept nogil:
@@ -312,15 +353,13 @@ cdef int next_record(cursor_t *c, bam1_t *record) noexcept nogil:
             if status != BUILT:
                 return status
         hit = c.batch.hits + c.row
-        if not (c.skip_unmapped and hit.flag & BAM_FUNMAP):
+        if not left_out(c, hit):
             break
         c.row += 1
     status = build(c, hit, <uint32_t>(c.row - c.group_start + 1), record)
-    if status != BUILT or not c.target.xa:
-        c.row += status == BUILT
-        return status
-    if c.group_end - c.group_start > 1:
+    if status == BUILT and c.n_supplementary and not is_secondary(hit):
+        status = add_sa(c, record)
+    if status == BUILT and c.target.xa and c.n_secondary and c.row == c.group_start:
         status = add_xa(c, record)
-    if status == BUILT:
-        c.row = c.group_end
+    c.row += status == BUILT
     return status

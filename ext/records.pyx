@@ -2,18 +2,19 @@
 
 Record layout and tags: SAM specification 1.6, sections 1.4 and 4.2. The bytes of a field are made in
 `bam_fields.h`; what a record consists of, and the checks that keep those bytes inside their buffers, are in
-`record_builder.pxi`; here are the classes that Python sees.
+`record_builder.pxi`, `record_mates.pxi` and `record_lists.pxi`; here are the classes that Python sees.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
-from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset, strlen
 
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
-    BAM_FREVERSE, BAM_FSECONDARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
+    BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
+    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
     bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE,
     hclose, hdopen, herrno, hflush, hts_close, hts_flush, hts_hopen, hts_reg2bin, hts_set_opt,
     hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write,
@@ -55,11 +56,24 @@ cdef extern from "bam_fields.h" nogil:
                             const uint64_t *mismatch) noexcept
     uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
                     const reference_bases *reference, uint32_t position) noexcept
-    uint8_t *put_xa_hit(uint8_t *to, const char *contig, size_t contig_length, int reverse, int64_t position,
-                        const uint32_t *cigar, uint32_t runs, uint32_t edits) noexcept
+    uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
+    void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
+    ctypedef struct listed_hit:
+        const char *contig
+        size_t contig_length
+        int64_t position
+        int reverse
+        const uint32_t *cigar
+        uint32_t runs
+        uint32_t mapq
+        uint32_t edits
+    uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit) noexcept
+    uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit) noexcept
     bint grow_record(bam1_t *record, uint32_t size) noexcept
 
 include "record_builder.pxi"
+include "record_mates.pxi"
+include "record_lists.pxi"
 
 cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it
@@ -67,7 +81,7 @@ cdef enum:
 PROBLEMS = {
     BAD_READ_ORDER: "rows are not grouped by read in the order of the batch, or a read has none",
     BAD_CIGAR_RANGE: "its CIGAR lies outside the CIGAR array",
-    BAD_CIGAR: "its CIGAR does not consist of M, I, D and S runs that cover the read",
+    BAD_CIGAR: "its CIGAR does not consist of M, I, D and, at the ends, S runs that cover the read",
     BAD_POSITION: "it does not lie inside one contig",
     TOO_LARGE: "the record exceeds 2 GiB",
 }
@@ -92,15 +106,33 @@ cdef _check_offsets(const uint32_t[::1] offsets, size_t size, str what):
         raise ValueError(f"{what}: offsets descend or exceed the {size} bytes they point into")
 
 
+cdef _check_mates(const uint8_t[::1] mate, Py_ssize_t n):
+    """1 and 2 come in this order, one behind the other."""
+    cdef Py_ssize_t i
+    cdef bint paired = True
+    if mate is None:
+        return
+    if mate.shape[0] != n:
+        raise ValueError("mates and reads are not of the same number")
+    for i in range(n):
+        paired = paired and mate[i] <= 2
+        paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
+        paired = paired and not (i == 0 and mate[i] == 2)
+    if not paired:
+        raise ValueError("the mates of a pair must be neighbours, 1 and 2")
+
+
 cdef class HitBatch:
     """A batch of reads with its hits, checked so that records can be built without further look at sizes.
 
     Parameters
     ----------
     reads: any object with the arrays of a `ReadBatch` (docs/pipeline.md): `names uint8[]`,
-        `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`.
+        `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`,
+        `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours.
     hits: `layouts.HIT[h]`, sorted by read, each read's rows contiguous with the primary first, at least one
-        row a read (an unmapped read has flag 4 and no CIGAR runs).
+        row a read (an unmapped read has flag 4 and no CIGAR runs). Of the flags those of the mate, 0x1, 0x8,
+        0x20, 0x40 and 0x80, are added to the records.
     summaries: `layouts.READ_SUMMARY[n]`.
     cigars: `uint32[]`, BAM runs (M, I, D, S only).
 
@@ -116,13 +148,16 @@ cdef class HitBatch:
         cdef const uint32_t[::1] name_offsets = reads.name_offsets, offsets = reads.offsets, runs = cigars
         cdef const hit_t[::1] rows = hits
         cdef const read_summary_t[::1] summary = summaries
+        cdef const uint8_t[::1] mate = getattr(reads, "mate", None)
         _check_offsets(name_offsets, names.shape[0], "read names")
         _check_offsets(offsets, bases.shape[0], "bases")
         if quals is not None:
             _check_offsets(offsets, quals.shape[0], "qualities")
         if name_offsets.shape[0] != offsets.shape[0] or summary.shape[0] != offsets.shape[0] - 1:
             raise ValueError("names, bases and summaries are not of the same number of reads")
-        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary)
+        _check_mates(mate, summary.shape[0])
+        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate)
+        self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
         self.c.bases = &bases[0] if bases.shape[0] else NULL
         self.c.quals = &quals[0] if quals is not None and quals.shape[0] else NULL
@@ -189,13 +224,21 @@ cdef class HitBatch:
     cdef size_t _text_size(self, size_t read, bint fastq) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
         cdef size_t length = read_length(&self.c, read)
-        return name + length + 3 + (length + 3 if fastq else 0)
+        return name + self._suffix(read) + length + 3 + (length + 3 if fastq else 0)
+
+    cdef size_t _suffix(self, size_t read) noexcept nogil:
+        """Length of "/1" or "/2", which tells the mates of a pair from each other where there are no flags."""
+        return 2 if self.c.mate != NULL and self.c.mate[read] else 0
 
     cdef char *_put_text(self, char *to, size_t read, bint fastq) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
         cdef size_t length = read_length(&self.c, read)
         to[0] = b'@' if fastq else b'>'
         memcpy(to + 1, self.c.names + self.c.name_offsets[read], name)
+        if self._suffix(read):
+            to[name + 1] = b'/'
+            to[name + 2] = b'1' if self.c.mate[read] == 1 else b'2'
+            name += 2
         to[name + 1] = b'\n'
         to += name + 2
         memcpy(to, self.c.bases + self.c.offsets[read], length)
@@ -220,6 +263,8 @@ cdef class RecordBuilder:
     exceptions: `(start uint32[e], length uint32[e], letter uint8[e])`: runs of masked bases and their
         upper-case ASCII letter, sorted by start, in concatenated coordinates; MD shows them.
     eqx: write = and X for M. xa: fold secondary rows into tag XA of the primary.
+    soft_clip_supplementary: keep S and the whole SEQ in supplementary records, which else have H.
+    mark_secondary: flag supplementary records as secondary.
     read_group: ID for tag RG.
 
     Raises `ValueError` when the arrays, or arrays and header, disagree.
@@ -231,7 +276,8 @@ cdef class RecordBuilder:
     cdef bytes _read_group
 
     def __cinit__(self, AlignmentHeader header not None, planes, starts, lengths, exceptions, *,
-                  bint eqx=False, bint xa=False, str read_group=None):
+                  bint eqx=False, bint xa=False, bint soft_clip_supplementary=False,
+                  bint mark_secondary=False, str read_group=None):
         cdef const uint64_t[:, ::1] rows = planes
         cdef const int64_t[::1] begin = starts, size = lengths
         cdef const uint32_t[::1] run_start = exceptions[0], run_length = exceptions[1]
@@ -253,6 +299,7 @@ cdef class RecordBuilder:
             self.c.bases.exception_code = &letter[0]
             self.c.bases.n_exceptions = run_start.shape[0]
         self.c.eqx, self.c.xa = eqx, xa
+        self.c.soft_clip_supplementary, self.c.mark_secondary = soft_clip_supplementary, mark_secondary
         if read_group is not None:
             self._read_group = read_group.encode()
             self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)

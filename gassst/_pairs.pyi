@@ -7,6 +7,7 @@ _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
+_I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 _F64 = NDArray[np.float64]
 
@@ -24,12 +25,13 @@ def near(
     slack: int,
 ) -> _U8: ...
 def fresh(read_strand: _U32, bucket: _U32, *known: _U64) -> tuple[_U32, _U32, _U64]: ...
-def merge(a: _U64, b: _U64) -> _U64: ...
 
 class Ledger:
     paired: _U16
     unguided: _U8
-    def __init__(self, mate: _U8, lengths: _U32, orientation: int, low: int, high: int) -> None: ...
+    def __init__(
+        self, mate: _U8, lengths: _U32, orientation: int, low: int, high: int, borders: _I64
+    ) -> None: ...
     def add(self, read_strand: _U32, end_position: _U32, edits: _U16) -> None: ...
     def windows(self, wanted: _U8, best: _U16, most: int, shift: int, slack: int) -> tuple[_U32, _U32]: ...
 
@@ -37,6 +39,7 @@ def choose(
     read_strand: _U32,
     end_position: _U32,
     edits: _U16,
+    contig: _I32,
     start: _I64,
     mate: _U8,
     flip: _U8,

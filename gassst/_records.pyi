@@ -40,6 +40,8 @@ class RecordBuilder:
         *,
         eqx: bool = False,
         xa: bool = False,
+        soft_clip_supplementary: bool = False,
+        mark_secondary: bool = False,
         read_group: str | None = None,
     ) -> None: ...
     def aligned_segments(self, batch: HitBatch) -> list[pysam.AlignedSegment]: ...

@@ -63,6 +63,15 @@ def parse_two(text: str) -> tuple[int, int]:
     return int(numbers[0]), int(numbers[-1])
 
 
+def parse_insert(text: str) -> tuple[float, float]:
+    """Mean and standard deviation of '350,50'; whether they make sense is said by `MapParams`."""
+    try:
+        mean, deviation = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not MEAN,SD; write 350,50") from None
+    return mean, deviation
+
+
 def usable_threads() -> int:
     """Threads that this process may run at once."""
     if hasattr(os, "sched_getaffinity"):
@@ -97,7 +106,10 @@ def _add_map(commands: Any) -> None:
     p = commands.add_parser("map", help="map reads to an indexed reference", description="Map reads.")
     add = p.add_argument
     add("index", metavar="REF.gsi", help="index; a FASTA is indexed in memory for this run")
-    add("reads", nargs="+", metavar="READS.fq[.gz]", help="FASTQ or FASTA, any compression; - is stdin")
+    reads = "FASTQ or FASTA, any compression; - is stdin; two files are the first and second mates of pairs"
+    # "*" would take nothing right after the index, and refuse what follows the options.
+    add("reads", nargs="+", metavar="READS.fq[.gz]", default=[], help=reads).required = False
+    _add_pairs(p.add_argument_group("pairs"))
     _add_output(p.add_argument_group("output").add_argument)
     _add_search(p.add_argument_group("search"))
     _add_local(p.add_argument_group("local alignment (--mode local), in bwa's convention"))
@@ -108,6 +120,30 @@ def _add_map(commands: Any) -> None:
     add("--memory", type=parse_size, metavar="SIZE", help="use the index in parts of this size (500M, 4G)")
     _add_common(p)
     p.set_defaults(run=run_map)
+
+
+def _add_pairs(group: Any) -> None:
+    add = group.add_argument
+    add("-1", nargs="+", dest="first", metavar="R1.fq", help="files of first mates, as of several lanes")
+    add(
+        "-2", nargs="+", dest="second", metavar="R2.fq", help="files of their second mates, in the same order"
+    )
+    add("--insert", type=parse_insert, metavar="MEAN,SD", help="insert size, outer ends (default: learned)")
+    add = group.add_mutually_exclusive_group().add_argument
+    add("--interleaved", action="store_true", help="neighbouring reads of one name are a pair, others single")
+    add("--single", action="store_true", help="all reads are single, of however many files")
+    add = group.add_mutually_exclusive_group().add_argument
+    toward = {"fr": "each other (default)", "rf": "away from each other", "ff": "the same way"}
+    for name, text in toward.items():
+        option = f"--{name}"
+        add(
+            option,
+            dest="orientation",
+            action="store_const",
+            const=name,
+            default="fr",
+            help=f"mates face {text}",
+        )
 
 
 def _add_output(add: Any) -> None:
@@ -210,12 +246,33 @@ def check_outputs(outputs: list[str | None], inputs: list[str]) -> None:
         destination.discard()
 
 
+def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
+    """The files of reads, and those of their second mates or None; UsageError where it is unclear which is what."""
+    lanes = args.first is not None or args.second is not None
+    if lanes and (args.reads or args.single or args.interleaved):
+        raise UsageError("-1 and -2 name all files of reads: no others, no --single, no --interleaved")
+    if lanes and not (args.first and args.second):
+        raise UsageError("-1 and -2 go together: files of first mates, files of second mates")
+    if lanes:
+        return args.first, args.second
+    if not args.reads:
+        raise UsageError("no reads: name a file, or two of pairs, or use -1 and -2")
+    if args.single or args.interleaved or len(args.reads) == 1:
+        return args.reads, None
+    if len(args.reads) == 2:
+        return args.reads[:1], args.reads[1:]
+    many = f"{len(args.reads)} files of reads: two are those of pairs, several lanes of pairs are"
+    raise UsageError(
+        f"{many} -1 A1 B1 -2 A2 B2; --single maps all as single reads, --interleaved has pairs in each"
+    )
+
+
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raises the error that the run would come to later."""
     from .cascade import Cascade
     from .destination import Destination
     from .devices import check_device
-    from .reads import open_reads
+    from .reads import open_pairs, open_reads
     from .sam import output_format, parse_read_group
 
     if args.report is not None:
@@ -228,8 +285,13 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     output = Destination(args.output)
     if output_format(output, args.format) != "sam" and output.is_stdout and os.isatty(1):
         raise UsageError(f"{args.format.upper()} is not for a terminal: name a file with -o")
-    open_reads(args.reads, params.batch_size)
-    check_outputs([args.output, args.unmapped, args.stats, args.report], [args.index, *args.reads])
+    reads, mates = mates_of(args)
+    if mates is None:
+        open_reads(reads, params.batch_size)
+    else:
+        open_pairs(reads, mates, params.batch_size)
+    inputs = [args.index, *reads, *(mates or [])]
+    check_outputs([args.output, args.unmapped, args.stats, args.report], inputs)
     check_device(params.device, params.threads)
 
 
@@ -294,12 +356,15 @@ def run_map(args: argparse.Namespace) -> int:
     from .mapper import Mapper
     from .progress import Progress, say
 
+    reads, mates = mates_of(args)
     mapper = Mapper(load_index(args.index, args.threads), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
     with Progress(quiet=args.quiet) as progress:
         stats = mapper.map_file(
-            args.reads,
+            reads,
             args.output,
+            mates=mates,
+            interleaved=args.interleaved,
             read_group=args.read_group,
             command_line=shlex.join(["gassst", *args.argv]),
             progress=progress,

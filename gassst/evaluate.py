@@ -3,7 +3,7 @@
 An alignment is correct if contig and strand are the true ones and its start, with clipped bases added back,
 is within `tolerance` bases of the true start. Sensitivity: correct primary alignments with MAPQ of at least
 `mapq`, per read; accuracy: the same per primary alignment with that MAPQ. Secondary and supplementary records
-do not count.
+do not count. Of pairs each mate is judged by its own truth, and the pair as a whole (`pair_tally`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from xopen import xopen
 
+from gassst import calibration
 from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.pair_tally import PairTally
 from gassst.truth import (
     UNMAPPED,
     Alignments,
@@ -49,12 +51,15 @@ class Tally:
     form: str = ""
     mapped: np.ndarray = field(default_factory=lambda: np.zeros((3, 256, 2), dtype=np.int64))
     unmapped: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
+    pairs: PairTally = field(default_factory=PairTally)
 
-    def add(self, found: Alignments, correct: np.ndarray) -> None:
+    def add(self, found: Alignments, correct: np.ndarray, source: str) -> None:
+        """Counts primary records. Raises InputError, naming `source`, for two of the same mate."""
         is_mapped = (found.flags & UNMAPPED) == 0
         cells = (found.mate * 256 + found.mapq) * 2 + correct
         self.mapped += np.bincount(cells[is_mapped], minlength=self.mapped.size).reshape(self.mapped.shape)
         self.unmapped += np.bincount(found.mate[~is_mapped], minlength=3)
+        self.pairs.add(found, correct, source)
 
     @property
     def records(self) -> np.ndarray:
@@ -69,7 +74,7 @@ def tally(path: str, tolerance: int = 10, truth: str | None = None) -> Tally:
     for found in read_alignments(path):
         if source is None:
             source = detect(found.names[0], path)
-        counts.add(found, is_correct(found, source.truth(found, path), tolerance))
+        counts.add(found, is_correct(found, source.truth(found, path), tolerance), path)
         counts.form = source.name
     return counts
 
@@ -117,7 +122,11 @@ def by_mapq(mapped: np.ndarray, total: int) -> list[dict]:
 
 
 def report(counts: Tally, mapq: int = 20, total: int | None = None) -> dict:
-    """All figures as JSON-ready values: `all`, each mate that occurs, and `by_mapq`. Raises UsageError."""
+    """All figures as JSON-ready values. Raises UsageError.
+
+    `all` and each mate that occurs, `pairs` where there are any, `by_mapq`, and `calibration` of all and of
+    each mate.
+    """
     records = counts.records
     if total is None:
         total = int(records.sum())
@@ -125,13 +134,19 @@ def report(counts: Tally, mapq: int = 20, total: int | None = None) -> dict:
         raise UsageError(f"{total} reads, but {records.sum()} primary records")
     mapped = counts.mapped.sum(axis=0)
     parts = {"all": figures(mapped, total, mapq)}
+    by_part = {"all": mapped}
     if records[1:].any():
         # Reads that the mapper left out are of one mate as often as of the other.
         missing = (total - int(records.sum())) // 2
         for mate in np.flatnonzero(records).tolist():
             reads = int(records[mate]) + (missing if mate else 0)
             parts[MATES[mate]] = figures(counts.mapped[mate], reads, mapq)
-    return {"truth": counts.form, "mapq": mapq, **parts, "by_mapq": by_mapq(mapped, total)}
+            by_part[MATES[mate]] = counts.mapped[mate]
+        pairs = max(counts.pairs.pairs, (total - int(records[0])) // 2)
+        parts["pairs"] = counts.pairs.figures(pairs)
+    calibrated = {name: calibration.report(part) for name, part in by_part.items()}
+    tables = {"by_mapq": by_mapq(mapped, total), "calibration": calibrated}
+    return {"truth": counts.form, "mapq": mapq, **parts, **tables}
 
 
 def evaluate(
@@ -169,12 +184,25 @@ def text(result: dict) -> str:
     for name in parts:
         part = result[name]
         lines.append("\t".join([name, str(part["reads"]), *(_percent(part[share]) for share in shares)]))
+    if "pairs" in result:
+        lines.append(_pairs_text(result["pairs"]))
+    for name, calibrated in result["calibration"].items():
+        order = "monotone" if calibrated["monotone"] else "not monotone"
+        lines.append(f"\n# calibration, {name}: within a factor of {calibration.FACTOR:g}? {order}")
+        lines.append(calibration.text(calibrated))
     lines.append("\nMAPQ\tcount\twrong\tobserved\texpected\treads>=MAPQ%\twrong>=MAPQ")
     for row in result["by_mapq"]:
         expected = "-" if row["expected"] is None else f"{row['expected']:.2g}"
         numbers = f"{row['mapq']}\t{row['alignments']}\t{row['wrong']}\t{row['observed']:.2g}\t{expected}"
         lines.append(f"{numbers}\t{_percent(row['reads_share'])}\t{row['error_share']:.3g}")
     return "\n".join(lines)
+
+
+def _pairs_text(pairs: dict) -> str:
+    header = "pairs\tcount\tboth mapped%\tboth right%\tone right%\tproper%\tright of proper%"
+    names = ("both_mapped", "both_right", "one_right", "proper")
+    shares = [_percent(pairs[f"{name}_share"]) for name in names] + [_percent(pairs["proper_accuracy"])]
+    return "\n".join(["", header, "\t".join(["all", str(pairs["pairs"]), *shares])])
 
 
 def _percent(share: float | None) -> str:

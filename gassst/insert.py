@@ -46,8 +46,9 @@ class InsertModel:
             raise UsageError(
                 f"insert size {mean:g},{sd:g}: mean and deviation must be from 1 to {LONGEST_TEMPLATE}"
             )
+        sd = max(float(sd), MIN_SD)  # gaps of a read move its ends
         low, high = max(1, math.floor(mean - 4 * sd)), math.ceil(mean + 4 * sd)
-        return cls(orientation, float(mean), max(float(sd), MIN_SD), low, high)
+        return cls(orientation, float(mean), sd, low, high)
 
     @classmethod
     def assumed(cls, orientation: str) -> InsertModel:
@@ -64,7 +65,7 @@ class InsertModel:
         core = templates[(templates >= q1 - 2 * spread) & (templates <= q3 + 2 * spread)]
         mean, sd = float(core.mean()), max(float(core.std()), MIN_SD)
         low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
-        high = math.ceil(max(q3 + 3 * spread, mean + 4 * sd))
+        high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
         return cls(orientation, mean, sd, low, high, len(templates))
 
     @property

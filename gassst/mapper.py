@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ import numpy as np
 
 from . import sam
 from .cascade import Cascade
+from .errors import UsageError
 from .extend import make_extender
 from .insert import LEARN_READS, InsertModel, template_lengths
 from .pairing import PairSearch
 from .params import MAX_READ_LENGTH, MapParams
 from .parts import IndexParts, WholeIndex
-from .reads import ReadBatch, open_reads
+from .reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
 from .search import BatchResult, BatchSearch
 from .seed_index import SeedIndex
 from .seeding import SearchPlan
@@ -96,9 +97,7 @@ class Mapper:
         head: list[ReadBatch] = []
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch)
-            if batch.mate is None:
-                break
-        if head and head[0].mate is not None:
+        if any(batch.mate is not None for batch in head):
             self.insert = InsertModel.learned(self.params.orientation, self._templates(head))
             log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
         return chain(head, batches)
@@ -108,10 +107,11 @@ class Mapper:
         found, left = [np.empty(0, np.int64)], LEARN_READS
         for batch in head:
             batch = batch.head(min(left, len(batch)))
-            mate = np.zeros(len(batch), np.uint8) if batch.mate is None else batch.mate
             left -= len(batch)
+            if batch.mate is None:
+                continue
             hits = self.map_batch(replace(batch, mate=None))[0].hits
-            first = np.flatnonzero(mate[:-1] == 1)
+            first = np.flatnonzero(batch.mate[:-1] == 1)
             lengths, starts = np.diff(batch.offsets).astype(np.int64), self.index.reference.starts
             found.append(template_lengths(self.params.orientation, first, hits, lengths, starts))
         return np.concatenate(found)
@@ -161,40 +161,64 @@ class Mapper:
             "coordinate" if sort else "unsorted",
         )
 
-    def map(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator:
+    def map(
+        self, reads1: Iterable[Record], reads2: Iterable[Record] | None = None, interleaved: bool = False
+    ) -> Iterator:
         """Map reads given as (name, sequence, quality or None).
+
+        Parameters
+        ----------
+        reads1 : iterable
+            Single reads; the first mates of pairs, whose second mates are `reads2`; or, `interleaved`, reads of
+            which two neighbours of one name are a pair.
+        reads2 : iterable, optional
 
         Yields
         ------
         pysam.AlignedSegment
-            In the order of the reads, the primary alignment of each first.
+            In the order of the reads, of a pair the first mate's before the second's; the primary alignment of
+            each read first.
+
+        Raises
+        ------
+        UsageError
+            At once, when `reads2` is given and `interleaved`.
+        InputError
+            On iteration, by the rules for files: `reads.ReadBatch.from_records`, `from_pairs`.
         """
+        if reads2 is not None and interleaved:
+            raise UsageError("interleaved pairs come from one source of reads")
+        size = self.params.batch_size
+        return self._segments(batch_records(reads1, reads2, size, MAX_READ_LENGTH, interleaved=interleaved))
+
+    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
         builder = sam.record_builder(self.header(), self._reference_arrays)
-        with closing(self._results(self._batches(reads))) as results:
+        with closing(self._results(batches)) as results:
             for batch, result, _ in results:
                 yield from sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-    def _batches(self, reads: Iterable[tuple[str, str, str | None]]) -> Iterator[ReadBatch]:
-        reads = iter(reads)
-        while chunk := list(islice(reads, self.params.batch_size)):
-            yield ReadBatch.from_records(chunk, MAX_READ_LENGTH)
-
     def map_file(
         self,
-        reads: str | Path | list[str | Path],
+        reads: Paths,
         output: str | Path | None = None,
         *,
+        mates: Paths | None = None,
+        interleaved: bool = False,
         read_group: str | None = None,
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
         **output_options: Any,
     ) -> Stats:
-        """Map the reads of one or several files to an alignment file.
+        """Map the reads of one or several files, one after the other, to an alignment file.
 
         Parameters
         ----------
         reads : path or list of paths
             FASTQ or FASTA, plain or compressed; "-" is standard input.
+        mates : path or list of paths, optional
+            Of the second mates, where `reads` holds the first of pairs: as many files, names in the same order.
+        interleaved : bool
+            Two neighbouring reads of one name are a pair, any other read is single.
         output : path or None
             SAM, BAM or CRAM by its extension; None or "-" is standard output.
         read_group : str, optional
@@ -212,14 +236,16 @@ class Mapper:
 
         Raises
         ------
+        UsageError
+            Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
+            reads.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        paths = [reads] if isinstance(reads, (str, Path)) else list(reads)
+        batches = self._opened(reads, mates, interleaved)
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
-        batches = open_reads(paths, self.params.batch_size, max_length=MAX_READ_LENGTH)
         options = {"threads": self.params.threads, **output_options}
         with (
             sam.AlignmentWriter(output, header, self._reference_arrays, **options) as writer,
@@ -236,6 +262,16 @@ class Mapper:
             total.run["insert"] = self.insert.as_dict()
         total.run["extension"] = asdict(self.extender.counters)
         return total
+
+    def _opened(
+        self, reads: Paths, mates: Paths | None, interleaved: bool
+    ) -> Generator[ReadBatch, None, None]:
+        size = self.params.batch_size
+        if mates is None:
+            return open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved)
+        if interleaved:
+            raise UsageError("interleaved pairs have no files of second mates")
+        return open_pairs(reads, mates, size, MAX_READ_LENGTH)
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""

@@ -19,6 +19,7 @@ from .cascade import Candidates
 from .insert import InsertModel
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
+from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, miss_share
 
@@ -54,7 +55,9 @@ class PairSearch(BatchSearch):
         self.paired = mate > 0
         self.open = np.ones(self.n, bool)  # not settled as a pair
         window = insert.code, insert.low, insert.high
-        self.ledger = _pairs.Ledger(mate, self.lengths, *window)
+        reference = self.index.reference
+        self.borders = np.append(reference.starts - GAP // 2, reference.total)
+        self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
         self.looked = np.zeros(self.n, np.uint8)  # last stage in which seeds were looked up
         self.slack = self.plan.gaps
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
@@ -115,15 +118,13 @@ class PairSearch(BatchSearch):
             ).view(bool)  # fmt: skip
         if near.any():
             self._verify(self._scout(anchors, start, near))
-            self._settle(guided=False)
+        self._settle(guided=False)
         rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=False)
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
-        self._rescue()
+        self._rescue(active)
         self._settle(guided=True)
-        with self.stats.timed("candidates"):
-            self._remember_tried()
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
         """The chosen anchors, after the best supported bucket of every read among them has been scored."""
@@ -142,10 +143,15 @@ class PairSearch(BatchSearch):
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
 
-    def _rescue(self) -> None:
-        """Score the bands in which the mates of the best places may lie."""
+    def _rescue(self, active: np.ndarray) -> None:
+        """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
+
+        In those alone: whether a stage is run at all depends on the rest of the batch.
+        """
         with self.stats.timed("pairs"):
-            wanted = self.open & self.paired
+            wanted = np.zeros(self.n, bool)
+            wanted[active] = wanted[self.partner[active]] = True
+            wanted &= self.open & self.paired
             found = self.ledger.windows(
                 wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
             )
@@ -158,15 +164,16 @@ class PairSearch(BatchSearch):
         with self.stats.timed("candidates"):
             read_strand, bucket, keys = _pairs.fresh(read_strand, bucket, *self.tried)
         self.tried.append(keys)
+        self._remember(read_strand, bucket)
         self._score(read_strand, bucket)
 
-    def _remember_tried(self) -> None:
-        for keys in self.tried[1:]:
-            self.scored = _pairs.merge(self.scored, keys)
-        bounds = np.arange(self.n + 1, dtype=np.uint64) << np.uint64(33)
-        self.scored_start = np.searchsorted(self.scored, bounds)
-
     # --- limits and scored bands -----------------------------------------------------------------------------
+
+    def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
+        read = read_strand >> 1
+        rows = np.flatnonzero(edits <= self.limit[read])
+        np.minimum.at(self.best, read[rows], edits[rows])
+        return rows
 
     def _limits(self) -> np.ndarray:
         """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""
@@ -179,6 +186,7 @@ class PairSearch(BatchSearch):
         super()._keep(bands)
         if not self.params.all_hits:
             self.ledger.add(bands.read_strand, bands.ends(self.lengths), bands.edits)
+            self.limit = self._limits()
 
     # --- what is reported -------------------------------------------------------------------------------------
 
@@ -188,7 +196,7 @@ class PairSearch(BatchSearch):
             wide = self._select(bands, start, MARGIN + PAIR_MARGIN, EVERY)
             primary = self._choose(bands.take(wide[0]), wide[1], wide[2]["best"])
             rows, row_start, summary = self._select(bands, start, MARGIN, EVERY)
-            chosen = np.where(primary < 0, -1, wide[0][primary])
+            chosen = np.append(wide[0], -1)[primary]
             rows, row_start = _chosen_first(rows, row_start, chosen, self.params.max_hits)
             summary["n_reported"] = np.diff(row_start)
         return self._finish(bands.take(rows), row_start, summary)
@@ -196,15 +204,17 @@ class PairSearch(BatchSearch):
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         order = super()._primary_order(bands, start, summary)
         primary = self._choose(bands.take(order), start, summary["best"])
-        chosen = np.where(primary < 0, -1, order[primary])
+        chosen = np.append(order, -1)[primary]
         return _chosen_first(order, start, chosen, EVERY)[0]
 
     def _choose(self, places: Bands, start: np.ndarray, best: np.ndarray) -> np.ndarray:
         """Row of the place of every read that makes the best pair, int64[n], -1 for none."""
-        bases = len(self.index.positions)
+        bases, ends = len(self.index.positions), places.ends(self.lengths)
+        middle = ends.astype(np.int64) - ((self.lengths[places.read_strand >> 1] + 1) >> 1)
+        contig = np.searchsorted(self.borders, middle, side="right").astype(np.int32)
         odds = edit_odds(best, self.lengths)
         primary, proper, wrong, decided = _pairs.choose(
-            places.read_strand, places.ends(self.lengths), places.edits, start, self.mate, self.flip, self.lengths,
+            places.read_strand, ends, places.edits, contig, start, self.mate, self.flip, self.lengths,
             self.digest, odds, self.insert, self.insert.unpaired_phred(bases),
         )  # fmt: skip
         self.proper, self.wrong, self.decided = proper.astype(bool), wrong, decided.astype(bool)

@@ -14,6 +14,8 @@ MAX_ERRORS = 255
 MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
 MAX_PENALTY = 1000
 MODES = ("global", "local")
+MAX_INSERT = 1_000_000
+ORIENTATIONS = ("fr", "rf", "ff")
 DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
@@ -21,10 +23,10 @@ class Level(NamedTuple):
     """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
 
     occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
-    strata : a stage of disjoint seeds is left out where every alignment with fewer than best + strata errors has been
+    strata : a stage of seeds is left out where every alignment with fewer than best + strata errors has been
         seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
-    share : the last stage, of overlapping seeds, is left out where an alignment has been found, and one with as many
-        errors would have shown in the seeds looked up so far in all but this share of cases; 0, as `strata` says.
+    share : a stage is left out, too, where an alignment has been found, and one with as many errors would have shown in
+        the seeds of the stage before in all but this share of cases; 0, as `strata` says.
     """
 
     occurrences: int | None
@@ -40,6 +42,12 @@ LEVELS = (
     Level(8192, 2, 0.0),
     Level(None, 2, 0.0),
 )
+
+INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {MAX_INSERT}"
+
+
+def _is_insert(insert: tuple[float, ...]) -> bool:
+    return len(insert) == 2 and all(0 < value <= MAX_INSERT for value in insert)  # false for NaN, too
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,10 @@ class MapParams:
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
     scoring : Scoring
         Of local alignments.
+    insert : (float, float) or None
+        Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
+    orientation : str
+        Of the mates of a pair (options --fr, --rf, --ff).
     """
 
     seed_length: int | None = None
@@ -137,6 +149,8 @@ class MapParams:
                 self.mode == "global" or not self.all_hits,
                 "--mode local has no --all: it reports best alignments",
             ),
+            (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
+            (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
         )
         for holds, message in checks:
             if not holds:

@@ -123,7 +123,7 @@ class ReadBatch:
     def from_pairs(
         cls, first: Iterable[Record], second: Iterable[Record], max_length: int = MAX_LENGTH
     ) -> ReadBatch:
-        """One batch of pairs, by the rules for two files; errors call them "first mates" and "second mates".
+        """One batch of pairs, by the rules for two files; errors call them "reads1" and "reads2".
 
         Raises
         ------
@@ -141,7 +141,7 @@ class ReadBatch:
         return _take(parser)
 
 
-MATES = ("first mates", "second mates")
+MATES = ("reads1", "reads2")  # as the parameters of `Mapper.map`
 
 
 def _record_parser(max_length: int, path: str, mate_path: str | None = None) -> _reads.RecordParser:

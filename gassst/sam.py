@@ -108,19 +108,19 @@ def _read_group_id(header_text: str) -> str | None:
     return found[1] if found else None
 
 
-def record_builder(
-    header_text: str, reference: ReferenceArrays, *, eqx: bool = False, xa: bool = False
-) -> RecordBuilder:
-    """What makes records for this header and reference; the read group is that of the header."""
+def record_builder(header_text: str, reference: ReferenceArrays, **options: bool) -> RecordBuilder:
+    """What makes records for this header and reference; the read group is that of the header.
+
+    `options`: eqx, xa, soft_clip_supplementary, mark_secondary, as for `AlignmentWriter`.
+    """
     return RecordBuilder(
         pysam.AlignmentHeader.from_text(header_text),
         reference.planes,
         reference.starts,
         reference.lengths,
         (reference.exception_start, reference.exception_length, reference.exception_code),
-        eqx=eqx,
-        xa=xa,
         read_group=_read_group_id(header_text),
+        **options,
     )
 
 
@@ -169,13 +169,19 @@ class AlignmentWriter:
     eqx: CIGARs with = and X for M (CRAM does not keep these: it is read back as M).
     xa: the other hits of a read in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M),
         instead of records of their own.
-    no_unmapped: leave out unmapped reads.
-    unmapped_path: FASTQ of the unmapped reads, compressed if it ends in ".gz" or the like.
+    soft_clip_supplementary: supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
+    mark_secondary: supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    no_unmapped: leave out unmapped reads; a mate keeps what it says of them.
+    unmapped_path: FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their name, compressed
+        if it ends in ".gz" or the like.
     level: of compression, 0 to 9; None for htslib's default. CRAM is written without reference (`no_ref`).
 
-    A mapped record has the tags NM MD AS (= -NM) XS (-edits of the second-best hit) X0 X1 (hits in the best
-    and second stratum) NH HI (rows of the read, and which this is), then RG, XA; an unmapped one RG only.
+    A mapped record has the tags NM MD AS XS (scores of the hit and of the second best, -edits where the whole
+    read is aligned) X0 X1 (hits in the best and second stratum) NH HI (rows of the read, and which this is), then
+    MC MQ (of a mapped mate), RG, SA (the other parts of a read that is split), XA; an unmapped one MC MQ RG only.
     Secondary records have SEQ and QUAL '*'. A masked reference base is a mismatch, in MD by its own letter.
+    In a pair RNEXT, PNEXT, MC and MQ are those of the mate's primary record, TLEN reaches from this record's
+    5' end to that one's, and an unmapped read lies where its mate is.
 
     Raises `OutputError`, naming the file, as soon as it cannot be written (from the constructor if it cannot
     be opened), `BrokenPipeError` when the reader of a pipe is gone, `UsageError` for senseless arguments.
@@ -192,6 +198,8 @@ class AlignmentWriter:
         sort: bool = False,
         eqx: bool = False,
         xa: bool = False,
+        soft_clip_supplementary: bool = False,
+        mark_secondary: bool = False,
         no_unmapped: bool = False,
         unmapped_path: str | os.PathLike[str] | None = None,
         level: int | None = None,
@@ -208,7 +216,14 @@ class AlignmentWriter:
         self._unmapped: CompressedFile | None = None
         self.records_written = 0
         self.unmapped_written = 0
-        builder = record_builder(header, reference, eqx=eqx, xa=xa)
+        builder = record_builder(
+            header,
+            reference,
+            eqx=eqx,
+            xa=xa,
+            soft_clip_supplementary=soft_clip_supplementary,
+            mark_secondary=mark_secondary,
+        )
         _QuietHtslib.enter()
         self._is_open = True
         try:

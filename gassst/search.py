@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _candidates, _select
+from . import _candidates, _select, _strata
 from .cascade import Candidates, Cascade
 from .layouts import HIT, NO_SCORE
 from .local import LocalEnds
@@ -95,6 +95,7 @@ class BatchSearch:
         self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
+        self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
         self.bands: list[Bands] = []
         self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
@@ -113,13 +114,10 @@ class BatchSearch:
     def _active(self, stage: int) -> np.ndarray:
         """Reads that are not settled yet (`params.Level`) and have seeds in this stage."""
         plan = self.plan
-        best = self.best.astype(np.int64)
-        wanted = np.minimum(best + plan.level.strata, self.errors.astype(np.int64) + 1)
-        active = (plan.seed_count[stage][self.lengths] > 0) & (self.complete < wanted)
-        if plan.level.share:
-            overlapping = plan.disjoint[stage][self.lengths] == 0
-            active &= ~overlapping | (best > plan.settled[self.lengths])
-        return np.flatnonzero(active).astype(np.uint32)
+        counts, settled = plan.seed_count[stage], plan.settled[stage]
+        return _strata.unsettled(
+            self.lengths, self.best, self.complete, self.errors, counts, settled, plan.level.strata
+        )
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
         anchors, start = self._anchors(stage, active)
@@ -163,30 +161,33 @@ class BatchSearch:
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         with self.stats.timed("candidates"):
+            self._merge_scored(active)
             gathered = _candidates.gather(
                 seeds, index.positions, active, self.flip, self.shift, self.scored, self.scored_start
             )
         return Candidates(*gathered[:4]), gathered[4]
 
-    @staticmethod
-    def _keys(read_strand: np.ndarray, bucket: np.ndarray) -> np.ndarray:
-        return read_strand.astype(np.uint64) << np.uint64(32) | bucket
-
     def _remember(self, *columns: np.ndarray) -> None:
-        """Add buckets to those that need not be scored again."""
-        keys = self._keys(np.concatenate(columns[0::2]), np.concatenate(columns[1::2]))
-        self.scored = np.sort(np.concatenate([self.scored, keys]))
-        bounds = np.arange(self.n + 1, dtype=np.uint64) << np.uint64(33)
-        self.scored_start = np.searchsorted(self.scored, bounds)
+        """Add buckets (read_strand, bucket, read_strand, bucket, ...) to those that need not be scored again."""
+        self.fresh += [columns[i : i + 2] for i in range(0, len(columns), 2)]
+
+    def _merge_scored(self, active: np.ndarray) -> None:
+        """Bring `scored` up to date for the reads that go on."""
+        if self.fresh:
+            read_strand, bucket = (np.concatenate(column) for column in zip(*self.fresh, strict=True))
+            self.scored, self.scored_start = _strata.merge_scored(
+                self.scored, self.scored_start, active, read_strand, bucket
+            )
+            self.fresh = []
 
     def _bands_of(self, read_strand: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        read = read_strand >> 1
-        return (bucket << np.uint32(self.shift)) - self.margin[read], self.words[read]
+        return _strata.bands_of(read_strand, bucket, self.shift, self.margin, self.words)
 
     def _by_words(self, words: np.ndarray):
-        """Index arrays of the bands of each number of words; mostly there is one."""
-        for w in np.flatnonzero(np.bincount(words)):
-            yield int(w), np.flatnonzero(words == w)
+        """Rows of the bands of each number of words; mostly there is one, and the rows are all."""
+        present = np.flatnonzero(np.bincount(words))
+        for w in present:
+            yield int(w), np.flatnonzero(words == w) if present.size > 1 else slice(None)
 
     def _score(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
         """Score the bands of buckets; keep those within the limit and tighten the limits of their reads."""
@@ -196,21 +197,19 @@ class BatchSearch:
             rs, first = read_strand[rows], band_start[rows]
             with self.stats.timed("score"):
                 edits, end = self.reads.score(rs, first, w)
-            keep = np.flatnonzero(edits <= self.limit[rs >> 1])
+            keep = self._within(rs, edits)
             reach = np.minimum(edits[keep], SAME_END)
             kept = Bands(
                 rs[keep], first[keep], end[keep], edits[keep], np.full(keep.size, w, np.uint8), reach
             )
-            np.minimum.at(self.best, kept.read_strand >> 1, kept.edits)
             self._keep(kept)
-        self.limit = self._limits()
+
+    def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
+        """Rows of scored bands that are within the limits, which they tighten."""
+        return _strata.within_limit(read_strand, edits, self.best, self.limit, MARGIN)
 
     def _keep(self, bands: Bands) -> None:
         self.bands.append(bands)
-
-    def _limits(self) -> np.ndarray:
-        """Most errors of a place that still counts, uint16[n]."""
-        return np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, self.best + MARGIN))
 
     def _bucket_bands(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
         """Every alignment within the limit in the bands of buckets."""

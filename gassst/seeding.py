@@ -96,8 +96,8 @@ class SearchPlan:
     gaps : int
         Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
-    settled : uint16[MAX_READ_LENGTH + 1]
-        A read with an alignment of no more errors needs no stage of overlapping seeds at this sensitivity level.
+    settled : int16[stages, MAX_READ_LENGTH + 1]
+        A read with an alignment of no more errors does not need this stage at this sensitivity level; -1: none has.
     seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         `seed_count` is 0 where a length has no such stage.
     """
@@ -113,7 +113,7 @@ class SearchPlan:
         self.gaps = default_gaps if params.gaps is None else params.gaps
         self.shift = 5 if self.gaps <= DEFAULT_MAX_GAPS else 4
         self.words = np.zeros(size, np.uint8)
-        self.settled = np.zeros(size, np.uint16)
+        self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -132,10 +132,11 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         self.errors[m], self.words[m] = plan.errors, plan.words
-        self.settled[m] = self._settled(m, plan)
         for i, (w, count, disjoint) in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m] = w, count
             self.disjoint[i, m] = count if disjoint else 0
+            if i:
+                self.settled[i, m] = self._settled(m, plan.errors, *plan.stages[i - 1][:2])
         self._known[m] = True
 
     def plan(self, m: int) -> LengthPlan:
@@ -149,12 +150,10 @@ class SearchPlan:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
 
-    def _settled(self, m: int, plan: LengthPlan) -> int:
-        seeds = [(w, count) for w, count, disjoint in plan.stages if disjoint]
-        if not seeds or not self.level.share:
-            return 0
-        errors = range(plan.errors, 0, -1)
-        return next((d for d in errors if miss_share(m, d, *seeds[-1]) <= self.level.share), 0)
+    def _settled(self, m: int, most: int, w: int, count: int) -> int:
+        """Most errors, up to `most`, of which `count` disjoint seeds of `w` bases rarely miss an alignment."""
+        share = self.level.share
+        return next((d for d in range(most, -1, -1) if share and miss_share(m, d, w, count) <= share), -1)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""

@@ -16,7 +16,7 @@ import pysam
 from gassst.errors import InputError
 
 CHUNK = 1 << 16
-UNMAPPED, REVERSE, SECOND, NOT_PRIMARY = 0x4, 0x10, 0x80, 0x900
+PROPER, UNMAPPED, REVERSE, SECOND, NOT_PRIMARY = 0x2, 0x4, 0x10, 0x80, 0x900
 NOWHERE = -(1 << 40)
 """Start of a read that comes from no place: never within any tolerance."""
 

@@ -407,7 +407,7 @@ cdef class Seeds:
                 at += self.seeds[i].count
 
 
-cdef inline bint is_listed(uint64_t key, const uint64_t *keys, Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t first_from(uint64_t key, const uint64_t *keys, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t lo = 0, hi = n, mid
     while lo < hi:
         mid = (lo + hi) >> 1
@@ -415,7 +415,7 @@ cdef inline bint is_listed(uint64_t key, const uint64_t *keys, Py_ssize_t n) noe
             lo = mid + 1
         else:
             hi = mid
-    return lo < n and keys[lo] == key
+    return lo
 
 
 def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, const uint8_t[::1] flip,
@@ -474,52 +474,63 @@ cdef int _gather_read(const Seed *seeds, Py_ssize_t n_seeds, const uint32_t *pos
                       int shift, const uint64_t *scored, Py_ssize_t n_scored, KeyBuffer buffer,
                       Anchors out) except -1 nogil:
     # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
-    cdef size_t total = 0, n = 0
-    cdef Py_ssize_t i, first
-    cdef uint32_t j, position, diagonal, read_strand, previous_strand = 0xffffffff, previous_diagonal = 0
-    cdef uint32_t end, bucket, known_bucket = 0xffffffff, known_strand = 0xffffffff
-    cdef uint16_t offset, length
-    cdef uint64_t key, strand
-    cdef bint known = False
+    cdef size_t total = 0
+    cdef Py_ssize_t i
+    cdef uint32_t j
+    cdef uint64_t low, strand_bit
+    cdef const uint32_t *from_position
+    cdef uint64_t *to
     for i in range(n_seeds):
         total += seeds[i].count
     if total == 0:
         return 0
     buffer.reserve(total)
+    out.reserve(out.n + <Py_ssize_t>total)
+    to = buffer.keys
     for i in range(n_seeds):
-        strand = <uint64_t>(seeds[i].reverse ^ flip) << 56
+        strand_bit = <uint64_t>(seeds[i].reverse ^ flip) << 56
+        low = <uint64_t>seeds[i].offset << 8 | seeds[i].length
+        from_position = positions + seeds[i].lo
         for j in range(seeds[i].count):
-            diagonal = positions[seeds[i].lo + j] - seeds[i].offset
-            buffer.keys[n] = strand | <uint64_t>diagonal << 24 | <uint64_t>seeds[i].offset << 8 | seeds[i].length
-            n += 1
-    sort_keys(buffer.keys, buffer.scratch, n)
-    out.reserve(out.n + <Py_ssize_t>n)
-    first = out.n
-    for i in range(<Py_ssize_t>n):
-        key = buffer.keys[i]
-        read_strand = read << 1 | (<uint32_t>(key >> 56) ^ flip)
-        diagonal = <uint32_t>(key >> 24)
-        offset = <uint16_t>((key >> 8) & 0xffff)
-        length = <uint16_t>(key & 0xff)
-        if out.n > first and read_strand == previous_strand and diagonal == previous_diagonal:
-            end = out.offset[out.n - 1] + out.length[out.n - 1]
-            if offset <= end:
-                if offset + length > end:
-                    out.length[out.n - 1] = offset + length - out.offset[out.n - 1]
-                continue
-        bucket = diagonal >> shift
-        if bucket != known_bucket or read_strand != known_strand:
-            known_bucket, known_strand = bucket, read_strand
-            known = n_scored > 0 and is_listed(<uint64_t>read_strand << 32 | bucket, scored, n_scored)
-        if known:
-            continue
-        out.read_strand[out.n] = read_strand
-        out.diagonal[out.n] = diagonal
-        out.offset[out.n] = offset
-        out.length[out.n] = length
-        out.n += 1
-        previous_strand, previous_diagonal = read_strand, diagonal
+            to[j] = strand_bit | <uint64_t>(from_position[j] - seeds[i].offset) << 24 | low
+        to += seeds[i].count
+    sort_keys(buffer.keys, buffer.scratch, total)
+    out.n += merge_anchors(buffer.keys, total, read << 1, flip, shift, scored, n_scored, out.read_strand + out.n,
+                           out.diagonal + out.n, out.offset + out.n, out.length + out.n)
     return 0
+
+
+cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forward, uint32_t flip, int shift,
+                              const uint64_t *scored, Py_ssize_t n_scored, uint32_t *read_strand, uint32_t *diagonal,
+                              uint16_t *offset, uint16_t *length) noexcept nogil:
+    """Anchors of the sorted keys of a read that lie in no scored bucket; returns how many."""
+    cdef Py_ssize_t i, m = 0, at = 0
+    cdef uint64_t bucket_key, previous = 0, place
+    cdef uint32_t end, first, width, own, strand = 0xffffffff
+    for i in range(n):
+        place = keys[i] >> 24  # canonical strand, diagonal
+        first, width = (keys[i] >> 8) & 0xffff, keys[i] & 0xff
+        if m and place == previous:
+            end = offset[m - 1] + length[m - 1]
+            if first <= end:
+                length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
+                continue
+        own = forward | (<uint32_t>(place >> 32) ^ flip)
+        if n_scored:
+            bucket_key = <uint64_t>own << 32 | <uint32_t>place >> shift
+            if own != strand:
+                at, strand = first_from(bucket_key, scored, n_scored), own
+            while at < n_scored and scored[at] < bucket_key:
+                at += 1
+            if at < n_scored and scored[at] == bucket_key:
+                continue
+        read_strand[m] = own
+        diagonal[m] = <uint32_t>place
+        offset[m] = <uint16_t>first
+        length[m] = <uint16_t>width
+        previous = place
+        m += 1
+    return m
 
 
 def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length,

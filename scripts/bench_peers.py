@@ -2,13 +2,16 @@
 
     python scripts/bench_peers.py genome.fa --grid short -n 200000 --json peers.json
     python scripts/bench_peers.py genome.fa --simulate 100,0.02 --tools gassst bwa --rounds 3
+    python scripts/bench_peers.py genome.fa --grid short --pairs 300,30 -n 100000 --json pairs.json
     python scripts/bench_peers.py genome.fa --reads real.fq.gz --agree-with bwa-mem2
+    python scripts/bench_peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2 --disagreements d.tsv
     python scripts/bench_peers.py --show peers.json
 
 Each tool builds its index once; then every round runs each tool once on each set, in turn, so that a slow
 minute of the machine falls on all of them. Time is that of the whole process. Reads with truth in their names
 (see `gassst evaluate`) are judged by it; others only by how many map and, with --agree-with, by whether two
-mappers that are both confident say the same place.
+mappers that are both confident say the same place; --disagreements lists where not, for people to look at.
+With --pairs the simulated sets are pairs, -n of each; the tables count reads, two a pair.
 """
 
 from __future__ import annotations
@@ -29,23 +32,22 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
+import peer_agreement
 import peer_tables
 import pysam
 import rizk_table_4_2 as rizk
+from peer_agreement import CONFIDENT, TOLERANCE, Placements
 from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError
 from gassst.evaluate import count_reads, evaluate
-from gassst.truth import UNMAPPED, detect, read_alignments
+from gassst.truth import PROPER, UNMAPPED, detect, read_alignments
 
 GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],
     "short": [(length, error) for length in (50, 100, 150) for error in (0.005, 0.02, 0.05, 0.10)],
 }
-CONFIDENT = 20
-TOLERANCE = 10
 NO_LIMIT = 10**9
 FEW = 2  # reads, to see what it takes to start: SeqAn 2.4 cannot read a file of one
 
@@ -105,10 +107,7 @@ class Contestant:
             return
         if self.tool.index:
             self.build_index(reads, threads)
-        few = self.folder / "few.fq"
-        with pysam.FastxFile(str(reads.path)) as file:
-            few.write_text("".join(f"{read}\n" for read in itertools.islice(file, FEW)))
-        start = self.run(replace(reads, path=few, number=FEW), threads, self.folder / "few.sam", timeout)
+        start = self.run(few_of(reads, self.folder), threads, self.folder / "few.sam", timeout)
         self.about["start"] = self.about["start"] or start
         self.indexed.add(key)
 
@@ -127,47 +126,38 @@ class Contestant:
         return usage
 
 
+def few_of(reads: ReadSet, folder: Path) -> ReadSet:
+    """The first reads, or pairs, of a set, in files of their own."""
+    files = []
+    for mate, path in enumerate(reads.files):
+        few = folder / f"few_{mate + 1}.fq"
+        with pysam.FastxFile(str(path)) as file:
+            few.write_text("".join(f"{read}\n" for read in itertools.islice(file, FEW)))
+        files.append(few)
+    return replace(reads, path=files[0], mates=files[1] if reads.mates else None, number=FEW * len(files))
+
+
 def folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir() if not path.is_symlink())
-
-
-Placements = dict[tuple[str, int], tuple[str, int, int, int]]
-
-
-def placements(path: Path) -> Placements:
-    """(contig, strand, start, end) of the confident primary alignments, by read name and mate."""
-    found: Placements = {}
-    for chunk in read_alignments(str(path)):
-        confident = np.flatnonzero((chunk.flags & UNMAPPED == 0) & (chunk.mapq >= CONFIDENT))
-        keys = zip((chunk.names[i] for i in confident), chunk.mate[confident].tolist(), strict=True)
-        columns = (chunk.contigs, chunk.strand, chunk.start, chunk.end)
-        found.update(zip(keys, zip(*(c[confident].tolist() for c in columns), strict=True), strict=True))
-    return found
-
-
-def is_same_place(a: tuple, b: tuple) -> bool:
-    """Whether one end agrees: what is a clip for one mapper may be an insertion or a deletion for another."""
-    return a[:2] == b[:2] and min(abs(a[2] - b[2]), abs(a[3] - b[3])) <= TOLERANCE
-
-
-def agreement(ours: Placements, theirs: Placements) -> dict:
-    """How many reads both are confident of, and the share of these with the same place."""
-    both = [(place, theirs[key]) for key, place in ours.items() if key in theirs]
-    same = sum(is_same_place(*places) for places in both)
-    return {"both": len(both), "same": same, "share": same / len(both) if both else None}
 
 
 def judge(path: Path, reads: ReadSet) -> dict:
     """Figures of `gassst evaluate`, or where there is no truth the shares that are mapped, at all and confidently."""
     if reads.has_truth:
-        found = evaluate(str(path), TOLERANCE, CONFIDENT, reads.number)["all"]
-        return {key: found[key] for key in ("mapped_share", "placed_right", "sensitivity", "accuracy")}
-    mapped = confident = 0
+        found = evaluate(str(path), TOLERANCE, CONFIDENT, reads.number)
+        figures = {
+            key: found["all"][key] for key in ("mapped_share", "placed_right", "sensitivity", "accuracy")
+        }
+        pair = found["pairs"] if reads.mates else {}
+        return figures | {key: pair[key] for key in peer_tables.PAIR_SHARES if key in pair}
+    mapped = confident = proper = 0
     for chunk in read_alignments(str(path)):
         placed = chunk.flags & UNMAPPED == 0
         mapped += int(placed.sum())
         confident += int((placed & (chunk.mapq >= CONFIDENT)).sum())
-    return {"mapped_share": mapped / reads.number, "confident_share": confident / reads.number}
+        proper += int((placed & (chunk.flags & PROPER != 0)).sum())
+    shares = {"mapped_share": mapped / reads.number, "confident_share": confident / reads.number}
+    return {**shares, "proper_share": proper / reads.number} if reads.mates else shares
 
 
 def summary(rounds: list[dict], start: dict, reads: ReadSet) -> dict:
@@ -188,14 +178,48 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args: argparse.Namespace) -> dict:
+@dataclass
+class Agreement:
+    """The output of the tool to agree with, once it has run, and what was found to differ from it."""
+
+    with_tool: str
+    output: Path
+    places: Placements = field(default_factory=dict)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def compare(self, name: str, reads: ReadSet, out: Path) -> dict:
+        """Agreement of `out`; the classes of what differs are counted, and its rows kept for the TSV."""
+        ours = peer_agreement.placements(out)
+        if name == self.with_tool:
+            shutil.copyfile(out, self.output)
+            self.places = ours
+            return peer_agreement.agreement(ours, ours)
+        keys = peer_agreement.differing(ours, self.places)
+        found = peer_agreement.disagreements(out, self.output, keys) if keys else []
+        self.rows += [[reads.name, name, self.with_tool, *one.row()] for one in found]
+        return {**peer_agreement.agreement(ours, self.places), "classes": peer_agreement.counts(found)}
+
+    def forget(self) -> None:
+        """Before the next set: whatever the tool said of this one."""
+        self.places = {}
+        self.output.unlink(missing_ok=True)
+
+    def write(self, path: Path) -> None:
+        lines = [peer_agreement.header(), *self.rows]
+        path.write_text("".join("\t".join(line) + "\n" for line in lines))
+
+
+def bench_set(
+    reads: ReadSet, contestants: list[Contestant], work: Path, agree: Agreement | None, args
+) -> dict:
     """All rounds of one set. What the first round wrote is judged; no output outlives its run."""
     runs: dict[str, dict] = {one.name: {} for one in contestants}
     rounds: dict[str, list[dict]] = {one.name: [] for one in contestants}
-    theirs: Placements = {}
     for turn in range(args.rounds):
         for one in contestants:
             run = runs[one.name]
+            if reads.mates and not one.tool.pairs:
+                run["failed"] = "takes no pairs"
             if "failed" in run:
                 continue
             out = work / "out.sam"
@@ -206,10 +230,8 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args: a
                 if turn == 0:
                     run["command"] = shown(one.command(reads, args.threads, out))
                     run.update(judge(out, reads))
-                if turn == 0 and args.agree_with:
-                    ours = placements(out)
-                    theirs = ours if one.name == args.agree_with else theirs
-                    run["agreement"] = agreement(ours, theirs)
+                if turn == 0 and agree:
+                    run["agreement"] = agree.compare(one.name, reads, out)
                 say(f"{reads.name} {one.name}: {usage['wall']:.1f} s, CPU {usage['cpu']:.1f} s")
             except RunFailed as error:
                 run["failed"] = str(error)
@@ -217,18 +239,33 @@ def bench_set(reads: ReadSet, contestants: list[Contestant], work: Path, args: a
             finally:
                 out.unlink(missing_ok=True)
                 out.with_suffix(".log").unlink(missing_ok=True)
+    if agree:
+        agree.forget()
     for one in contestants:
         if "failed" not in runs[one.name]:
             runs[one.name].update(summary(rounds[one.name], one.about["start"], reads))
     kind = {"name": reads.name, "reads": reads.number, "length": reads.length, "error": reads.error}
-    return {**kind, "runs": runs}
+    return {**kind, **({"paired": True, "insert": reads.insert} if reads.mates else {}), "runs": runs}
 
 
 def simulate(reference: Path, length: int, error: float, work: Path, args: argparse.Namespace) -> ReadSet:
-    path = work / f"reads_{length}_{error}.fq"
-    options = ["-n", args.number, "-l", length, "-e", error, "--seed", args.seed, "-o", path]
+    mates = 2 if args.pairs else 1
+    files = [work / f"reads_{length}_{error}_{mate + 1}.fq" for mate in range(mates)]
+    options = ["-n", args.number, "-l", length, "-e", error, "--seed", args.seed]
+    options += ["--pairs", args.pairs] if args.pairs else []
+    options += [word for file in files for word in ("-o", file)]
     subprocess.run([sys.executable, "-m", "gassst", "simulate", reference, *map(str, options)], check=True)
-    return ReadSet(f"{length} bp {100 * error:g}%", path, args.number, length, error)
+    name = f"{'2 x ' if args.pairs else ''}{length} bp {100 * error:g}%"
+    second = files[1] if args.pairs else None
+    return ReadSet(name, files[0], mates * args.number, length, error, mates=second, insert=args.pairs)
+
+
+def given_pairs(paths: list[str]) -> ReadSet:
+    """Two files of mates as they are. Raises InputError where one has more reads than the other."""
+    first, second = map(given_reads, paths)
+    if first.number != second.number:
+        raise InputError(f"{paths[0]} has {first.number} reads, {paths[1]} has {second.number}")
+    return replace(first, mates=second.path, number=2 * first.number)
 
 
 def given_reads(path: str) -> ReadSet:
@@ -249,10 +286,12 @@ def given_reads(path: str) -> ReadSet:
 def read_sets(reference: Path, work: Path, args: argparse.Namespace):
     """Yields each set; simulated ones are there only as long as they are in use."""
     yield from map(given_reads, args.reads)
+    yield from map(given_pairs, args.mates)
     for length, error in [*args.simulate, *GRIDS.get(args.grid, [])]:
         reads = simulate(reference, length, error, work, args)
         yield reads
-        reads.path.unlink()
+        for path in reads.files:
+            path.unlink()
 
 
 def enter(names: list[str], work: Path, reference: Path, args: argparse.Namespace):
@@ -319,7 +358,12 @@ def bench(args: argparse.Namespace, work: Path) -> dict:
         "agree_with": args.agree_with,
         "missing": missing,
     }
-    measured = [bench_set(reads, contestants, work, args) for reads in read_sets(reference, work, args)]
+    agree = Agreement(args.agree_with, work / "agree.sam") if args.agree_with else None
+    measured = [
+        bench_set(reads, contestants, work, agree, args) for reads in read_sets(reference, work, args)
+    ]
+    if agree and args.disagreements:
+        agree.write(args.disagreements)
     return {**result, "tools": {one.name: one.about for one in contestants}, "sets": measured}
 
 
@@ -328,14 +372,14 @@ def _pair(text: str) -> tuple[int, float]:
     return int(length), float(error)
 
 
-def _binary(text: str) -> tuple[str, str]:
+def parse_binary(text: str) -> tuple[str, str]:
     name, _, path = text.partition("=")
     if name not in TOOLS or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=PATH of one of {', '.join(TOOLS)}")
     return name, path
 
 
-def _variant(text: str) -> tuple[str, str, list[str]]:
+def parse_variant(text: str) -> tuple[str, str, list[str]]:
     name, _, command = text.partition("=")
     base, *options = shlex.split(command) or [""]
     if base not in TOOLS or not name or name in TOOLS:
@@ -350,20 +394,28 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("reference", nargs="?", type=Path, metavar="GENOME.fa")
     add("--reads", nargs="+", default=[], metavar="FASTQ", help="reads, with truth in their names or not")
+    add("--mates", nargs=2, action="append", default=[], metavar=("R1.fq", "R2.fq"), help="pairs, the same")
     add(
         "--simulate", nargs="+", type=_pair, default=[], metavar="LENGTH,ERROR", help="reads made for the run"
     )
     add("--grid", choices=list(GRIDS), help="twelve simulated sets: thesis is Table 4.2 of Rizk")
-    add("-n", "--number", type=int, default=200_000, help="reads of each simulated set [200000]")
+    add("-n", "--number", type=int, default=200_000, help="reads or pairs of each simulated set [200000]")
+    add("--pairs", metavar="MEAN,SD", help="simulate pairs with this insert size")
     add("--seed", type=int, default=1, help="of the simulated sets [1]")
     add("--tools", nargs="+", choices=list(TOOLS), default=list(TOOLS), help="[all]")
-    add("--bin", action="append", type=_binary, default=[], metavar="NAME=PATH", help="where a tool is")
-    add("--variant", action="append", type=_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
+    add("--bin", action="append", type=parse_binary, default=[], metavar="NAME=PATH", help="where a tool is")
+    add("--variant", action="append", type=parse_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
         help="a tool once more, with options of its own: 'gassst-s4=gassst -s 4'")  # fmt: skip
     add("--threads", type=int, default=2, help="of every tool [2]")
     add("--rounds", type=int, default=3, help="runs of each tool on each set [3]")
     add("--timeout", type=float, default=NO_LIMIT, metavar="SECONDS", help="give a run up after this long")
     add("--agree-with", metavar="NAME", help="also compare places with those of this tool")
+    add(
+        "--disagreements",
+        type=Path,
+        metavar="OUT.tsv",
+        help="list reads whose places differ from --agree-with's",
+    )
     add("--work", type=Path, metavar="DIR", help="where to put indexes, reads and output; removed afterwards")
     add("--json", type=Path, metavar="OUT.json", help="write everything that was measured")
     add("--show", type=Path, metavar="IN.json", help="only print the tables of an earlier run")
@@ -376,13 +428,15 @@ def parse_args(argv: list[str] | None) -> argparse.Namespace:
 def _verify(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     if args.show:
         return
-    if not args.reference or not (args.reads or args.simulate or args.grid):
-        parser.error("a genome and one of --reads, --simulate, --grid are needed")
+    if not args.reference or not (args.reads or args.mates or args.simulate or args.grid):
+        parser.error("a genome and one of --reads, --mates, --simulate, --grid are needed")
     if min(args.rounds, args.threads, args.number) < 1:
         parser.error("--rounds, --threads and -n must be at least 1")
     names = [*args.tools, *(name for name, *_ in args.variant)]
     if args.agree_with and args.agree_with not in names:
         parser.error(f"--agree-with {args.agree_with} is not among the tools")
+    if args.disagreements and not args.agree_with:
+        parser.error("--disagreements needs --agree-with")
 
 
 def main(argv: list[str] | None = None) -> int:

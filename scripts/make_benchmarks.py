@@ -90,6 +90,8 @@ def scatter(result: dict, name: str) -> str:
 KINDS: dict[str, Callable[[dict, str], str]] = {
     "about": lambda result, _: about(result),
     "sets": lambda result, _: peer_tables.sets(result),
+    "pairs": lambda result, _: peer_tables.pairs(result),
+    "classes": lambda result, _: peer_tables.classes(result),
     "thesis": lambda result, _: peer_tables.thesis(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,

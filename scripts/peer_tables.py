@@ -5,6 +5,7 @@ from __future__ import annotations
 import rizk_table_4_2 as rizk
 
 MEGABYTE = 1 << 20
+PAIR_SHARES = ("proper_share", "both_right_share", "proper_accuracy")
 SHARES = ("mapped_share", "confident_share", "placed_right", "sensitivity", "accuracy")
 
 
@@ -53,16 +54,57 @@ def tools(result: dict) -> str:
     return markdown(header, rows)
 
 
+def has_pairs(result: dict) -> bool:
+    return any(one.get("paired") for one in result["sets"])
+
+
+def pairs(result: dict) -> str:
+    """Of pairs: placed right, properly paired, and CPU time in multiples of ours, a row for each set."""
+    rows = []
+    for one in result["sets"]:
+        ours = one["runs"].get("gassst", {})
+        row = [one["name"]]
+        for name in result["tools"]:
+            run = one["runs"][name]
+            row += [number(run.get(key), 2, 100) for key in ("placed_right", "proper_share")]
+            if name != "gassst":
+                row.append(number(run["cpu"] / ours["cpu"], 2) if "cpu" in run and "cpu" in ours else "-")
+        rows.append(row)
+    header = ["reads"]
+    for name in result["tools"]:
+        header += [f"{name} right %", "proper %", *(["CPU / ours"] if name != "gassst" else [])]
+    return markdown(header, rows)
+
+
+def classes(result: dict) -> str:
+    """How reads differ from the tool agreed with, where both are confident: a row for each set and tool."""
+    kinds = list(dict.fromkeys(kind for *_, found in _compared(result) for kind in found.get("classes", {})))
+    rows = [
+        [name, tool, *(str(found[key]) for key in ("both", "same")), number(found["share"], 3, 100)]
+        + [str(found.get("classes", {}).get(kind, 0)) for kind in kinds]
+        for name, tool, found in _compared(result)
+    ]
+    return markdown(["reads", "tool", "both sure", "same place", "%", *kinds], rows)
+
+
+def _compared(result: dict):
+    for one in result["sets"]:
+        for name, run in one["runs"].items():
+            if "agreement" in run and name != result["agree_with"]:
+                yield one["name"], name, run["agreement"]
+
+
 def sets(result: dict) -> str:
     """A row for each set and tool."""
     agree_with = result["agree_with"]
+    wanted = SHARES + (PAIR_SHARES if has_pairs(result) else ())
     rows = []
     for one in result["sets"]:
         for name, run in one["runs"].items():
             if "failed" in run:
-                rows.append([one["name"], name, run["failed"], *["-"] * (10 + bool(agree_with))])
+                rows.append([one["name"], name, run["failed"], *["-"] * (5 + len(wanted) + bool(agree_with))])
                 continue
-            shares = [run.get(key) for key in SHARES]
+            shares = [run.get(key) for key in wanted]
             row = [
                 one["name"],
                 name,
@@ -77,6 +119,7 @@ def sets(result: dict) -> str:
             rows.append(row)
     header = ["reads", "tool", "wall s", "CPU s", "RSS MB", "reads/s", "reads/CPU s", "net us/read"]
     header += ["mapped %", "MAPQ>=20 %", "right %", "sens. %", "acc. %"]
+    header += ["proper %", "both right %", "right of proper %"] if has_pairs(result) else []
     return markdown(header + ([f"as {agree_with} %"] if agree_with else []), rows)
 
 
@@ -84,6 +127,9 @@ EXPLAIN = """\
 net us/read: CPU time less that of a run with two reads, divided by the reads. right: of all reads, those
 whose primary alignment is within 10 bases of the truth. sens., acc.: right with MAPQ >= 20, of all reads and of
 those with MAPQ >= 20. RazerS 3 writes 255, which is no quality."""
+EXPLAIN_PAIRS = """\
+proper: both mates flagged as properly paired, of all pairs (without truth: of all reads). both right: pairs with
+both mates right, of all pairs. right of proper: of the proper pairs."""
 
 
 def thesis(result: dict) -> str:
@@ -108,6 +154,10 @@ def thesis(result: dict) -> str:
 
 def everything(result: dict) -> str:
     parts = [about(result), tools(result), sets(result), EXPLAIN]
+    if has_pairs(result):
+        parts += [EXPLAIN_PAIRS, pairs(result)]
+    if result["agree_with"]:
+        parts += [f"Where both are sure (MAPQ >= 20), against {result['agree_with']}", classes(result)]
     if result["grid"] == "thesis":
         parts += ["Rizk, Table 4.2; (2011): as published, human genome, other machine", thesis(result)]
     return "\n\n".join(parts)

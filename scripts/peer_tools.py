@@ -1,6 +1,6 @@
 """The mappers that `bench_peers.py` compares: how each is found, asked for its version, indexed and run.
 
-Every tool runs with its own defaults for single-end Illumina reads, except where noted. What a tool needs to
+Every tool runs with its own defaults for Illumina reads or pairs, except where noted. What a tool needs to
 know of the reads (`ReadSet`) is what a user would know: their length and, for the two whose limit is set by
 the user, about how many errors to allow.
 """
@@ -19,7 +19,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ReadSet:
-    """Reads in `path`: `length` bases each (real ones: the median); `error` per base, None if not known."""
+    """Reads in `path`: `length` bases each (real ones: the median); `error` per base, None if not known.
+
+    Pairs have their other mates in `mates`; `number` counts both, `insert` is the MEAN,SD they were made with.
+    """
 
     name: str
     path: Path
@@ -27,6 +30,12 @@ class ReadSet:
     length: int
     error: float | None = None
     has_truth: bool = True
+    mates: Path | None = None
+    insert: str | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.path, self.mates] if self.mates else [self.path]
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,9 @@ class Job:
         return str(self.folder / "index")
 
     @property
-    def fastq(self) -> str:
-        return str(self.reads.path)
+    def fastq(self) -> list[str]:
+        """One file, or two for pairs."""
+        return [str(path) for path in self.reads.files]
 
     @property
     def t(self) -> str:
@@ -62,7 +72,8 @@ Command = Callable[[Job, str], list[str]]
 class Tool:
     """`index` and `map` give the arguments from a Job (and the output file); None: no index is kept.
 
-    A tool that `writes` does not use stdout. `per_length`: the index hangs on the read length.
+    A tool that `writes` does not use stdout. `per_length`: the index hangs on the read length. `pairs`: maps
+    pairs, from two files.
     """
 
     programs: tuple[str, ...]
@@ -73,6 +84,7 @@ class Tool:
     writes: bool = False
     per_length: bool = False
     indexer: str | None = None
+    pairs: bool = True
 
 
 def _bwa_index(job: Job) -> list[str]:
@@ -80,17 +92,22 @@ def _bwa_index(job: Job) -> list[str]:
 
 
 def _bwa_map(job: Job, out: str) -> list[str]:
-    return ["mem", "-t", job.t, job.index, job.fastq]
+    return ["mem", "-t", job.t, job.index, *job.fastq]
 
 
 def _strobealign_map(job: Job, out: str) -> list[str]:
-    return ["--use-index", "-r", str(job.reads.length), "-t", job.t, "-o", out, job.reference, job.fastq]
+    return ["--use-index", "-r", str(job.reads.length), "-t", job.t, "-o", out, job.reference, *job.fastq]
+
+
+def _bowtie2_reads(job: Job) -> list[str]:
+    options = ["-1", "-2"] if job.reads.mates else ["-U"]
+    return [word for pair in zip(options, job.fastq, strict=True) for word in pair]
 
 
 def _yara_map(job: Job, out: str) -> list[str]:
     # Ten per cent is the most it takes; five its default.
     rate = "5" if job.reads.error is not None and job.reads.error <= 0.02 else "10"
-    return ["-e", rate, "-t", job.t, "-o", out, job.index, job.fastq]
+    return ["-e", rate, "-t", job.t, "-o", out, job.index, *job.fastq]
 
 
 def _razers3_map(job: Job, out: str) -> list[str]:
@@ -98,7 +115,7 @@ def _razers3_map(job: Job, out: str) -> list[str]:
     error = 0.05 if job.reads.error is None else job.reads.error
     identity = round(100 - min(20.0, max(5.0, 200 * error)), 2)
     options = ["-rr", "100", "-m", "1", "-i", f"{identity:g}", "-tc", job.t]
-    return [*options, "-o", out, job.reference, job.fastq]
+    return [*options, "-o", out, job.reference, *job.fastq]
 
 
 SOURCE = "source: github.com/"
@@ -108,7 +125,7 @@ TOOLS = {
         "pip install gassst",
         ("--version",),
         lambda job: ["index", job.reference, "-o", job.index + ".gsi", "-q"],
-        lambda job, out: ["map", job.index + ".gsi", job.fastq, "-o", out, "-t", job.t, "-q"],
+        lambda job, out: ["map", job.index + ".gsi", *job.fastq, "-o", out, "-t", job.t, "-q"],
         writes=True,
     ),
     "bwa": Tool(("bwa",), "Debian: bwa", (), _bwa_index, _bwa_map),
@@ -118,7 +135,7 @@ TOOLS = {
         SOURCE + "lh3/minibwa",
         ("version",),
         lambda job: ["index", "-t", job.t, job.reference, job.index],
-        lambda job, out: ["map", "-t", job.t, job.index, job.fastq],
+        lambda job, out: ["map", "-t", job.t, job.index, *job.fastq],
     ),
     "strobealign": Tool(
         ("strobealign",),
@@ -134,7 +151,7 @@ TOOLS = {
         "Debian: minimap2",
         ("--version",),
         lambda job: ["-x", "sr", "-t", job.t, "-d", job.index, job.reference],
-        lambda job, out: ["-a", "-x", "sr", "-t", job.t, "-o", out, job.index, job.fastq],
+        lambda job, out: ["-a", "-x", "sr", "-t", job.t, "-o", out, job.index, *job.fastq],
         writes=True,
     ),
     "bowtie2": Tool(
@@ -142,7 +159,7 @@ TOOLS = {
         "Debian: bowtie2",
         ("--version",),
         lambda job: ["--threads", job.t, job.reference, job.index],
-        lambda job, out: ["-p", job.t, "-x", job.index, "-U", job.fastq, "-S", out],
+        lambda job, out: ["-p", job.t, "-x", job.index, *_bowtie2_reads(job), "-S", out],
         writes=True,
         indexer="bowtie2-build",
     ),
@@ -156,7 +173,7 @@ TOOLS = {
         indexer="yara_indexer",
     ),
     "razers3": Tool(
-        ("razers3",), "Debian: seqan-apps", ("--version",), None, _razers3_map, writes=True
+        ("razers3",), "Debian: seqan-apps", ("--version",), None, _razers3_map, writes=True, pairs=False
     ),
 }  # fmt: skip
 

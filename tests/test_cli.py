@@ -102,7 +102,7 @@ def test_fault_in_the_third_of_five_files_names_that_file(gassst_map, tmp_path):
     paths = [tmp_path / f"{i}.fq" for i in range(5)]
     for path in paths:
         path.write_text(GOOD if path.name != "2.fq" else QUALITY_SHORT)
-    code, _, error = gassst_map(*paths, "-o", tmp_path / "out.bam", "--batch-size", 1)
+    code, _, error = gassst_map(*paths, "--single", "-o", tmp_path / "out.bam", "--batch-size", 1)
     assert code == 1
     assert f"{tmp_path / '2.fq'}: record 3" in only_line(error)
     assert not (tmp_path / "out.bam").exists()
@@ -245,6 +245,14 @@ def no_work(monkeypatch):
         (["missing.fq"], 1, "missing.fq: No such file or directory"),
         (["."], 1, ".: Is a directory"),
         (["--device", "no such device"], 1, "OpenCL"),
+        (["{reads}"], 2, "the same file for both mates; --interleaved reads pairs from one file"),
+        (["{reads}", "{reads}"], 2, "3 files of reads: two are those of pairs"),
+        (["-", "--single", "-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["--insert", "0,10"], 2, "--insert must be MEAN,SD of more than 0 and up to 1000000"),
+        (["--insert", "300,nan"], 2, "--insert must be"),
+        (["--insert", "2e6,10"], 2, "--insert must be"),
     ],
     ids=str,
 )  # fmt: skip
@@ -261,10 +269,48 @@ def test_what_is_wrong_is_said_before_any_work(
 
 
 @pytest.mark.parametrize(
+    "argv, code, message",
+    [
+        ([], 2, "no reads: name a file, or two of pairs, or use -1 and -2"),
+        (["-1", "a.fq"], 2, "-1 and -2 go together"),
+        (["-2", "a.fq"], 2, "-1 and -2 go together"),
+        (["-1", "a.fq", "b.fq", "-2", "c.fq"], 2, "2 files of first mates, but 1 of second mates"),
+        (["-1", "a.fq", "-2", "a.fq"], 2, "a.fq: the same file for both mates"),
+        (["-1", "-", "-2", "-"], 2, "only one of the files can be standard input"),
+        (["-1", "a.fq", "-2", "b.fq", "--interleaved"], 2, "-1 and -2 name all files"),
+        (["-1", "-", "-2", "missing.fq"], 1, "missing.fq: No such file or directory"),
+        (["-", "missing.fq"], 1, "missing.fq: No such file or directory"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, code, message):
+    got, out, error = gassst_map(*argv)
+    assert (got, out) == (code, "")
+    assert message in only_line(error)
+
+
+@pytest.mark.parametrize("which", ["-1", "-2"])
+def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
+    paths = {"-1": tmp_path / "a.sam", "-2": tmp_path / "b.sam"}
+    for path in paths.values():
+        path.write_text(GOOD)
+    argv = [part for option in paths.items() for part in option]
+    code, _, error = gassst_map(*argv, "-o", paths[which])
+    assert (code, paths[which].read_text()) == (2, GOOD)
+    assert "named twice" in only_line(error)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "",
         "nonsense",
+        "map x y --insert 300",
+        "map x y --insert 300,40,2",
+        "map x y --insert many,few",
+        "map x y --fr --rf",
+        "map x y --single --interleaved",
+        "map x -1 -2 y",
         "map",
         "map x.gsi",
         "map x y -O vcf",
@@ -318,7 +364,79 @@ def test_stdin_and_several_files(sam_lines, small_index, small_fastq):
         out, error = run.communicate(small_fastq.read_bytes())
     assert (run.returncode, error) == (0, b"")
     assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
-    assert sam_lines(small_fastq, small_fastq) == 2 * expected
+    assert sam_lines("--single", small_fastq, small_fastq) == 2 * expected
+
+
+@pytest.fixture
+def pair_files(small_reads, tmp_path) -> tuple[Path, Path]:
+    """Both ends of the reads, with the endings of their names."""
+    paths = tmp_path / "r1.fq.gz", tmp_path / "r2.fq"
+    for mate, (path, opened) in enumerate(zip(paths, (gzip.open, open), strict=True), 1):
+        with opened(path, "wt") as file:
+            for name, sequence, quality in small_reads:
+                part = slice(0, 60) if mate == 1 else slice(-60, None)
+                file.write(f"@{name}/{mate}\n{sequence[part]}\n+\n{quality[part]}\n")
+    return paths
+
+
+@pytest.fixture
+def interleaved_file(pair_files, tmp_path) -> Path:
+    first = gzip.decompress(pair_files[0].read_bytes()).decode().splitlines(True)
+    second = pair_files[1].read_text().splitlines(True)
+    path = tmp_path / "both.fq"
+    path.write_text("".join("".join(f[i : i + 4]) for i in range(0, len(first), 4) for f in (first, second)))
+    return path
+
+
+def test_every_way_to_give_pairs_is_the_same(
+    sam_lines, small_index, small_reads, pair_files, interleaved_file
+):
+    expected = sam_lines(*pair_files)
+    assert list(dict.fromkeys(line.split("\t")[0] for line in expected)) == [n for n, _, _ in small_reads]
+    first, second = pair_files
+    assert sam_lines("-1", first, "-2", second) == expected
+    assert sam_lines("--interleaved", interleaved_file) == expected
+    assert sam_lines(*pair_files, "--batch-size", "13", "-t", "3") == expected
+    assert sam_lines(*pair_files, "--insert", "200,50", "--fr")
+    with process("map", small_index, "--device", "none", "-q", "-", second, stdin=subprocess.PIPE) as run:
+        out, error = run.communicate(first.read_bytes())
+    assert (run.returncode, error) == (0, b"")
+    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
+
+
+def test_lanes_of_pairs(sam_lines, pair_files, tmp_path):
+    first, second = pair_files
+    lane = tmp_path / "lane.fq", tmp_path / "lane2.fq"
+    for path in lane:
+        path.write_text(GOOD)
+    expected = sam_lines(*pair_files) + sam_lines(*lane)
+    assert sam_lines("-1", first, lane[0], "-2", second, lane[1]) == expected
+
+
+def test_files_of_pairs_that_disagree(gassst_map, pair_files, tmp_path):
+    text = pair_files[1].read_text()
+    cases = {
+        text.replace("@read7/", "@other/"): "record 8 (other): its mate in {} is named read7",
+        "".join(text.splitlines(True)[:48]): "ends after record 12, {} goes on",
+    }
+    for content, message in cases.items():
+        pair_files[1].write_text(content)
+        for size in (2, 5, 1000):
+            code, _, error = gassst_map(*pair_files, "-o", tmp_path / "out.bam", "--batch-size", size)
+            assert (code, only_line(error)) == (1, f"{pair_files[1]}: {message.format(pair_files[0])}")
+    assert sorted(tmp_path.iterdir()) == sorted(pair_files)
+
+
+def test_real_pairs(tmp_path):
+    """The names of ERR022075 carry no numbers."""
+    data = Path(__file__).parent / "data"
+    index = tmp_path / "phix.gsi"
+    assert main(["index", str(data / "phix174.fa.gz"), "-o", str(index)]) == 0
+    files = [str(data / f"ecoli_ERR022075_R{mate}.fastq.gz") for mate in (1, 2)]
+    assert main(["map", str(index), *files, "-o", str(tmp_path / "o.sam"), "--device", "none", "-q"]) == 0
+    with pysam.AlignmentFile(tmp_path / "o.sam") as file:
+        names = [record.query_name for record in file]
+    assert len(names) == 4086 and names[::2] == names[1::2] and len(set(names)) == 2043
 
 
 def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_path):
@@ -425,7 +543,7 @@ def test_opencl_switched_off(gassst_map, monkeypatch, small_fastq, tmp_path, dis
 @pytest.mark.parametrize("option", ["-o", "--unmapped", "--stats"])
 def test_full_disk(gassst_map, small_fastq, tmp_path, option):
     others = ("-o", tmp_path / "out.bam") if option != "-o" else ("-O", "sam")
-    code, _, error = gassst_map(*[small_fastq] * 20, "-q", *others, option, "/dev/full")
+    code, _, error = gassst_map(*[small_fastq] * 20, "--single", "-q", *others, option, "/dev/full")
     assert code == 1
     assert only_line(error) == "cannot write /dev/full: No space left on device"
     assert [p.name for p in tmp_path.iterdir()] == ["out.bam"] * (option == "--stats")
@@ -447,7 +565,7 @@ def test_file_that_cannot_grow_is_removed(small_index, small_fastq, tmp_path, op
 
 
 def test_reader_of_the_output_goes_away(small_index, small_fastq):
-    with process("map", "-q", "--device", "none", small_index, *[small_fastq] * 40) as run:
+    with process("map", "-q", "--device", "none", small_index, "--single", *[small_fastq] * 40) as run:
         assert run.stdout.readline().startswith(b"@HD")
         run.stdout.close()
         assert run.stderr.read() == b""
@@ -457,7 +575,7 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
 @pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])
 def test_stderr_that_takes_nothing_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, stderr):
     out = tmp_path / "out.sam"
-    argv = ("map", "--device", "none", small_index, *[small_fastq] * 3, "-o", out)
+    argv = ("map", "--device", "none", small_index, "--single", *[small_fastq] * 3, "-o", out)
     close = (lambda: os.close(2)) if stderr == "closed" else None
     with open("/dev/full", "wb") as full:
         run = process(*argv, preexec_fn=close, stderr=full if stderr == "full" else subprocess.PIPE)

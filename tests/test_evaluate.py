@@ -132,6 +132,75 @@ def test_mates_are_judged_by_their_own_truth(tmp_path):
     )
 
 
+PAIR = "s{},chr1,1001,1100,+,1,0,0,1201,1300,-,0,2,0"
+
+
+def mates(i, first=1001, second=1201, proper=2):
+    """Both records of pair i; 0 for an unmapped mate."""
+    places = ((0x41, first), (0x91, second))
+    return [
+        record(PAIR.format(i), (flag & ~0x10 | 4) if not at else flag | proper, position=at or 1)
+        for flag, at in places
+    ]
+
+
+def test_pairs_are_counted_as_a_whole(tmp_path):
+    pairs = [
+        mates(1),
+        mates(2, proper=0),
+        mates(3, second=5000),
+        mates(4, first=7000, second=7200),
+        mates(5, second=0, proper=0),
+        mates(6, first=0, second=0, proper=0),
+    ]
+    records = [record for pair in pairs for record in pair]
+    extra = [record(PAIR.format(1), flag, position=9) for flag in (0x141, 0x941, 0x8C3)]
+    expected = {
+        "pairs": 6,
+        "both_mapped": 4,
+        "both_right": 2,
+        "one_right": 2,
+        "proper": 3,
+        "proper_right": 1,
+        "both_mapped_share": 4 / 6,
+        "both_right_share": 2 / 6,
+        "one_right_share": 2 / 6,
+        "proper_share": 3 / 6,
+        "proper_right_share": 1 / 6,
+        "proper_accuracy": 1 / 3,
+    }
+    path = sam(tmp_path, *records, *extra)
+    result = evaluate.evaluate(path)
+    assert result["pairs"] == expected
+    assert "all\t6\t66.667\t33.333\t33.333\t50.000\t33.333" in evaluate.text(result)
+    # Sorted by anything: mates need not be neighbours.
+    shuffled = [records[i] for i in np.random.default_rng(5).permutation(len(records))]
+    assert evaluate.evaluate(sam(tmp_path, *extra, *shuffled, name="b.sam"))["pairs"] == expected
+    # Mates left out, known from the number of reads, are not right.
+    less = evaluate.evaluate(sam(tmp_path, *records[:-3], name="c.sam"), total=12)["pairs"]
+    assert (less["pairs"], less["both_right"], less["one_right"]) == (6, 2, 2)
+    assert evaluate.evaluate(path, total=24)["pairs"]["both_right_share"] == 2 / 12
+
+
+def test_calibration_is_given_for_each_mate(tmp_path):
+    result = evaluate.evaluate(sam(tmp_path, *mates(1, second=5000), *mates(2)))
+    seen = {part: found["bins"] for part, found in result["calibration"].items()}
+    assert list(seen) == ["all", "first", "second"]
+    assert [(rows[0]["alignments"], rows[0]["wrong"]) for rows in seen.values()] == [(4, 1), (2, 0), (2, 1)]
+    single = evaluate.evaluate(sam(tmp_path, record(READ), name="s.sam"))
+    assert list(single["calibration"]) == ["all"] and "pairs" not in single
+
+
+def test_a_mate_with_two_primary_records_is_refused(tmp_path):
+    with pytest.raises(InputError, match="a.sam: two primary records of read 's1,.*, mate 1"):
+        evaluate.evaluate(sam(tmp_path, *mates(1)[:1] * 2))
+
+
+def test_names_may_keep_the_mate(tmp_path):
+    first, second = (line.replace("\t", f"/{i + 1}\t", 1) for i, line in enumerate(mates(1)))
+    assert evaluate.evaluate(sam(tmp_path, first, second))["pairs"]["proper_right"] == 1
+
+
 DWGSIM = "chr_2_624414_624026_1_0_0_0_1:0:0_1:0:0_0"
 WGSIM = "chr_2_4517_5079_1:0:0_3:0:0_1f"
 

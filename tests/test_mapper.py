@@ -8,13 +8,13 @@ import pysam
 import pytest
 
 import gassst
-from gassst.errors import UsageError
+from gassst.errors import InputError, UsageError
 from gassst.parts import IndexParts
 from gassst.reference import Reference
 
 
-def records(mapper: gassst.Mapper, reads) -> list[str]:
-    return [segment.to_string() for segment in mapper.map(reads)]
+def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
+    return [segment.to_string() for segment in mapper.map(*reads, **options)]
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,64 @@ def test_map_file_writes_what_map_yields(small_index, small_fastq, baseline, tmp
     assert list(tmp_path.iterdir()) == [tmp_path / name]
 
 
+@pytest.fixture
+def batches_seen(monkeypatch) -> list:
+    """The batches that a mapper is given from here on."""
+    seen, map_batch = [], gassst.Mapper.map_batch
+
+    def spy(self, batch):
+        seen.append(batch)
+        return map_batch(self, batch)
+
+    monkeypatch.setattr(gassst.Mapper, "map_batch", spy)
+    return seen
+
+
+def test_pairs_reach_the_search_as_neighbours(small_index, small_reads, batches_seen):
+    first, second = small_reads[:20], [(n, s[::-1], q) for n, s, q in small_reads[:20]]
+    mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7)
+    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
+    by_two = records(mapper, first, second)
+    assert [len(b) for b in batches_seen] == 6 * [6] + [4]
+    assert all((b.mate == [1, 2] * (len(b) // 2)).all() for b in batches_seen)
+    assert [(b.name(i), b.sequence(i).decode()) for b in batches_seen for i in range(len(b))] == [
+        (n, s) for n, s, _ in in_turn
+    ]
+    assert list(dict.fromkeys(r.split("\t")[0] for r in by_two)) == [n for n, _, _ in first]
+    assert records(mapper, in_turn, interleaved=True) == by_two
+    batches_seen.clear()
+    records(mapper, in_turn)
+    assert {b.mate for b in batches_seen} == {None}
+
+
+def test_pairs_of_files_are_those_of_records(small_index, small_reads, tmp_path):
+    first, second = small_reads[:100], [(n, s[::-1], q) for n, s, q in small_reads[:100]]
+    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
+    for name, reads in (("r1.fq", first), ("r2.fq", second), ("both.fq", in_turn)):
+        (tmp_path / name).write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in reads))
+    mapper = gassst.Mapper(small_index, device="none")
+    stats = mapper.map_file(tmp_path / "r1.fq", tmp_path / "two.sam", mates=[tmp_path / "r2.fq"])
+    mapper.map_file([tmp_path / "both.fq"], tmp_path / "one.sam", interleaved=True)
+    for name in ("two.sam", "one.sam"):
+        with pysam.AlignmentFile(tmp_path / name) as file:
+            assert [s.to_string() for s in file] == records(mapper, first, second)
+    assert stats.reads == 200
+
+
+def test_pairs_that_are_none(small_index, small_fastq, tmp_path):
+    mapper = gassst.Mapper(small_index, device="none", batch_size=2)
+    reads = [(f"r{i}", "ACGT", None) for i in range(5)]
+    with pytest.raises(InputError, match="^reads2: ends after record 4, reads1 goes on$"):
+        list(mapper.map(reads, reads[:4]))
+    with pytest.raises(UsageError, match="interleaved"):
+        mapper.map(reads, reads, interleaved=True)
+    with pytest.raises(UsageError, match="interleaved"):
+        mapper.map_file(small_fastq, tmp_path / "x.sam", mates=small_fastq, interleaved=True)
+    with pytest.raises(UsageError, match="1 files of first mates, but 2"):
+        mapper.map_file(small_fastq, tmp_path / "x.sam", mates=["a", "b"])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -145,6 +203,11 @@ def test_map_file_writes_what_map_yields(small_index, small_fastq, baseline, tmp
         {"max_hits": 0},
         {"gaps": -1},
         {"filters": ("fd", "nonsense")},
+        {"insert": (0.0, 30.0)},
+        {"insert": (300.0, float("nan"))},
+        {"insert": (300.0, -1.0)},
+        {"insert": (300.0,)},
+        {"orientation": "rr"},
     ],
 )
 def test_parameters_out_of_range_are_refused(small_index, params):

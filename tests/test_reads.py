@@ -22,7 +22,7 @@ import gassst.reads
 import gassst.source
 from gassst import _reads
 from gassst.errors import InputError, UsageError
-from gassst.reads import ReadBatch, open_reads
+from gassst.reads import ReadBatch, batch_records, open_pairs, open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
@@ -523,3 +523,305 @@ def test_pack_of_a_batch_and_of_nothing():
 def test_pack_offsets_out_of_range(offsets):
     with pytest.raises(ValueError):
         _reads.pack(np.zeros(4, np.uint8), np.array(offsets, np.uint32))
+
+
+# --- pairs --------------------------------------------------------------------------------------------------
+
+
+def record(header, length=4):
+    return f"@{header}\n{'ACGT' * length}\n+\n{'IIII' * length}\n"
+
+
+def mates_of(batches):
+    return [0 if b.mate is None else int(b.mate[i]) for b in batches for i in range(len(b))]
+
+
+def write_pair(folder, first, second):
+    """Two files of these texts."""
+    paths = folder / "r1.fq", folder / "r2.fq"
+    for path, data in zip(paths, (first, second), strict=True):
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return paths
+
+
+def pair_outcome(paths, **kwargs):
+    """Records, mates, and how many of each batch; or the error message."""
+    try:
+        batches = list(open_pairs(*paths, **kwargs))
+    except InputError as error:
+        return str(error)
+    assert all(len(b) % 2 == 0 and b.mate.dtype == np.uint8 for b in batches)
+    assert [b.first for b in batches] == [1 + sum(map(len, batches[:i])) // 2 for i in range(len(batches))]
+    return records_of(batches), mates_of(batches)
+
+
+def in_turn(first, second):
+    return [record for pair in zip(first, second, strict=True) for record in pair]
+
+
+@st.composite
+def files_of_pairs(draw):
+    """Two files of as many records of the same names, the headers of both, and their format."""
+    fastq, names = draw(st.booleans()), draw(st.lists(NAME, max_size=6))
+    ends = draw(
+        st.sampled_from([("", ""), ("/1", "/2"), (" 1:N:0:A", " 2:Y:0:A"), ("", "/2"), (" x", "\ty z")])
+    )
+    texts = []
+    for end in ends:
+        text = ""
+        for name in names:
+            name = name.replace("/", "_")
+            sequence = draw(SEQUENCE)
+            newline = draw(st.sampled_from(["\n", "\r\n"]))
+            quality = f"+{newline}{'I' * len(sequence)}{newline}" if fastq else ""
+            text += f"{'@' if fastq else '>'}{name}{end}{newline}{sequence}{newline}{quality}"
+        texts.append((text + draw(st.sampled_from(["", "\n", "\r\n"])) * bool(text)).encode())
+    return texts
+
+
+@settings(max_examples=120, deadline=None)
+@given(files_of_pairs(), st.sampled_from([*PIECES, 1 << 12]), st.integers(1, 7))
+def test_pairs_are_the_records_of_both_files_in_turn(tmp_path_factory, texts, buffer_size, batch_size):
+    paths = write_pair(tmp_path_factory.mktemp("pairs"), *texts)
+    expected = in_turn(*(naive_parse(text) if text else [] for text in texts))
+    batches = list(open_pairs(*paths, batch_size=batch_size, buffer_size=buffer_size))
+    assert records_of(batches) == expected
+    assert mates_of(batches) == [1, 2] * (len(expected) // 2)
+    assert all(len(b) == max(2, batch_size // 2 * 2) for b in batches[:-1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(files_of_pairs(), st.data())
+def test_damage_in_pairs_is_the_same_whatever_the_pieces(tmp_path_factory, texts, draw):
+    which = draw.draw(st.integers(0, 1))
+    if texts[which]:
+        place = draw.draw(st.integers(0, len(texts[which]) - 1))
+        cut, byte = draw.draw(st.booleans()), draw.draw(st.sampled_from(b"\n\r@>+ A\x1f\xff"))
+        rest = b"" if cut else bytes([byte]) + texts[which][place + 1 :]
+        texts[which] = texts[which][:place] + rest
+    paths = write_pair(tmp_path_factory.mktemp("pairs"), *texts)
+    results = [pair_outcome(paths, buffer_size=size, batch_size=size) for size in [*PIECES, 1 << 12]]
+    assert all(result == results[0] for result in results)
+    parsed = [naive_parse(text) if text else [] for text in texts]
+    if isinstance(results[0], str):
+        same = [isinstance(p, list) for p in parsed] == [True, True]
+        same = same and [r[0] for r in parsed[0]] == [r[0] for r in parsed[1]]
+        formats = {text[:1] for text in texts if text}
+        assert not same or len(formats) > 1 or b"/" in b"".join(texts) or b":" in b"".join(texts)
+    else:
+        assert results[0] == (in_turn(*parsed), [1, 2] * len(parsed[0]))
+
+
+THREE = "".join(record(f"n{i}") for i in range(3))
+PAIR_ERRORS = {
+    "names": (THREE + record("x"), THREE + record("y"), "{2}: record 4 (y): its mate in {1} is named x"),
+    "name longer": (record("x"), record("xx"), "{2}: record 1 (xx): its mate in {1} is named x"),
+    "order": (
+        THREE + record("x/2"),
+        THREE + record("x/1"),
+        "{2}: record 4 (x): marked as mate 1, the one in {1} as mate 2",
+    ),
+    "both first": (
+        record("x/1"),
+        record("x/1"),
+        "{2}: record 1 (x): marked as mate 1, the one in {1} as mate 1",
+    ),
+    "both second": (
+        record("x 2:N:0:A"),
+        record("x/2"),
+        "{2}: record 1 (x): marked as mate 2, the one in {1} as mate 2",
+    ),
+    "Casava order": (
+        record("x 2:N:0:A"),
+        record("x 1:N:0:A"),
+        "{2}: record 1 (x): marked as mate 1, the one in {1} as mate 2",
+    ),
+    "second ends": (THREE + record("x"), THREE, "{2}: ends after record 3, {1} goes on"),
+    "first ends": (THREE, THREE + record("x") + "\n", "{1}: ends after record 3, {2} goes on"),
+    "second empty": (THREE, "", "{2}: has no records, {1} goes on"),
+    "first empty": ("", THREE, "{1}: has no records, {2} goes on"),
+    "formats": (
+        THREE,
+        ">n0\nACGT\n",
+        "{2}: record 1: begins with '>', {1} with '@': one is FASTA, the other FASTQ",
+    ),
+    "neither format": (THREE, "n0\n", "{2}: record 1: begins with 'n', neither '@' (FASTQ) nor '>' (FASTA)"),
+    "damage in the first": (THREE + "@x\nA-C\n", THREE, "{1}: record 4 (x): '-' at base 2 is not a letter"),
+    "damage in the second": (THREE, THREE[:-1] + "I\n", "{2}: record 3 (n2): 16 bases but 17 qualities"),
+    "second cut short": (THREE, THREE[:-9], "{2}: record 3 (n2): cut short, the file ends inside it"),
+}
+
+
+@pytest.mark.parametrize("case", PAIR_ERRORS)
+def test_error_in_pairs_names_the_file_and_the_record(case, tmp_path):
+    first, second, message = PAIR_ERRORS[case]
+    paths = write_pair(tmp_path, first, second)
+    expected = message.replace("{1}", str(paths[0])).replace("{2}", str(paths[1]))
+    for size in (*PIECES, 1 << 18):
+        assert pair_outcome(paths, buffer_size=size, batch_size=size) == expected
+
+
+@pytest.mark.parametrize("kinds", [("gz", "plain"), ("plain", "bgzf"), ("zst", "gz members")])
+def test_pairs_of_any_compression_and_stdin(kinds, fastq, tmp_path):
+    second = fastq.replace(b"/1\n", b"/2\n")
+    for kind, name, data in zip(kinds, "ab", (fastq, second), strict=True):
+        WRITERS[kind](tmp_path / name, data)
+    a, b = tmp_path / "a", tmp_path / "b"
+    expected = in_turn(naive_parse(fastq), naive_parse(second))
+    assert records_of(open_pairs(a, b, batch_size=700)) == expected
+    for paths in (("-", b), (a, "-")):
+        stream = Dribble((a if paths[0] == "-" else b).read_bytes(), 1000)
+        with mock.patch("sys.stdin", mock.Mock(buffer=stream)):
+            assert records_of(open_pairs(*paths)) == expected
+
+
+def test_damaged_gz_of_the_second_mates(fastq, tmp_path):
+    paths = write_pair(tmp_path, fastq, gzip.compress(fastq.replace(b"/1\n", b"/2\n"))[:-40])
+    message = re.escape(f"{paths[1]}: ") + r"(after record \d+: )?gz data cut short"
+    assert re.fullmatch(message, pair_outcome(paths))
+
+
+def test_lanes_come_one_after_the_other(tmp_path):
+    a, b = write_pair(tmp_path, record("x/1"), record("x/2"))
+    c, d = tmp_path / "c", tmp_path / "d"
+    c.write_text(">y/1\nAC\n>z/1\n\n")
+    d.write_text(">y/2\n\n>z/2\nGT\n")
+    batches = list(open_pairs([a, c], [b, d]))
+    assert [len(batch) for batch in batches] == [2, 4] and mates_of(batches) == 3 * [1, 2]
+    assert [(n, s) for n, s, _ in records_of(batches)][2:] == [
+        ("y", b"AC"), ("y", b""), ("z", b""), ("z", b"GT"),
+    ]  # fmt: skip
+    assert batches[1].path == f"{c} and {d}" and batches[1].quals is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        (["a", "b"], ["c"], "2 files of first mates, but 1 of second mates"),
+        (["-"], ["-"], "only one of the files can be standard input"),
+        (["-", "a"], ["b", "-"], "only one of the files can be standard input"),
+        (["a"], ["./a"], "a: the same file for both mates; --interleaved"),
+    ],
+)
+def test_files_that_make_no_pairs(first, second, error):
+    with pytest.raises(UsageError, match=re.escape(error)):
+        open_pairs(first, second)
+
+
+def test_unreadable_mates_are_an_error_at_once(tmp_path):
+    with pytest.raises(InputError, match="nothing: No such file"):
+        open_pairs("-", tmp_path / "nothing")
+
+
+def naive_interleaved(names):
+    """Mate numbers of reads of these names: the first of two neighbours alike waits for the second."""
+    mates, i = [], 0
+    while i < len(names):
+        together = i + 1 < len(names) and names[i] == names[i + 1]
+        mates += [1, 2] if together else [0]
+        i += 1 + together
+    return mates
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from("aab"), max_size=12),
+    st.sampled_from([*PIECES, 1 << 12]),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_interleaved_neighbours_of_one_name_are_a_pair(names, buffer_size, batch_size, fastq):
+    marker, end = ("@", "\n+\nII\n") if fastq else (">", "\n")
+    text = "".join(f"{marker}{name} {i}\nAC{end}" for i, name in enumerate(names)).encode()
+    batches = read_stream(text, batch_size=batch_size, buffer_size=buffer_size, interleaved=True)
+    expected = naive_interleaved(names)
+    assert mates_of(batches) == expected
+    assert [name for name, _, _ in records_of(batches)] == names
+    assert [b.first for b in batches] == np.cumsum([1, *map(len, batches)])[: len(batches)].tolist()
+    place = 0
+    for b in batches[:-1]:
+        place += len(b)
+        assert len(b) == batch_size or (len(b) == batch_size + 1 and expected[place - 1] == 2)
+        assert expected[place] != 2
+    records = [(f"{name} {i}", "AC", "II" if fastq else None) for i, name in enumerate(names)]
+    again = list(batch_records(records, batch_size=batch_size, interleaved=True))
+    assert (mates_of(again), list(map(len, again))) == (expected, list(map(len, batches)))
+
+
+def test_two_files_are_the_same_interleaved(fastq, tmp_path):
+    second = fastq.replace(b"/1\n", b"/2\n")
+    lines = [text.split(b"\n") for text in (fastq, second)]
+    text = b"".join(b"\n".join(one[i : i + 4]) + b"\n" for i in range(0, 12_000, 4) for one in lines)
+    paths = write_pair(tmp_path, fastq, second)
+    for size in (2, 100, 1 << 16):
+        pairs = list(open_pairs(*paths, batch_size=size))
+        interleaved = read_stream(text, batch_size=size, interleaved=True)
+        assert list(map(len, pairs)) == list(map(len, interleaved))
+        assert mates_of(pairs) == mates_of(interleaved) == 3000 * [1, 2]
+        assert concatenated(pairs) == concatenated(interleaved)
+
+
+def test_batch_of_pairs_ends_by_bases(fastq, tmp_path):
+    paths = write_pair(tmp_path, fastq, fastq.replace(b"/1\n", b"/2\n"))
+    batches = list(open_pairs(*paths, max_batch_bases=5000))
+    assert all(5000 <= len(b.bases) < 5000 + 2 * 110 for b in batches[:-1])
+    assert sum(map(len, batches)) == 6000
+
+
+@pytest.mark.parametrize(
+    ("ends", "numbers"), [(("/2", "/1"), (1, 2)), (("/1", "/1"), (1, 1)), ((" 2:N:0", "/2"), (2, 2))]
+)
+def test_interleaved_mates_in_disorder(ends, numbers):
+    text = THREE + "".join(record(f"x{end}") for end in ends)
+    expected = f"stdin: record 5 (x): marked as mate {numbers[0]}, the read of this name before it as mate {numbers[1]}"
+    for size in PIECES:
+        assert outcome(text.encode(), size, batch_size=size, interleaved=True) == expected
+
+
+def test_interleaved_orphans_may_have_any_number():
+    batches = read_stream("".join(map(record, ["a/2", "b/1", "b/2", "c/1"])).encode(), interleaved=True)
+    assert mates_of(batches) == [0, 1, 2, 0]
+
+
+def test_single_reads_have_no_mates():
+    assert [b.mate for b in read_stream(GOOD)] == [None]
+
+
+def test_pairs_of_records():
+    first = [("a/1", "AC", "II"), ("b 1:N:0:", "", "")]
+    second = [("a/2", "G", "I"), ("b 2:N:0:", "T", "!")]
+    batch = ReadBatch.from_pairs(first, second)
+    assert records_of([batch]) == [("a", b"AC", b"II"), ("a", b"G", b"I"), ("b", b"", b""), ("b", b"T", b"!")]
+    assert batch.mate.tolist() == [1, 2, 1, 2]
+    assert [len(b) for b in batch_records(first, iter(second), 1)] == [2, 2]
+    assert len(ReadBatch.from_pairs([], [])) == 0 and list(batch_records([], [])) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (["a", "b"], ["a", "c"], "reads2: record 2 (c): its mate in reads1 is named b"),
+        (["a", "b"], ["a"], "reads2: ends after record 1, reads1 goes on"),
+        ([], ["a"], "reads1: has no records, reads2 goes on"),
+        (["a/2"], ["a/1"], "reads2: record 1 (a): marked as mate 1, the one in reads1 as mate 2"),
+    ],
+)
+def test_pairs_of_records_errors(first, second, message):
+    first, second = ([(name, "ACGT", None) for name in names] for names in (first, second))
+    for make in (ReadBatch.from_pairs, lambda *pairs: list(batch_records(*pairs, batch_size=2))):
+        with pytest.raises(InputError, match="^" + re.escape(message)):
+            make(first, second)
+
+
+def test_two_pipes_filled_by_one_program(tmp_path):
+    """It opens both, then writes a pair at a time: neither may be waited for before the other is open."""
+    paths = tmp_path / "a", tmp_path / "b"
+    for path in paths:
+        os.mkfifo(path)
+    code = (
+        "import sys\na, b = (open(p, 'w', 1) for p in sys.argv[1:])\n"
+        'for i in range(3000):\n  for f in a, b: f.write(f\'@r{i}\\n{"ACGT" * 25}\\n+\\n{"I" * 100}\\n\')'
+    )
+    with subprocess.Popen([sys.executable, "-c", code, *paths]) as writer:
+        assert sum(map(len, open_pairs(*paths))) == 6000
+    assert writer.returncode == 0

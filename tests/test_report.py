@@ -45,10 +45,10 @@ def plain_count(alignments) -> dict[tuple[int, int], int]:
                     counts[cycles[q] if reverse else cycles[q - 1], DELETIONS] += 1
                 elif op == 1:
                     counts[cycles[q], INSERTIONS] += 1
-                elif read[q] != window[p] or read[q] in (4, "N"):
+                elif op == 0 and (read[q] != window[p] or read[q] in (4, "N")):
                     counts[cycles[q], MISMATCHES] += 1
                 q += op != 2
-                p += op != 1
+                p += op not in (1, 4)
     return dict(counts)
 
 
@@ -85,8 +85,8 @@ def random_alignments(rng, m, n):
     reference = rng.choice(5, 4000, p=[0.24, 0.24, 0.24, 0.24, 0.04]).astype(np.uint8)
     cigars, reads, positions = [], [], rng.integers(0, 3000, n)
     for position in positions:
-        cigar, used, p = [], 0, int(position)
-        read = np.empty(0, np.uint8)
+        used, p = int(rng.integers(min(m, 6))), int(position)
+        cigar, read = [(4, used)] if used else [], rng.integers(0, 5, used)
         while used < m:
             op = int(rng.choice(3)) if cigar else 0
             length = min(int(rng.integers(1, 90 if op == 0 else 4)), m - used if op != 2 else 3)

@@ -50,11 +50,22 @@ def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
     rng = np.random.default_rng(2)
     plan = SearchPlan(MapParams(sensitivity=2), 11, 14_000_000)
     plan.prepare(np.array([100], np.uint32))
-    w, count = next((w, c) for w, c, disjoint in reversed(plan.plan(100).stages) if disjoint)
-    for errors, beyond in ((int(plan.settled[100]), False), (int(plan.settled[100]) + 2, True)):
-        wrong = rng.random((4000, w * count)) < errors / 100
-        missed = wrong.reshape(4000, count, w).any(axis=2).all(axis=1).mean()
-        assert (missed > 0.25) == beyond
+    assert plan.settled[0, 100] == -1
+    for stage, (w, count, disjoint) in enumerate(plan.plan(100).stages[:-1], 1):
+        assert disjoint
+        for errors, beyond in (
+            (int(plan.settled[stage, 100]), False),
+            (int(plan.settled[stage, 100]) + 2, True),
+        ):
+            wrong = rng.random((4000, w * count)) < errors / 100
+            missed = wrong.reshape(4000, count, w).any(axis=2).all(axis=1).mean()
+            assert (missed > 0.25) == beyond
+
+
+def test_no_read_is_settled_early_where_strata_must_be_complete():
+    plan = SearchPlan(MapParams(sensitivity=4), 11, 14_000_000)
+    plan.prepare(np.array([50, 100], np.uint32))
+    assert (plan.settled == -1).all()
 
 
 @pytest.mark.parametrize("all_hits", [False, True])

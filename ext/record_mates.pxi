@@ -1,0 +1,74 @@
+# Part of records.pyx: what a record says of the other read of its pair, which is always what the mate's primary row
+# says. Rows of the two mates are neighbours, so that row is the one before or behind those of the read at hand.
+
+
+cdef int open_mate(cursor_t *c, size_t row) noexcept nogil:
+    """The mate of the group's read, whose primary is `row`."""
+    cdef const batch_t *batch = c.batch
+    cdef mate_t *mate = &c.mate
+    cdef size_t read = c.next_read - 1
+    cdef uint8_t which = batch.mate[read]
+    cdef const hit_t *hit = batch.hits + row
+    cdef int status
+    if row >= batch.n_hits or hit.read != (read + 1 if which == 1 else read - 1):
+        return BAD_READ_ORDER
+    mate.hit = hit
+    mate.flags = BAM_FPAIRED | (BAM_FREAD1 if which == 1 else BAM_FREAD2)
+    mate.flags |= BAM_FMUNMAP if hit.flag & BAM_FUNMAP else 0
+    mate.flags |= BAM_FMREVERSE if hit.flag & BAM_FREVERSE else 0
+    status = locate(c, batch.hits + c.group_start if hit.flag & BAM_FUNMAP else hit, &mate.place)
+    if status != BUILT:
+        c.row = c.group_start if hit.flag & BAM_FUNMAP else row
+        return status
+    note_mate_cigar(c)
+    return BUILT
+
+
+cdef void note_mate_cigar(cursor_t *c) noexcept nogil:
+    cdef const hit_t *hit = c.mate.hit
+    cdef int reverse = (hit.flag & BAM_FREVERSE) != 0
+    c.mate.cigar, c.mate.runs = c.batch.cigars + hit.cigar_start, hit.cigar_runs
+    if hit.flag & BAM_FUNMAP:
+        c.mate.runs = 0
+    elif c.target.eqx:
+        c.mate_strand.ready = False
+        compare(c, hit, oriented(c.batch, &c.mate_strand, hit.read, reverse))
+        c.mate.runs = <uint32_t>(put_cigar_eqx(c.mate_runs, c.mate.cigar, c.mate.runs, c.mismatch) - c.mate_runs)
+        c.mate.cigar = c.mate_runs
+
+
+cdef inline uint16_t with_mate_flags(const mate_t *mate, uint16_t flag) noexcept nogil:
+    if mate.hit == NULL:
+        return flag
+    flag |= mate.flags
+    return flag & ~BAM_FPROPER_PAIR if flag & (BAM_FUNMAP | BAM_FMUNMAP) else flag
+
+
+cdef inline int64_t outer_end(const placement_t *place, const hit_t *hit) noexcept nogil:
+    """The reference base under the first base sequenced, clips left aside."""
+    return place.position + place.span - 1 if hit.flag & BAM_FREVERSE else place.position
+
+
+cdef int64_t template_length(const hit_t *hit, const placement_t *place, const mate_t *mate) noexcept nogil:
+    """From 5' end to 5' end, both included; positive when the mate's is further right, as bwa has it."""
+    cdef int64_t distance
+    if (hit.flag | mate.hit.flag) & BAM_FUNMAP or place.tid != mate.place.tid:
+        return 0
+    distance = outer_end(&mate.place, mate.hit) - outer_end(place, hit)
+    return distance + (distance > 0) - (distance < 0)
+
+
+cdef inline void place_mate(bam1_core_t *core, const hit_t *hit, const placement_t *place,
+                            const mate_t *mate) noexcept nogil:
+    if mate.hit == NULL:
+        core.mtid, core.mpos, core.isize = -1, -1, 0
+    else:
+        core.mtid, core.mpos = mate.place.tid, mate.place.position
+        core.isize = template_length(hit, place, mate)
+
+
+cdef inline uint8_t *put_mate_tags(uint8_t *to, const mate_t *mate) noexcept nogil:
+    """MC and MQ, which an unmapped mate does not have."""
+    if mate.hit.flag & BAM_FUNMAP:
+        return to
+    return put_int_tag(put_mate_cigar(to, mate.cigar, mate.runs), "MQ", mate.hit.mapq)

@@ -1,0 +1,369 @@
+"""Precision and recall of variants called on each mapper's alignments: what a mapper is for.
+
+    python scripts/bench_variants.py genome.fa --tools gassst bwa-mem2 --json variants.json
+    python scripts/bench_variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
+
+SNPs and indels are planted in two haplotypes of one region, read pairs drawn from these, and mapped to the whole
+genome. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup | bcftools call -mv`, defaults
+throughout. Calls and planted variants are compared after `bcftools norm`, allele by allele; `--tsv` lists what was
+missed and what was called in error, for people to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pysam
+from bench_common import benchmark_parser, describe_machine, run, table, write_json
+from bench_peers import Contestant, RunFailed, enter, parse_binary, parse_variant, plain_reference, shown
+from peer_tools import TOOLS, ReadSet
+
+from gassst.errors import GassstError, InputError, UsageError
+from gassst.evaluate import count_reads
+
+QUALITIES = (0, 20)
+"""Least QUAL of the calls that are counted: all, and those that a user would keep."""
+KINDS = ("SNP", "indel")
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bases `start` to `end` of `contig`, 1-based and inclusive."""
+
+    contig: str
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.contig}:{self.start}-{self.end}"
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start + 1
+
+
+@dataclass(frozen=True, order=True)
+class Allele:
+    """One changed allele, normalised."""
+
+    contig: str
+    position: int
+    ref: str
+    alt: str
+
+    @property
+    def kind(self) -> str:
+        return KINDS[len(self.ref) != 1 or len(self.alt) != 1]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How sure a caller is of an allele, and how many haplotypes have it."""
+
+    quality: float
+    copies: int
+
+
+Calls = dict[Allele, Call]
+
+
+def parse_region(text: str) -> Region:
+    """Region of "chr20:1000001-2000000"; commas are allowed."""
+    match = re.fullmatch(r"(.+):([\d,]+)-([\d,]+)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not CONTIG:START-END")
+    start, end = (int(number.replace(",", "")) for number in match.groups()[1:])
+    if not 0 < start <= end:
+        raise argparse.ArgumentTypeError(f"{text!r}: no bases")
+    return Region(match[1], start, end)
+
+
+def first_region(reference: Path, size: int) -> Region:
+    """The first `size` bases without N; all of the longest stretch if none is as long."""
+    longest = Region("", 1, 0)
+    with pysam.FastxFile(str(reference)) as file:
+        for record in file:
+            for match in re.finditer("[ACGT]+", (record.sequence or "").upper()):
+                found = Region(record.name or "", match.start() + 1, min(match.end(), match.start() + size))
+                if found.size == size:
+                    return found
+                longest = max(longest, found, key=lambda region: region.size)
+    if not longest.size:
+        raise InputError(f"{reference}: no bases")
+    return longest
+
+
+def pipe(*commands: Sequence[str | Path]) -> None:
+    """Runs commands, each reading what the one before writes. Raises RunFailed."""
+    running: list[subprocess.Popen] = []
+    with tempfile.TemporaryFile("w+") as said:
+        for command in commands:
+            source = running[-1].stdout if running else subprocess.DEVNULL
+            last = len(running) + 1 == len(commands)
+            out = subprocess.DEVNULL if last else subprocess.PIPE
+            running.append(subprocess.Popen([*map(str, command)], stdin=source, stdout=out, stderr=said))
+            if running[:-1]:
+                running[-2].stdout.close()  # type: ignore[union-attr]
+        failed = [shown([*map(str, c)]) for c, p in zip(commands, running, strict=True) if p.wait()]
+        if failed:
+            said.seek(0)
+            raise RunFailed(f"{failed[-1]}: {(said.read().strip() or 'no message').splitlines()[-1]}")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is sequenced: the reference, the region, its planted alleles, and the reads of it."""
+
+    reference: Path
+    region: Region
+    truth: Calls
+    reads: ReadSet
+
+
+def normalised(vcf: Path, reference: Path, work: Path) -> Calls:
+    """Alleles of a VCF, left-aligned, one alternative each. Raises RunFailed."""
+    plain = work / "normalised.vcf"
+    pipe(["bcftools", "norm", "-m", "-any", "-f", reference, "-Ov", "-o", plain, vcf])
+    found: Calls = {}
+    for line in plain.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        contig, position, _, ref, alt, quality, *_, values = line.split("\t")
+        genotype = values.split(":")[0]
+        call = Call(float(quality) if quality != "." else float("inf"), genotype.count("1"))
+        found[Allele(contig, int(position), ref.upper(), alt.upper())] = call
+    return found
+
+
+def lifted(vcf: Path, target: Path, region: Region, length: int) -> None:
+    """Writes a VCF of a region cut out as one of the whole contig."""
+    lines = []
+    for line in vcf.read_text().splitlines():
+        if line.startswith("##contig"):
+            line = f"##contig=<ID={region.contig},length={length}>"
+        elif not line.startswith("#"):
+            _, position, rest = line.split("\t", 2)
+            line = f"{region.contig}\t{int(position) + region.start - 1}\t{rest}"
+        lines.append(line + "\n")
+    target.write_text("".join(lines))
+
+
+def make_sample(args: argparse.Namespace, work: Path) -> Sample:
+    """Cuts out the region, plants, draws reads. Raises InputError, RunFailed."""
+    reference = plain_reference(args.reference, work)
+    pipe(["samtools", "faidx", reference, "--fai-idx", work / "genome.fai"])
+    # bcftools wants the index of a FASTA file beside it.
+    (work / "genome.fa").symlink_to(reference)
+    (work / "genome.fai").rename(work / "genome.fa.fai")
+    region = args.region or first_region(reference, args.size)
+    with pysam.FastaFile(str(work / "genome.fa")) as fasta:
+        if region.contig not in fasta.references or region.end > fasta.get_reference_length(region.contig):
+            raise InputError(f"{args.reference}: has no {region}")
+        bases = fasta.fetch(region.contig, region.start - 1, region.end)
+        length = fasta.get_reference_length(region.contig)
+    (work / "region.fa").write_text(f">{region.contig}\n{bases}\n")
+    pairs = round(args.coverage * region.size / (2 * args.length))
+    reads = simulate(work, pairs, args)
+    lifted(work / "planted.vcf", work / "truth.vcf", region, length)
+    return Sample(work / "genome.fa", region, normalised(work / "truth.vcf", work / "genome.fa", work), reads)
+
+
+def simulate(work: Path, pairs: int, args: argparse.Namespace) -> ReadSet:
+    files = [work / "reads_1.fq", work / "reads_2.fq"]
+    options = ["-n", pairs, "-l", args.length, "--profile", args.profile, "--pairs", args.pairs]
+    options += ["-e", args.error] if args.error is not None else []
+    options += [
+        "--snp-rate",
+        args.snp_rate,
+        "--indel-rate",
+        args.indel_rate,
+        "--diploid",
+        "--seed",
+        args.seed,
+    ]
+    options += ["--truth-vcf", work / "planted.vcf", "-o", files[0], "-o", files[1]]
+    pipe([sys.executable, "-m", "gassst", "simulate", *map(str, options), work / "region.fa"])
+    name = f"{args.coverage:g}x of {'single reads' if args.single else 'pairs'} 2 x {args.length}"
+    if args.single:
+        single = work / "reads.fq"
+        with single.open("wb") as target:
+            for file in files:
+                with file.open("rb") as source:
+                    shutil.copyfileobj(source, target)
+        return ReadSet(name, single, count_reads(str(single)), args.length, args.error)
+    return ReadSet(name, files[0], 2 * pairs, args.length, args.error, mates=files[1], insert=args.pairs)
+
+
+def call(alignments: Path, sample: Sample, work: Path) -> Calls:
+    """What a user would do to get variants from a mapper's output. Raises RunFailed."""
+    bam, vcf = work / "sorted.bam", work / "called.vcf"
+    pipe(["samtools", "sort", "-o", bam, alignments])
+    pipe(["samtools", "index", bam])
+    pipe(
+        ["bcftools", "mpileup", "-f", sample.reference, "-r", str(sample.region), "-Ou", bam],
+        ["bcftools", "call", "-mv", "-Ov", "-o", vcf],
+    )
+    return normalised(vcf, sample.reference, work)
+
+
+def score(calls: Calls, truth: Calls, kind: str, quality: float) -> dict[str, Any]:
+    """Precision, recall and F1 of the alleles of one kind; `genotype`: share of the right ones with right copies."""
+    called = {allele for allele, one in calls.items() if allele.kind == kind and one.quality >= quality}
+    planted = {allele for allele in truth if allele.kind == kind}
+    right = called & planted
+    same = sum(calls[allele].copies == truth[allele].copies for allele in right)
+    precision, recall = _share(len(right), len(called)), _share(len(right), len(planted))
+    return {
+        "kind": kind,
+        "quality": quality,
+        "planted": len(planted),
+        "called": len(called),
+        "right": len(right),
+        "precision": precision,
+        "recall": recall,
+        "f1": _share(2 * len(right), len(called) + len(planted)),
+        "genotype": _share(same, len(right)),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def judge(calls: Calls, truth: Calls) -> list[dict[str, Any]]:
+    return [score(calls, truth, kind, quality) for kind in KINDS for quality in QUALITIES]
+
+
+def errors(name: str, calls: Calls, truth: Calls) -> Iterator[list[str]]:
+    """Rows of a TSV: what was missed, what was called in error."""
+    for allele in sorted(calls.keys() ^ truth.keys()):
+        one = calls.get(allele) or truth[allele]
+        what = "false" if allele in calls else "missed"
+        quality = f"{one.quality:g}" if allele in calls else "-"
+        place = [allele.contig, str(allele.position), allele.ref, allele.alt]
+        yield [name, what, allele.kind, *place, quality, str(one.copies)]
+
+
+TSV = ["tool", "what", "kind", "contig", "position", "ref", "alt", "qual", "copies"]
+
+
+def bench(one: Contestant, sample: Sample, work: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Maps, calls and judges; a tool that fails says why. `rows` are for the TSV."""
+    out = work / "out.sam"
+    command = shown(one.command(sample.reads, args.threads, out))
+    try:
+        one.prepare(sample.reads, args.threads, args.timeout)
+        usage = one.run(sample.reads, args.threads, out, args.timeout)
+        calls = call(out, sample, work)
+    except RunFailed as error:
+        return {"version": one.about["version"], "command": command, "failed": str(error)}
+    finally:
+        out.unlink(missing_ok=True)
+    figures = {
+        "version": one.about["version"],
+        "command": command,
+        **usage,
+        "calls": judge(calls, sample.truth),
+    }
+    return {**figures, "rows": list(errors(one.name, calls, sample.truth))}
+
+
+def report(results: dict[str, dict[str, Any]]) -> str:
+    """One row for each kind, least QUAL and tool, so that tools stand below each other."""
+    rows = []
+    for i in range(len(KINDS) * len(QUALITIES)):
+        for name, result in results.items():
+            if "failed" in result:
+                continue
+            row = result["calls"][i]
+            shares = [_percent(row[key]) for key in ("precision", "recall", "f1", "genotype")]
+            counts = [row["planted"], row["called"], row["right"]]
+            rows.append([f"{row['kind']}, QUAL >= {row['quality']}", name, *counts, *shares])
+    lines = [f"{name}: {result['failed']}" for name, result in results.items() if "failed" in result]
+    header = ["kind", "tool", "planted", "called", "right", "precision %", "recall %", "F1 %", "genotype %"]
+    return "\n".join([*lines, table(header, rows)])
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    p = benchmark_parser(__doc__)
+    add = p.add_argument
+    add("reference", type=Path, metavar="GENOME.fa")
+    add("--region", type=parse_region, metavar="CONTIG:START-END", help="[the first --size bases without N]")
+    add("--size", type=int, default=1_000_000, help="bases of the region [1000000]")
+    add("--coverage", type=float, default=30.0, help="[30]")
+    add("--length", type=int, default=150, help="of a read [150]")
+    add("--pairs", default="400,40", metavar="MEAN,SD", help="insert size [400,40]")
+    add("--profile", default="illumina", help="of errors and qualities [illumina]")
+    add("--error", type=float, help="mean errors per base [the profile's]")
+    add("--snp-rate", type=float, default=0.001, help="planted SNPs per base [0.001]")
+    add("--indel-rate", type=float, default=0.0002, help="planted indels per base [0.0002]")
+    add("--seed", type=int, default=1, help="[1]")
+    add("--single", action="store_true", help="map both files as single reads")
+    add("--tools", nargs="+", choices=list(TOOLS), default=["gassst", "bwa-mem2"], help="[gassst bwa-mem2]")
+    add("--bin", action="append", type=parse_binary, default=[], metavar="NAME=PATH", help="where a tool is")
+    add("--variant", action="append", type=parse_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
+        help="a tool once more, with options of its own")  # fmt: skip
+    add("--threads", type=int, default=2, help="of every mapper [2]")
+    add("--timeout", type=float, default=10**9, metavar="SECONDS", help="give a mapper up after this long")
+    add("--work", type=Path, metavar="DIR", help="where to put indexes, reads and output; removed afterwards")
+    add("--tsv", type=Path, metavar="OUT.tsv", help="list missed variants and false calls")
+    return p
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Raises UsageError for arguments that make no sense, GassstError for programs that are missing."""
+    if min(args.size, args.length, args.threads) < 1 or not 0 < args.coverage < np.inf:
+        raise UsageError("--size, --length, --threads and --coverage must be positive")
+    if missing := missing_programs():
+        raise GassstError(f"not installed: {', '.join(missing)}")
+    if args.work:
+        args.work.mkdir(parents=True, exist_ok=True)
+
+
+def missing_programs() -> list[str]:
+    return [name for name in ("samtools", "bcftools") if not shutil.which(name)]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = build_parser().parse_args(argv)
+    args.bin, args.agree_with = dict(args.bin), None
+    verify(args)
+    print(describe_machine(), end="\n\n")
+    with tempfile.TemporaryDirectory(prefix="variants-", dir=args.work) as folder:
+        work = Path(folder)
+        try:
+            sample = make_sample(args, work)
+        except RunFailed as error:
+            raise GassstError(str(error)) from None
+        contestants, missing = enter(args.tools, work, sample.reference, args)
+        results = {one.name: bench(one, sample, work, args) for one in contestants}
+    for name, how in missing.items():
+        print(f"not found: {name}; {how}, or --bin {name}=PATH", file=sys.stderr)
+    print(
+        f"{sample.region} of {args.reference.name}, {sample.reads.name}: {len(sample.truth)} alleles planted\n"
+    )
+    rows = [row for result in results.values() for row in result.pop("rows", [])]
+    print(report(results))
+    if args.tsv:
+        args.tsv.write_text("".join("\t".join(row) + "\n" for row in [TSV, *rows]))
+    about = {"reference": args.reference.name, "region": str(sample.region), "missing": missing}
+    keys = ("coverage", "length", "pairs", "profile", "error", "snp_rate", "indel_rate", "seed", "single")
+    write_json(args.json, {**about, **{key: getattr(args, key) for key in keys}, "tools": results})
+
+
+if __name__ == "__main__":
+    run(main)

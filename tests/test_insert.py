@@ -1,0 +1,129 @@
+"""Template lengths: what is learned from pairs, and what outliers and too few pairs do to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gassst.errors import UsageError
+from gassst.insert import ENOUGH_PAIRS, LONGEST_TEMPLATE, ORIENTATIONS, InsertModel, template_lengths
+from gassst.layouts import HIT
+
+
+@pytest.mark.parametrize("mean, sd", [(180, 15), (350, 50), (550, 90), (3000, 400)])
+@pytest.mark.parametrize("share", [0, 0.05, 0.2])
+def test_outliers_do_not_move_what_is_learned(mean, sd, share):
+    rng = np.random.default_rng(mean)
+    templates = rng.normal(mean, sd, 4000).astype(np.int64)
+    strange = rng.random(4000) < share
+    templates[strange] = rng.integers(1, LONGEST_TEMPLATE, strange.sum())
+    model = InsertModel.learned("fr", templates)
+    assert abs(model.mean - mean) < 0.1 * sd + 1
+    assert 0.9 * sd < model.sd < 1.35 * sd
+    assert max(1, mean - 8 * sd) <= model.low <= mean - 3 * sd
+    assert mean + 3 * sd <= model.high <= mean + 8 * sd
+    assert model.pairs == 4000
+
+
+def test_what_is_learned_does_not_depend_on_the_order():
+    templates = np.random.default_rng(3).normal(300, 40, 500).astype(np.int64)
+    shuffled = np.random.default_rng(4).permutation(templates)
+    assert InsertModel.learned("fr", templates) == InsertModel.learned("fr", shuffled)
+
+
+@pytest.mark.parametrize("n", [0, 1, ENOUGH_PAIRS - 1])
+def test_too_few_pairs_teach_nothing(n):
+    model = InsertModel.learned("rf", np.full(n, 7000))
+    assert model == InsertModel.assumed("rf")
+    assert model.pairs == 0
+    assert model.low == 1
+    assert model.high >= 1000
+
+
+def test_pairs_all_alike_leave_a_window():
+    model = InsertModel.learned("fr", np.full(ENOUGH_PAIRS, 300))
+    assert model.low < 300 < model.high
+    assert model.sd > 0
+
+
+@pytest.mark.parametrize(
+    "mean, sd, low, high", [(300, 30, 180, 420), (100, 50, 1, 300), (300, 0.1, 292, 308)]
+)
+def test_a_given_size_is_proper_within_four_deviations(mean, sd, low, high):
+    model = InsertModel.given("fr", mean, sd)
+    assert (model.low, model.high, model.pairs) == (low, high, 0)
+
+
+@pytest.mark.parametrize(
+    "mean, sd", [(0, 10), (-5, 10), (300, 0), (300, -1), (1e9, 10), (300, 1e9), (float("nan"), 1)]
+)
+def test_sizes_that_cannot_be_are_refused(mean, sd):
+    with pytest.raises(UsageError, match="insert size"):
+        InsertModel.given("fr", mean, sd)
+
+
+def test_garbage_opens_no_window_beyond_the_longest_template():
+    templates = np.random.default_rng(8).integers(1, LONGEST_TEMPLATE, 4000)
+    assert InsertModel.learned("fr", templates).high <= LONGEST_TEMPLATE
+
+
+def test_strangers_cost_more_on_a_larger_genome():
+    model = InsertModel.given("fr", 300, 30)
+    small, large = (model.unpaired_phred(n) for n in (10_000, 10_000_000))
+    assert large - small == pytest.approx(30)
+    assert small > 20
+
+
+def placed(orientation: str, first_reverse: bool, at: int, template: int, lengths: tuple[int, int]):
+    """(position, strand) of both mates of a template at `at`, by the definition of the orientations."""
+    first_leads = {"fr": not first_reverse, "rf": first_reverse, "ff": not first_reverse}[orientation]
+    last_reverse = first_reverse if orientation == "ff" else not first_reverse
+    mates = [(first_reverse, lengths[0]), (last_reverse, lengths[1])]
+    left, right = mates if first_leads else mates[::-1]
+    spots = (at, left[0]), (at + template - right[1], right[0])
+    return spots if first_leads else spots[::-1]
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_template_lengths_of_good_pairs_and_of_no_others(orientation):
+    rng = np.random.default_rng(9)
+    starts = np.array([2048, 102_560], np.int64)
+    hits, lengths, expected, first = [], [], [], []
+    for i in range(300):
+        if i % 7 == 0:  # a single read between the pairs
+            hits.append((len(lengths), 5000, 0, 0, 0, 0, 60, 0))
+            lengths.append(100)
+        m = tuple(int(x) for x in rng.integers(30, 151, 2))
+        template = int(rng.integers(max(m), 900))
+        spots = placed(orientation, bool(rng.integers(2)), int(rng.integers(3000, 90_000)), template, m)
+        flags, quality, fault = [0, 0], [60, 20], i % 6
+        spots = [list(s) for s in spots]
+        if fault == 1:
+            flags[i % 2] = 0x4
+        elif fault == 2:
+            quality[i // 6 % 2] = 19
+        elif fault == 3:
+            spots[i // 6 % 2][1] ^= 1
+        elif fault == 4:
+            spots[i // 6 % 2][0] += 100_512  # on the other contig
+        else:
+            expected.append(template)
+        first.append(len(lengths))
+        for j in range(2):
+            row = len(lengths)
+            hits.append((row, spots[j][0], 0, 0, 0, flags[j] | 0x10 * spots[j][1], quality[j], spots[j][1]))
+            if rng.random() < 0.3:  # a secondary hit behind the primary one
+                hits.append((row, 77_777, 0, 0, 0, 0x100, 60, 0))
+            lengths.append(m[j])
+    rows = np.zeros(len(hits), HIT)
+    names = ("read", "position", "cigar_start", "cigar_runs", "edits", "flag", "mapq", "strand")
+    for name, column in zip(names, zip(*hits, strict=True), strict=True):
+        rows[name] = column
+    got = template_lengths(orientation, np.array(first), rows, np.array(lengths, np.uint32), starts)
+    assert got.tolist() == expected
+
+
+def test_no_pairs_no_lengths():
+    hits = np.zeros(1, HIT)
+    got = template_lengths("fr", np.empty(0, np.int64), hits, np.array([100]), np.array([2048]))
+    assert len(got) == 0
