@@ -58,6 +58,7 @@ extensions = [
     extension("_pairs", "ext/pairs.pyx"),
     extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),
+    extension("_local", "ext/local.pyx"),
     extension(
         "_records",
         "ext/records.pyx",

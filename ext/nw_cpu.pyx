@@ -1,8 +1,9 @@
-"""Banded alignment on the CPU: `gassst/kernels/band.h`, eight, four or two pairs at a time.
+"""Banded alignment on the CPU: `gassst/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
+`gassst/kernels/local.h`, 32, 16 or 8 at a time.
 
 The arrays are those of `gassst.extend`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -38,6 +39,29 @@ cdef extern from "nw_cpu.h" nogil:
     void nw_pack(const uint32_t *runs, const uint32_t *slot_end, const uint16_t *n_runs, uint32_t n,
                  uint32_t *cigars, uint32_t *cigar_start)
 
+cdef extern from "local_cpu.h" nogil:
+    ctypedef struct local_scoring:
+        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
+
+    ctypedef struct local_ends:
+        uint16_t *key
+        uint16_t *rows
+        uint16_t *end
+
+    ctypedef struct local_paths:
+        const uint32_t *slot_end
+        uint32_t *position
+        uint16_t *edits
+        uint16_t *n_runs
+        uint32_t *runs
+
+    ctypedef struct local_variant:
+        void (*score)(const band_batch *, const local_scoring *, uint32_t words, const local_ends *) noexcept nogil
+        int (*align)(const band_batch *, const local_scoring *, uint32_t words, const local_ends *,
+                     const local_paths *, uint32_t rows) noexcept nogil
+
+    const local_variant *local_variants
+
 
 def instruction_sets():
     """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
@@ -53,6 +77,7 @@ cdef class Band:
 
     cdef band_batch batch
     cdef const nw_variant *variant
+    cdef const local_variant *local_variant
     cdef object arrays
 
     def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
@@ -61,6 +86,7 @@ cdef class Band:
         for i in range(NW_VARIANTS):
             if nw_variants[i].name.decode() == instruction_set and nw_usable(i):
                 self.variant = &nw_variants[i]
+                self.local_variant = &local_variants[i]
         if self.variant == NULL:
             raise ValueError(f"this processor has no {instruction_set!r}")
         self.arrays = (reference, reads, read_row, read_length)
@@ -121,6 +147,34 @@ cdef class Band:
             failed = self.variant.within[width](&batch, &limit[0], &keep[0])
         if failed:
             raise MemoryError("no memory for the filter's state")
+
+    def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+              const int16_t[::1] scoring, uint16_t[:, ::1] ends):
+        """Best local scores: `ends` uint16[3, n] gets key, rows and end of kernels/local.h.
+
+        `scoring` int16[7]: the fields of local_scoring.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        with nogil:
+            self.local_variant.score(&batch, <const local_scoring *>&scoring[0], words, &out)
+
+    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
+                    const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint16_t[:, ::1] ends,
+                    uint32_t[::1] position, uint16_t[::1] edits, uint16_t[::1] n_runs, uint32_t[::1] runs):
+        """As `local`, and the alignments: the runs fill each pair's slot of 2 * length + 3 from its end.
+
+        `rows` is the length of the longest read of the call.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0]]
+        cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
+        cdef int failed
+        with nogil:
+            failed = self.local_variant.align(&batch, costs, words, &out, &paths, rows)
+        if failed:
+            raise MemoryError("no memory for the traceback")
 
 
 def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const uint16_t[::1] n_runs):

@@ -51,3 +51,25 @@ class Band:
         limit: NDArray[np.uint16],
         keep: NDArray[np.uint8],
     ) -> None: ...
+    def local(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        scoring: NDArray[np.int16],
+        ends: NDArray[np.uint16],
+    ) -> None: ...
+    def align_local(
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        rows: int,
+        scoring: NDArray[np.int16],
+        slot_end: NDArray[np.uint32],
+        ends: NDArray[np.uint16],
+        position: NDArray[np.uint32],
+        edits: NDArray[np.uint16],
+        n_runs: NDArray[np.uint16],
+        runs: NDArray[np.uint32],
+    ) -> None: ...

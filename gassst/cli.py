@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import interrupt
 from .errors import GassstError, InputError, OutputError, UsageError
-from .params import DEFAULT_FILTERS, MapParams
+from .params import DEFAULT_FILTERS, MODES, MapParams, Scoring
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -64,6 +64,14 @@ def parse_insert(text: str) -> tuple[float, float]:
     return mean, deviation
 
 
+def parse_two(text: str) -> tuple[int, int]:
+    """'6' is 6 for deletions and for insertions, '6,7' tells them apart."""
+    numbers = text.split(",")
+    if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
+    return int(numbers[0]), int(numbers[-1])
+
+
 def usable_threads() -> int:
     """Threads that this process may run at once."""
     if hasattr(os, "sched_getaffinity"):
@@ -104,6 +112,7 @@ def _add_map(commands: Any) -> None:
     _add_pairs(p.add_argument_group("pairs"))
     _add_output(p.add_argument_group("output").add_argument)
     _add_search(p.add_argument_group("search"))
+    _add_local(p.add_argument_group("local alignment (--mode local), in bwa's convention"))
     add = p.add_argument_group("resources").add_argument
     add("--device", metavar="D", help="OpenCL device: gpu, cpu, part of its name, 0:1, or none")
     size = "reads worked on at once (default: %(default)s)"
@@ -171,6 +180,35 @@ def _add_search(group: Any) -> None:
     add("-k", "--max-hits", type=int, default=MapParams.max_hits, metavar="K", help=hits)
     add("--all", action="store_true", help="report every alignment within the error limit")
     add("--best", action="store_true", help="one alignment of the best stratum (default)")
+
+
+def _add_local(group: Any) -> None:
+    add, default = group.add_argument, Scoring
+    mode = "global: all of a read is aligned; local: its ends may be clipped, its parts lie in several places"
+    add("--mode", choices=MODES, default=MapParams.mode, help=f"{mode} (default: %(default)s)")
+    add("-A", "--match", type=int, default=default.match, metavar="N", help="score (default: %(default)s)")
+    penalty = "penalty (default: %(default)s)"
+    add("-B", "--mismatch", type=int, default=default.mismatch, metavar="N", help=penalty)
+    gap = "{}, of a deletion and an insertion where they differ (default: {}); a gap of K bases costs open + K * extend"
+    add(
+        "--gap-open",
+        type=parse_two,
+        default=default.gap_open,
+        metavar="N[,N]",
+        help=gap.format("penalty (-O of bwa)", default.gap_open[0]),
+    )
+    add(
+        "-E",
+        "--gap-extend",
+        type=parse_two,
+        default=default.gap_extend,
+        metavar="N[,N]",
+        help=gap.format("penalty", default.gap_extend[0]),
+    )
+    clip = "bonus for each end of the read that is reached (default: %(default)s)"
+    add("-L", "--clip-penalty", dest="clip", type=int, default=default.clip, metavar="N", help=clip)
+    least = "least score of an alignment of a part (default: %(default)s)"
+    add("-T", "--min-score", type=int, default=default.min_score, metavar="N", help=least)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -347,7 +385,8 @@ def map_params(args: argparse.Namespace) -> MapParams:
     """The parameters among the arguments of `gassst map`."""
     names = {field.name for field in fields(MapParams)}
     given = {name: value for name, value in vars(args).items() if name in names}
-    return MapParams(**given, all_hits=args.all)
+    scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
+    return MapParams(**given, all_hits=args.all, scoring=scoring)
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:

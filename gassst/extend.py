@@ -33,6 +33,13 @@ def _u16(array):
     return np.ascontiguousarray(array, np.uint16)
 
 
+def doubled(scoring):
+    """`scoring` (params.Scoring) as kernels/local.h takes it: int16[7], the fields of local_scoring."""
+    (deletion, insertion), (longer_deletion, longer_insertion) = scoring.gap_open, scoring.gap_extend
+    gaps = (deletion + longer_deletion, longer_deletion, insertion + longer_insertion, longer_insertion)
+    return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
+
+
 class ReadsHandle(ABC):
     """One batch of reads, ready for any number of calls; a context manager, or closed when it is collected.
 
@@ -102,6 +109,51 @@ class ReadsHandle(ABC):
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return start, cigars, cigar_start, n_runs
 
+    def local(self, read_strand, band_start, words, scoring):
+        """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
+
+        Returns (score int32[n]: without the bonus for ends that are reached, 0 where nothing is worth aligning,
+        reached uint8[n]: bit 0 the first, bit 1 the last base of the strand is aligned, rows uint16[n]: bases of
+        the strand before the end of the alignment, end uint16[n]: diagonal of its last base).
+        """
+        pairs = self._pairs(read_strand, band_start, words)
+        if not len(pairs[0]):
+            return tuple(np.empty(0, dtype) for dtype in (np.int32, np.uint8, np.uint16, np.uint16))
+        ends = self._local(*pairs, words, doubled(scoring))
+        return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
+
+    def align_local(self, read_strand, band_start, words, scoring):
+        """The alignments that `local` scores.
+
+        Returns (score int32[n] as from `local`, position uint32[n]: concatenated coordinate of the first aligned
+        base, cigars uint32[]: BAM runs, clipped bases as op 4, cigar_start uint32[n], cigar_runs uint16[n], edits
+        uint16[n]: mismatches, inserted and deleted bases). Where the score is 0 all of the read is clipped.
+        """
+        pairs = self._pairs(read_strand, band_start, words)
+        if not len(pairs[0]):
+            types = np.int32, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
+            return tuple(np.empty(0, dtype) for dtype in types)
+        slot_end = np.cumsum(2 * self.lengths[pairs[0] >> 1].astype(np.int64) + 3)
+        if slot_end[-1] >> 32:
+            raise ValueError("too many alignments for one call")
+        slot_end = _u32(slot_end)
+        rows = int(self.lengths[pairs[0] >> 1].max())
+        found = self._align_local(*pairs, words, doubled(scoring), slot_end, rows)
+        ends, position, edits, n_runs, runs = found
+        cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
+        score, _ = self._without_bonus(pairs[0], ends, scoring)
+        return score, position, cigars, cigar_start, n_runs, edits
+
+    def _without_bonus(self, read_strand, ends, scoring):
+        """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
+        ends are."""
+        key, rows, _ = ends.astype(np.int32)
+        first, last = key & 1, (rows == self.lengths[read_strand >> 1]).astype(np.int32)
+        score = (key >> 1) - scoring.clip * (first + last)
+        return np.where(rows > 0, score, 0).astype(np.int32), np.where(rows > 0, first | last << 1, 0).astype(
+            np.uint8
+        )
+
     def _pairs(self, read_strand, band_start, words):
         if words not in WORDS:
             raise ValueError(f"words is one of {WORDS}, not {words}")
@@ -120,6 +172,12 @@ class ReadsHandle(ABC):
 
     @abstractmethod
     def _align(self, read_strand, band_start, words, end, edits, slot_end, rows): ...
+
+    @abstractmethod
+    def _local(self, read_strand, band_start, words, costs): ...
+
+    @abstractmethod
+    def _align_local(self, read_strand, band_start, words, costs, slot_end, rows): ...
 
 
 class CpuReads(ReadsHandle):
@@ -154,6 +212,20 @@ class CpuReads(ReadsHandle):
         inputs = (read_strand, band_start, words, rows, end, edits, slot_end)
         self._timed(self.band.align, n, *inputs, start, n_runs, runs)
         return start, n_runs, runs
+
+    def _local(self, read_strand, band_start, words, costs):
+        ends = np.empty((3, len(read_strand)), np.uint16)
+        self._timed(self.band.local, len(read_strand), read_strand, band_start, words, costs, ends)
+        return ends
+
+    def _align_local(self, read_strand, band_start, words, costs, slot_end, rows):
+        n = len(read_strand)
+        ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
+        edits, n_runs = np.empty(n, np.uint16), np.empty(n, np.uint16)
+        runs = np.empty(int(slot_end[-1]), np.uint32)
+        inputs = (read_strand, band_start, words, rows, costs, slot_end)
+        self._timed(self.band.align_local, n, *inputs, ends, position, edits, n_runs, runs)
+        return ends, position, edits, n_runs, runs
 
     def within(self, read_strand, band_start, words, limit):
         """Filter: keep bool[n], True where the band's least errors are at most `limit` (uint16[n])."""
@@ -229,6 +301,12 @@ class OpenCLReads(ReadsHandle):
 
     def _align(self, *arguments):
         return self._run("align", *arguments)
+
+    def _local(self, *arguments):
+        return self._run("local", *arguments)
+
+    def _align_local(self, *arguments):
+        return self._run("align_local", *arguments)
 
     def close(self) -> None:
         """Gives queue and buffers back to the extender, and the counters."""

@@ -275,7 +275,7 @@ class Mapper:
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
-        params = {name: getattr(self.params, name) for name in MapParams.__dataclass_fields__}
+        params = asdict(self.params)
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),

@@ -22,6 +22,8 @@ log = logging.getLogger("gassst")
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCES = ("band.h", "score.cl", "profile.cl", "align.cl")
+LOCAL_SOURCES = ("band.h", "score.cl", "local.h", "local.cl")
+LOCAL_LANES = 16  # as in local.h where LANES is not 1
 BAND_TILE = 32  # as in band.h: pairs whose traceback words lie side by side where LANES is 1
 TRACE_BYTES = 256 << 20
 SMALLEST_CHUNK = 256  # pairs; a device that has no room for so few has failed
@@ -172,9 +174,9 @@ def choose(wanted: str | None = None, threads: int | None = None):
 
 
 @cache
-def source() -> str:
-    """The one program text of all kernels."""
-    return "\n".join((KERNELS / name).read_text() for name in SOURCES)
+def source(names: tuple[str, ...] = SOURCES) -> str:
+    """The one program text of all kernels, or of those of local alignment."""
+    return "\n".join((KERNELS / name).read_text() for name in names)
 
 
 def lanes_of(info: DeviceInfo, device) -> int:
@@ -212,18 +214,18 @@ class Engine:
         """Context in which pyopencl's errors are DeviceError."""
         return _AsDeviceError(self.cl, self.info.name)
 
-    def program(self, words):
+    def program(self, words, names=SOURCES):
         """The compiled program for bands of 64 * words diagonals."""
         with self.lock:
-            if words not in self.programs:
+            if (words, names) not in self.programs:
                 began = time.perf_counter_ns()
-                self.programs[words] = self._build(words)
+                self.programs[words, names] = self._build(words, names)
                 self.times.compile += time.perf_counter_ns() - began
-            return self.programs[words]
+            return self.programs[words, names]
 
-    def _build(self, words):
+    def _build(self, words, names):
         options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", f"-DWORDS={words}"]
-        program = self.cl.Program(self.context, source())
+        program = self.cl.Program(self.context, source(names))
         try:
             program.build(options=options)
         except self.cl.Error as error:
@@ -256,7 +258,8 @@ class Worker:
     def kernel(self, name, words):
         """This worker's own kernel object: their arguments are state, so threads must not share them."""
         if (name, words) not in self.kernels:
-            self.kernels[name, words] = self.cl.Kernel(self.engine.program(words), name)
+            names = LOCAL_SOURCES if name.startswith("local") else SOURCES
+            self.kernels[name, words] = self.cl.Kernel(self.engine.program(words, names), name)
         return self.kernels[name, words]
 
     def buffer(self, name, size):
@@ -282,6 +285,8 @@ class Worker:
     def launch(self, name, words, n, *arguments):
         """One work-item per group of pairs, in work-groups that suit the device."""
         lanes = self.engine.lanes
+        if lanes > 1 and name.startswith("local"):
+            lanes = LOCAL_LANES
         local = 64 if lanes == 1 else 1
         items = -(-n // lanes)
         kernel = self.kernel(name, words)
@@ -369,6 +374,50 @@ class DeviceBatch:
         per_pair = 16 * words * rows + 4 * -(-len(runs) // n)
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return start, n_runs, runs
+
+    def local(self, read_strand, band_start, words, costs):
+        """uint16[3, n] as `_nw_cpu.Band.local` has it."""
+        n = len(read_strand)
+        ends = np.empty((3, n), np.uint16)
+
+        def run(part):
+            found = np.empty((3, part.stop - part.start), np.uint16)
+            out = self.worker.buffer("small_out", found.nbytes)
+            self._launch("local_scores", words, part, read_strand, band_start, self._costs(costs), out)
+            self.worker.download(found, out)
+            ends[:, part] = found
+
+        self._in_chunks(n, MAX_CHUNK, run)
+        return ends
+
+    def align_local(self, read_strand, band_start, words, costs, slot_end, rows):
+        """(ends, position, edits, n_runs, runs) as `_nw_cpu.Band.align_local` has them."""
+        n, worker = len(read_strand), self.worker
+        ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
+        small, runs = np.empty((2, n), np.uint16), np.empty(int(slot_end[-1]), np.uint32)
+
+        def run(part):
+            first, size = int(slot_end[part.start - 1]) if part.start else 0, part.stop - part.start
+            slots = slot_end[part] - np.uint32(first)
+            tile = BAND_TILE if self.engine.lanes == 1 else LOCAL_LANES
+            trace = worker.buffer("trace", -(-size // tile) * tile * 64 * words * rows)
+            inputs = self._costs(costs), np.uint32(rows), worker.upload("slot_end", slots), trace
+            found = np.empty((3, size), np.uint16), np.empty(size, np.uint32), np.empty((2, size), np.uint16)
+            out = [worker.buffer(f"local_out{i}", array.nbytes) for i, array in enumerate(found)]
+            large = worker.buffer("large_out", int(slots[-1]) * 4)
+            self._launch("local_alignments", words, part, read_strand, band_start, *inputs, *out, large)
+            for array, buffer in zip(found, out, strict=True):
+                worker.download(array, buffer)
+            worker.download(runs[first : first + int(slots[-1])], large)
+            ends[:, part], position[part], small[:, part] = found
+
+        per_pair = 64 * words * rows + 4 * -(-len(runs) // n)
+        self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
+        return ends, position, *small, runs
+
+    def _costs(self, costs):
+        self.kept = (*self.kept[:3], costs)  # an upload's array must live until it is done
+        return self.worker.upload("costs", costs)
 
     def _trace_size(self, pairs, words, rows):
         """Bytes of whole tiles: all lanes of a group write."""

@@ -18,6 +18,7 @@ from . import _candidates, _pairs
 from .cascade import Candidates
 from .insert import InsertModel
 from .layouts import NO_SCORE
+from .local_pairs import PairedEnds
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, miss_share
@@ -221,6 +222,9 @@ class PairSearch(BatchSearch):
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
         return np.where(self.decided, phred(self.wrong), super()._qualities(summary))
+
+    def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> PairedEnds:
+        return PairedEnds(self, bands, start, summary)
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         result = super()._finish(bands, start, summary)

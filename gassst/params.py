@@ -13,6 +13,9 @@ MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 MAX_INSERT = 1_000_000
 ORIENTATIONS = ("fr", "rf", "ff")
+MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
+MAX_PENALTY = 1000
+MODES = ("global", "local")
 DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
@@ -48,6 +51,41 @@ def _is_insert(insert: tuple[float, ...]) -> bool:
 
 
 @dataclass(frozen=True)
+class Scoring:
+    """Costs of a local alignment, in bwa's convention: a gap of length k costs open + k * extend.
+
+    match : score of two equal bases (-A).
+    mismatch : penalty of two that differ (-B); of a masked base against anything 1, as bwa has it for N.
+    gap_open, gap_extend : penalties of a deletion and of an insertion.
+    clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
+    min_score : least score of an alignment that is reported (-T).
+    """
+
+    match: int = 1
+    mismatch: int = 4
+    gap_open: tuple[int, int] = (6, 6)
+    gap_extend: tuple[int, int] = (1, 1)
+    clip: int = 5
+    min_score: int = 30
+
+    def verify(self) -> Scoring:
+        """Return self; raise UsageError on the first value out of its range: a read's score is kept in 16 bits."""
+        most = MAX_PENALTY
+        checks = (
+            (1 <= self.match <= MAX_MATCH, f"--match must be from 1 to {MAX_MATCH}"),
+            (0 <= self.mismatch <= most, f"--mismatch must be from 0 to {most}"),
+            (all(0 <= x <= most for x in self.gap_open), f"--gap-open must be from 0 to {most}"),
+            (all(1 <= x <= most for x in self.gap_extend), f"--gap-extend must be from 1 to {most}"),
+            (0 <= self.clip <= most, f"--clip-penalty must be from 0 to {most}"),
+            (0 <= self.min_score <= 0x7FFF, "--min-score must be from 0 to 32767"),
+        )
+        for holds, message in checks:
+            if not holds:
+                raise UsageError(message)
+        return self
+
+
+@dataclass(frozen=True)
 class MapParams:
     """What a mapping run does; `None` means chosen from read length and reference (see `seeding.py`).
 
@@ -73,6 +111,10 @@ class MapParams:
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str
         Of the mates of a pair (options --fr, --rf, --ff).
+    mode : str
+        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
+    scoring : Scoring
+        Of local alignments.
     """
 
     seed_length: int | None = None
@@ -86,6 +128,8 @@ class MapParams:
     batch_size: int = 16384
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
+    mode: str = "global"
+    scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 
@@ -102,8 +146,14 @@ class MapParams:
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
+            (self.mode in MODES, f"--mode must be {' or '.join(MODES)}"),
+            (
+                self.mode == "global" or not self.all_hits,
+                "--mode local has no --all: it reports best alignments",
+            ),
         )
         for holds, message in checks:
             if not holds:
                 raise UsageError(message)
+        self.scoring.verify()
         return self

@@ -13,6 +13,7 @@ import numpy as np
 from . import _candidates, _select, _strata
 from .cascade import Candidates, Cascade
 from .layouts import HIT, NO_SCORE
+from .local import LocalEnds
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
@@ -96,6 +97,7 @@ class BatchSearch:
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
         self.bands: list[Bands] = []
+        self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
 
     def run(self) -> BatchResult:
@@ -259,6 +261,8 @@ class BatchSearch:
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
+        if self.params.mode == "local":
+            return BatchResult(*self._local_ends(bands, start, summary).run())
         reference, packed = self.index.reference, self.packed
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
@@ -285,6 +289,9 @@ class BatchSearch:
         blank = np.zeros(unmapped.size, HIT)
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
+
+    def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> LocalEnds:
+        return LocalEnds(self, bands, start, summary)
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
         return mapping_quality(summary, self.lengths, len(self.index.positions))

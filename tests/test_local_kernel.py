@@ -1,0 +1,305 @@
+"""Banded local alignment (kernels/local.h) against textbook Gotoh and parasail, on every backend of this machine."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import parasail
+import pytest
+from test_extend import (
+    BACKENDS,
+    LETTERS,
+    MASKED,
+    backend,  # noqa: F401 - a fixture
+    make_pairs,
+    make_reference,
+    oriented,
+    pack,
+    planes_of,
+    planted,
+)
+
+from gassst._nw_cpu import instruction_sets
+from gassst.errors import UsageError
+from gassst.extend import CpuExtender
+from gassst.params import Scoring
+
+NEVER = -(10**6)
+SCORINGS = {
+    "bwa": Scoring(),
+    "no bonus": Scoring(clip=0),
+    "end to end": Scoring(clip=1000),
+    "cheap gaps": Scoring(match=2, mismatch=3, gap_open=(0, 1), gap_extend=(2, 1), clip=7),
+    "extremes": Scoring(match=10, mismatch=0, gap_open=(1000, 3), gap_extend=(1, 9), clip=30),
+}
+
+
+def gotoh(read, reference, start, words, scoring, from_first):
+    """(H, I, D) int[m + 1, B] in the band; row 0 is before the read. `from_first`: all alignments begin with the
+    first base, which brings the bonus; else anywhere, without it."""
+    width = 64 * words
+    diagonals = np.arange(width)
+    h, insertion, deletion = (np.full((len(read) + 1, width), NEVER) for _ in range(3))
+    h[0] = scoring.clip if from_first else NEVER
+    (open_d, open_i), (longer_d, longer_i) = scoring.gap_open, scoring.gap_extend
+    for i, base in enumerate(read):
+        at = start + diagonals + i
+        inside = at < len(reference)
+        facing = np.where(inside, reference[np.where(inside, at, 0)], MASKED)
+        s = np.where(facing == base, scoring.match, -scoring.mismatch)
+        s[(facing == MASKED) | (base == MASKED)] = -1
+        before = h[i] if from_first else np.maximum(h[i], 0)
+        above, longer = np.append(h[i][1:], NEVER), np.append(insertion[i][1:], NEVER)
+        insertion[i + 1] = np.maximum(above - open_i - longer_i, longer - longer_i)
+        most = np.maximum(before + s, insertion[i + 1])
+        opened = most - open_d - longer_d + diagonals * longer_d
+        deletion[i + 1][1:] = (np.maximum.accumulate(opened) - diagonals * longer_d + 0)[:-1]
+        h[i + 1] = np.maximum(most, deletion[i + 1])
+    return h, insertion, deletion
+
+
+def textbook(read, reference, start, words, scoring):
+    """(score without bonus, rows, end, position, runs) by the documented tie rule; None for no alignment."""
+    best = None
+    for from_first in (True, False):
+        matrices = gotoh(read, reference, start, words, scoring, from_first)
+        ends = matrices[0][1:].copy()
+        ends[-1] += scoring.clip
+        total = ends.max()
+        if total > 0 and (best is None or total > best[0]):
+            rows = int(np.flatnonzero((ends == total).any(axis=1))[-1]) + 1
+            best = total, from_first, rows, int(ends[rows - 1].argmax()), matrices
+    if best is None:
+        return None
+    total, from_first, rows, end, matrices = best
+    reached = from_first + (rows == len(read))
+    i, c, runs = textbook_path(read, reference, start, scoring, from_first, rows, end, matrices)
+    return total - scoring.clip * reached, rows, end, start + i + c, runs
+
+
+def textbook_path(read, reference, start, scoring, from_first, i, c, matrices):
+    h, insertion, deletion = matrices
+    ops, state = ["S"] * (len(read) - i), "M"
+    while i:
+        if state == "M":
+            at = start + c + i - 1
+            facing = reference[at] if at < len(reference) else MASKED
+            s = scoring.match if facing == read[i - 1] else -scoring.mismatch
+            s = -1 if MASKED in (facing, read[i - 1]) else s
+            before = h[i - 1, c] if from_first else max(h[i - 1, c], 0)
+            if h[i, c] == before + s:
+                ops.append("M")
+                i -= 1
+                if not from_first and h[i, c] < 0:
+                    break
+                continue
+            state = "I" if h[i, c] == insertion[i, c] else "D"
+        ops.append(state)
+        if state == "I":
+            goes_on = (
+                c + 1 < h.shape[1] and insertion[i, c] == insertion[i - 1, c + 1] - scoring.gap_extend[1]
+            )
+            i, c = i - 1, c + 1
+        else:
+            goes_on = deletion[i, c] == deletion[i, c - 1] - scoring.gap_extend[0]
+            c -= 1
+        state = state if goes_on else "M"
+    text = "S" * i + "".join(reversed(ops))
+    runs, at = [], 0
+    while at < len(text):
+        length = len(text[at:]) - len(text[at:].lstrip(text[at]))
+        runs.append((length, text[at]))
+        at += length
+    return i, c, runs
+
+
+def decode(cigars, at, runs):
+    return [(int(run) >> 4, "MIDNS"[run & 15]) for run in cigars[at : at + runs]]
+
+
+def cost(read, reference, position, runs, scoring):
+    """(score without bonus, edits, bases of the read) of a CIGAR."""
+    score = edits = i = 0
+    for length, op in runs:
+        if op == "M":
+            inside = np.arange(position, position + length)
+            a, b = read[i : i + length], np.append(reference, MASKED)[np.minimum(inside, len(reference))]
+            masked, differ = (a == MASKED) | (b == MASKED), a != b
+            score += scoring.match * (~masked & ~differ).sum() - scoring.mismatch * (~masked & differ).sum()
+            score -= masked.sum()
+            edits += (masked | differ).sum()
+        elif op in "ID":
+            score -= scoring.gap_open[op == "I"] + length * scoring.gap_extend[op == "I"]
+            edits += length
+        i += length * (op != "D")
+        position += length * (op in "MD")
+    return score, edits, i
+
+
+def joined(rng, reads):
+    """Reads of which a third have one end replaced by random bases, as adapters and breakpoints do."""
+    for read in reads[::3]:
+        cut = int(rng.integers(1, len(read) + 1))
+        side = slice(cut, None) if rng.random() < 0.5 else slice(0, cut)
+        read[side] = rng.integers(0, 4, len(read[side]))
+    return reads
+
+
+@pytest.fixture(
+    scope="module", params=[(1, "bwa"), (2, "bwa"), (8, "bwa"), *((1, s) for s in list(SCORINGS)[1:])]
+)
+def case(request):
+    """Pairs and what the textbook says of them, made once for all backends."""
+    words, scoring = request.param[0], SCORINGS[request.param[1]]
+    rng = np.random.default_rng(words)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 400 if words < 8 else 120, words)
+    reads = joined(rng, reads)
+    truth = [
+        textbook(oriented(reads, rs), reference, int(start), words, scoring)
+        for rs, start in zip(read_strand, band_start, strict=True)
+    ]
+    return SimpleNamespace(
+        words=words,
+        scoring=scoring,
+        reference=reference,
+        reads=reads,
+        read_strand=read_strand,
+        band_start=band_start,
+        truth=truth,
+    )
+
+
+def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
+    handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
+    pairs = case.read_strand, case.band_start, case.words, case.scoring
+    score, reached, rows, end = handle.local(*pairs)
+    aligned = handle.align_local(*pairs)
+    np.testing.assert_array_equal(score, aligned[0])
+    _, position, cigars, at, runs, edits = aligned
+    assert len(cigars) == runs.sum() and at[0] == 0
+    for p, expected in enumerate(case.truth):
+        read, path = oriented(case.reads, case.read_strand[p]), decode(cigars, at[p], runs[p])
+        if expected is None:
+            assert (score[p], rows[p], path) == (0, 0, [(len(read), "S")])
+            continue
+        assert (score[p], rows[p], end[p], position[p], path) == expected
+        assert reached[p] == (path[0][1] != "S") + 2 * (path[-1][1] != "S")
+        truth = cost(read, case.reference, int(position[p]), path, case.scoring)
+        assert truth == (score[p], edits[p], len(read))
+
+
+def test_the_cases_are_not_trivial(case):
+    paths = [truth[4] for truth in case.truth if truth is not None]
+    ops = {op for path in paths for _, op in path}
+    never = {"S"} if case.scoring.clip == 1000 else {"D"} if case.scoring.gap_open[0] == 1000 else set()
+    assert ops == set("MIDS") - never
+    assert sum(len(path) > 1 for path in paths) > len(paths) / 4
+
+
+def parasail_score(scoring, matrix, m, query, target):
+    costs = scoring.gap_open[0] + scoring.gap_extend[0], scoring.gap_extend[0], matrix
+    return (
+        parasail.sw_scan_16(query, target, *costs).score
+        if not scoring.clip
+        else (parasail.sg_dx_scan_16(query, target, *costs).score)
+    )
+
+
+@pytest.fixture(scope="module")
+def bounds():
+    """Scores by parasail, local or of the whole read, in the band's whole window and in the window less a margin on
+    either side; no alignment in the inner window leaves the band unless it has more gap bases than the margin."""
+    cases = []
+    for m, words, n in [(36, 1, 4000), (100, 1, 4000), (150, 2, 2000), (500, 8, 300)]:
+        for scoring in (SCORINGS["no bonus"], SCORINGS["end to end"]):
+            reference, reads, band_start = planted(m, words, n)
+            text, inside = LETTERS[reference].tobytes().decode(), 16 * words
+            matrix = parasail.matrix_create("ACGT", scoring.match, -scoring.mismatch)
+            upper, lower = np.empty(n, int), np.empty(n, int)
+            for p in range(n):
+                s, query = int(band_start[p]), LETTERS[reads[p]].tobytes().decode()
+                window = text[s : s + 64 * words + m - 1]
+                upper[p] = parasail_score(scoring, matrix, m, query, window)
+                lower[p] = parasail_score(scoring, matrix, m, query, window[inside:-inside])
+            worst = m * scoring.match - lower - scoring.gap_open[0] - scoring.gap_extend[0] * inside
+            lower = np.where(worst < 0, lower, NEVER)  # enough gap bases to leave the band would cost more
+            cases.append((planes_of(reference), pack(reads), band_start, words, scoring, lower, upper))
+    return cases
+
+
+def test_score_is_parasail(backend, bounds):  # noqa: F811
+    for planes, packed, band_start, words, scoring, lower, upper in bounds:
+        handle = backend(planes).open_reads(packed)
+        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, words, scoring)
+        assert (lower <= score).all() and (score <= upper).all()
+        assert (score == upper).mean() > 0.7
+
+
+@pytest.mark.parametrize("n", [0, 1, 33, 700])
+@pytest.mark.parametrize("words", [1, 4])
+def test_all_backends_return_the_same_bytes(backend, n, words):  # noqa: F811
+    rng = np.random.default_rng(n + words)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, n or 1, words, (1, 1000))
+    reads, read_strand, band_start = joined(rng, reads), read_strand[:n], band_start[:n]
+    results = []
+    for make in (backend, lambda planes: CpuExtender(planes, "generic")):
+        handle = make(planes_of(reference)).open_reads(pack(reads))
+        pairs = read_strand, band_start, words, Scoring()
+        results.append([*handle.local(*pairs), *handle.align_local(*pairs)])
+    for ours, theirs in zip(*results, strict=True):
+        assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+
+
+def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
+    rng = np.random.default_rng(9)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    whole = handle.local(read_strand, band_start, 1, Scoring())
+    for p in range(41):
+        alone = handle.local(read_strand[p : p + 1], band_start[p : p + 1], 1, Scoring())
+        assert [a[0] for a in alone] == [w[p] for w in whole]
+
+
+def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):  # noqa: F811
+    rng = np.random.default_rng(2)
+    reference = rng.integers(0, 4, 3000).astype(np.uint8)
+    scoring = Scoring(
+        match=10, mismatch=1000, gap_open=(1000, 1000), gap_extend=(1000, 1000), clip=1000
+    ).verify()
+    reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 1, scoring)
+    assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
+    assert [score[p] for p in (1, 2)] == [textbook(reads[p], reference, 480, 1, scoring)[0] for p in (1, 2)]
+
+
+def test_beyond_the_reference_all_is_masked(backend):  # noqa: F811
+    reference = np.zeros(64 * 4, np.uint8)
+    handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
+    starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)
+    score, _, rows, _ = handle.local([0] * 5, starts, 1, Scoring(clip=0))
+    assert score.tolist() == [100, 100, 56, 0, 0]
+    assert rows.tolist() == [100, 100, 56, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"match": 0}, "--match"),
+        ({"match": 11}, "--match"),
+        ({"mismatch": -1}, "--mismatch"),
+        ({"gap_open": (6, 1001)}, "--gap-open"),
+        ({"gap_extend": (0, 1)}, "--gap-extend"),
+        ({"clip": 1001}, "--clip-penalty"),
+        ({"min_score": -1}, "--min-score"),
+    ],
+)
+def test_scores_that_would_overflow_are_refused(wrong, said):
+    with pytest.raises(UsageError, match=said):
+        Scoring(**wrong).verify()
+
+
+def test_backends_are_those_of_the_machine():
+    assert {f"cpu-{name}" for name in instruction_sets()} <= set(BACKENDS)
