@@ -55,14 +55,6 @@ def parse_filters(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name and name != "none")
 
 
-def parse_two(text: str) -> tuple[int, int]:
-    """'6' is 6 for deletions and for insertions, '6,7' tells them apart."""
-    numbers = text.split(",")
-    if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
-        raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
-    return int(numbers[0]), int(numbers[-1])
-
-
 def parse_insert(text: str) -> tuple[float, float]:
     """Mean and standard deviation of '350,50'; whether they make sense is said by `MapParams`."""
     try:
@@ -70,6 +62,14 @@ def parse_insert(text: str) -> tuple[float, float]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not MEAN,SD; write 350,50") from None
     return mean, deviation
+
+
+def parse_two(text: str) -> tuple[int, int]:
+    """'6' is 6 for deletions and for insertions, '6,7' tells them apart."""
+    numbers = text.split(",")
+    if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
+    return int(numbers[0]), int(numbers[-1])
 
 
 def usable_threads() -> int:

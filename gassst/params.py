@@ -11,11 +11,11 @@ MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
+MAX_INSERT = 1_000_000
+ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
 MAX_PENALTY = 1000
 MODES = ("global", "local")
-MAX_INSERT = 1_000_000
-ORIENTATIONS = ("fr", "rf", "ff")
 DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
 
 
@@ -107,14 +107,14 @@ class MapParams:
         Worker threads; OpenCL device (see `opencl.choose`); reads per batch; bytes the index may keep resident.
     filters : tuple of str
         Names of `cascade.FILTERS`, in the order in which they are run.
-    mode : str
-        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
-    scoring : Scoring
-        Of local alignments.
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str
         Of the mates of a pair (options --fr, --rf, --ff).
+    mode : str
+        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
+    scoring : Scoring
+        Of local alignments.
     """
 
     seed_length: int | None = None
@@ -144,13 +144,13 @@ class MapParams:
             (self.threads >= 1, "-t must be at least 1"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
+            (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
+            (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
             (self.mode in MODES, f"--mode must be {' or '.join(MODES)}"),
             (
                 self.mode == "global" or not self.all_hits,
                 "--mode local has no --all: it reports best alignments",
             ),
-            (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
-            (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
         )
         for holds, message in checks:
             if not holds:

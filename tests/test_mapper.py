@@ -150,7 +150,7 @@ def batches_seen(monkeypatch) -> list:
 
 def test_pairs_reach_the_search_as_neighbours(small_index, small_reads, batches_seen):
     first, second = small_reads[:20], [(n, s[::-1], q) for n, s, q in small_reads[:20]]
-    mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7)
+    mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7, insert=(300, 30))
     in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
     by_two = records(mapper, first, second)
     assert [len(b) for b in batches_seen] == 6 * [6] + [4]

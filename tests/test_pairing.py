@@ -107,7 +107,7 @@ def test_near_at_the_ends_of_the_coordinates():
     assert _pairs.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
 
 
-# --- fresh, merge ----------------------------------------------------------------------------------------------
+# --- fresh -----------------------------------------------------------------------------------------------------
 
 
 def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -127,13 +127,6 @@ def test_fresh_is_a_difference_of_sets(n, known):
     expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
     assert got[2].tolist() == expected
     assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
-
-
-@pytest.mark.parametrize("n, m", [(0, 0), (0, 9), (9, 0), (50, 50), (1, 500)])
-def test_merge_is_a_sorted_sum(n, m):
-    rng = np.random.default_rng(n + m)
-    a, b = np.sort(keys_of(rng, n)), np.sort(keys_of(rng, m))
-    assert _pairs.merge(a, b).tolist() == sorted([*a.tolist(), *b.tolist()])
 
 
 # --- Ledger ----------------------------------------------------------------------------------------------------
