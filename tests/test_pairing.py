@@ -259,7 +259,7 @@ BORDER = 2000  # of two contigs
 
 
 def on_contig(place) -> int:
-    return int(BORDER <= place[1])
+    return int(place[1] >= BORDER)
 
 
 def weigh(orientation, insert, places, lengths, odds, unpaired):
