@@ -20,9 +20,18 @@ cdef struct costs_t:
     int32_t extend_gap[3]
     int32_t bonus
 
-cdef struct planes_t:
-    const uint64_t *words
-    int64_t rows
+cdef extern from "planes.h" nogil:
+    ctypedef struct planes_t:
+        const uint64_t *words
+        int64_t rows
+    ctypedef struct bases64_t:
+        pass
+    bases64_t bases_at(planes_t planes, int64_t coordinate)
+    uint64_t differences(bases64_t a, bases64_t b)
+
+cdef extern from *:
+    int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
+    int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil
 
 cdef struct column_t:
     uint8_t op
@@ -219,3 +228,201 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
             at += hits[i].cigar_runs
     free(a.columns)
     return hits_array, cigars_array[:at].copy(), begin_array, end_array
+
+
+DEF SAME_PLACE = 10     # diagonals, as in select.pyx
+DEF STANDS_WORDS = 8    # of 64 bases: longer reads are not judged here
+DEF STANDS_ERRORS = 24  # nor reads with more mismatches
+
+cdef struct mask_t:
+    uint64_t word[STANDS_WORDS]
+
+cdef struct prices_t:
+    int match
+    int each       # mismatch: its penalty and the match it is not
+    int bonus
+    int opening
+    int extending
+
+# The mismatches of one alignment.
+cdef struct ungapped_t:
+    int positions[STANDS_ERRORS]
+    int n, m, words
+    mask_t mismatches
+    bases64_t bases[STANDS_WORDS]
+
+
+def stands(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint32_t[::1] band_start,
+           const uint8_t[::1] words, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes,
+           const uint32_t[::1] plane_start, const uint32_t[::1] lengths, scoring):
+    """Ungapped alignments of whole reads than which no other alignment in their bands has a better score.
+
+    An alignment that leaves the diagonal pays for a gap with mismatches that it avoids, less those that it takes on
+    instead. Where no other diagonal offers enough of them, nor one that half of the read fits, what remains is to
+    clip an end, and that is tried. (Each diagonal is looked at alone: a read made of several tandem repeats might do
+    better on two of them.)
+
+    Parameters
+    ----------
+    read_strand : uint32[k], diagonal : uint32[k]
+        Ungapped alignments.
+    band_start : uint32[k], words : uint8[k]
+        Of their bands.
+    reference, planes : uint64[, 3]
+    plane_start, lengths : uint32[n]
+    scoring : params.Scoring
+
+    Returns
+    -------
+    uint8[k]
+        1 where the alignment is the best; 0 where it may not be.
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    cdef uint32_t read
+    cdef planes_t ref = planes_t(&reference[0, 0], reference.shape[0])
+    cdef planes_t own = planes_t(&planes[0, 0], planes.shape[0])
+    cdef prices_t price = prices_t(scoring.match, scoring.match + scoring.mismatch, scoring.clip,
+                                   min(scoring.gap_open), min(scoring.gap_extend))
+    cdef bint dear = price.opening + price.extending > price.each  # one mismatch does not pay for a gap
+    cdef ungapped_t u
+    out_array = np.zeros(k, np.uint8)
+    cdef uint8_t[::1] out = out_array
+    with nogil:
+        for i in range(k):
+            read = read_strand[i] >> 1
+            u.m = lengths[read]
+            u.words = (u.m + 63) >> 6
+            if dear and u.words <= STANDS_WORDS:
+                out[i] = (
+                    look_at(&u, ref, own, 64 * (<int64_t>plane_start[read] + (read_strand[i] & 1) * u.words),
+                            diagonal[i])
+                    and not clips(&u, &price) and not leaves(&u, ref, diagonal[i], band_start[i], 64 * words[i], &price))
+    return out_array
+
+
+cdef inline uint64_t live(const ungapped_t *u, int word) noexcept nogil:
+    return ~<uint64_t>0 if u.m - 64 * word >= 64 else (<uint64_t>1 << (u.m - 64 * word)) - 1
+
+
+cdef bint look_at(ungapped_t *u, planes_t reference, planes_t reads, int64_t first, int64_t diagonal) noexcept nogil:
+    """Fill `u`; False where there are too many mismatches."""
+    cdef int word
+    cdef uint64_t x
+    u.n = 0
+    for word in range(u.words):
+        u.bases[word] = bases_at(reads, first + 64 * word)
+        x = differences(bases_at(reference, diagonal + 64 * word), u.bases[word]) & live(u, word)
+        u.mismatches.word[word] = x
+        if u.n + POPCOUNT(x) > STANDS_ERRORS:
+            return False
+        while x:
+            u.positions[u.n] = 64 * word + TRAILING_ZEROS(x)
+            u.n += 1
+            x &= x - 1
+    return True
+
+
+cdef bint clips(const ungapped_t *u, const prices_t *price) noexcept nogil:
+    """Whether an end is better clipped: what is clipped off would have to cost more than the bonus."""
+    cdef int i
+    for i in range(u.n):
+        # Up to and with mismatch i, and from it on.
+        if (u.positions[i] + 1) * price.match - price.each * (i + 1) + price.bonus < 0:
+            return True
+        if (u.m - u.positions[i]) * price.match - price.each * (u.n - i) + price.bonus < 0:
+            return True
+    return False
+
+
+cdef bint leaves(const ungapped_t *u, planes_t reference, int64_t diagonal, int64_t band_start, int width,
+                 const prices_t *price) noexcept nogil:
+    """Whether another diagonal of the band fits half of the read, or avoids mismatches worth the gap.
+
+    One too far for a gap that pays, and so far that it is another place, has been told apart by the search."""
+    cdef int64_t other
+    cdef mask_t own   # mismatches of the other diagonal where this one has none
+    cdef mask_t both
+    cdef uint64_t x
+    cdef int word, n, gap
+    cdef int64_t reach = max(SAME_PLACE, (price.each * u.n - price.opening) // price.extending)
+    for other in range(max(band_start, diagonal - reach), min(band_start + width, diagonal + reach + 1)):
+        if other == diagonal:
+            continue
+        n = 0
+        for word in range(u.words):
+            x = differences(bases_at(reference, other + 64 * word), u.bases[word]) & live(u, word)
+            n += POPCOUNT(x)
+            own.word[word] = x & ~u.mismatches.word[word]
+            both.word[word] = x & u.mismatches.word[word]
+        if 2 * n < u.m:
+            return True
+        gap = <int>(other - diagonal if other > diagonal else diagonal - other)
+        if price.opening + gap * price.extending < price.each * u.n and avoids(u, &own, &both, gap, price):
+            return True
+    return False
+
+
+cdef bint avoids(const ungapped_t *u, const mask_t *own, const mask_t *both, int gap,
+                 const prices_t *price) noexcept nogil:
+    """Whether a stretch of another diagonal, `gap` away, avoids mismatches worth a deletion, or one that begins or
+    ends with `gap` inserted bases those worth an insertion."""
+    cdef int i, j, run = 0, inserted, last = -1
+    cdef int deletion = price.opening + gap * price.extending
+    cdef int insertion = deletion + gap * price.match
+    for i in range(u.n):
+        if not is_set(both, u.positions[i]):
+            run = max(run - count_within(own, last + 1, u.positions[i], run), 0) + 1
+            last = u.positions[i]
+            if price.each * run >= deletion:
+                return True
+        for j in range(-1, 2, 2):
+            inserted = u.positions[i] + j * gap  # the first base that is not inserted
+            if price.each * most_avoided(u, own, both, i, inserted, j) >= insertion:
+                return True
+    return False
+
+
+cdef int most_avoided(const ungapped_t *u, const mask_t *own, const mask_t *both, int i, int at,
+                      int step) noexcept nogil:
+    """Mismatches avoided when all bases from mismatch `i` to before `at` are inserted and then, going on to the right
+    (step 1) or to the left (-1), the other diagonal is followed as far as it pays."""
+    cdef int n = 0, most, position
+    while 0 <= i < u.n and (at - u.positions[i]) * step > 0:
+        n += 1
+        i += step
+    most = n
+    while 0 <= i < u.n:
+        position = u.positions[i]
+        if step > 0:
+            n -= count_within(own, at, position, n + u.n)
+        else:
+            n -= count_within(own, position, at + 1, n + u.n)
+        at = position
+        if n + u.n <= most:
+            break
+        n += not is_set(both, position)
+        most = max(most, n)
+        i += step
+    return most
+
+
+cdef inline bint is_set(const mask_t *mask, int position) noexcept nogil:
+    return mask.word[position >> 6] >> (position & 63) & 1
+
+
+cdef int count_within(const mask_t *mask, int from_, int to, int enough) noexcept nogil:
+    """Bits at from_..to-1, or at least `enough` of them."""
+    cdef int word, n = 0
+    cdef uint64_t x
+    if from_ >= to:
+        return 0
+    for word in range(from_ >> 6, ((to - 1) >> 6) + 1):
+        x = mask.word[word]
+        if word == from_ >> 6:
+            x &= ~<uint64_t>0 << (from_ & 63)
+        if word == (to - 1) >> 6:
+            x &= ~<uint64_t>0 >> (63 - ((to - 1) & 63))
+        n += POPCOUNT(x)
+        if n > enough:
+            break
+    return n

@@ -17,3 +17,14 @@ def finish(
     contig_lengths: NDArray[np.int64],
     scoring: Any,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16]]: ...
+def stands(
+    read_strand: NDArray[np.uint32],
+    diagonal: NDArray[np.uint32],
+    band_start: NDArray[np.uint32],
+    words: NDArray[np.uint8],
+    reference: NDArray[np.uint64],
+    planes: NDArray[np.uint64],
+    plane_start: NDArray[np.uint32],
+    lengths: NDArray[np.uint32],
+    scoring: Any,
+) -> NDArray[np.uint8]: ...

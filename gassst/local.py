@@ -144,21 +144,25 @@ class LocalEnds:
     # --- places --------------------------------------------------------------------------------------------
 
     def _settled(self) -> Lines:
-        """Reads whose global alignment stands: without an error, or with one mismatch and no rival near."""
+        """Reads whose global alignment stands: ungapped, the best in its band (`_local.stands`), no rival near."""
         reads = np.flatnonzero(np.diff(self.start) == 1)
         rows = self.start[reads]
         edits, summary = self.bands.edits[rows], self.summary[reads]
-        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE)
-        stands = (edits == 0) & (alone | (summary["n_best"] > 1))
-        if _settles(self.scoring):
-            stands |= (edits == 1) & alone
-        rows = rows[stands]
+        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) | self.decided[reads]
+        unsure = (edits > 1) | ((edits == 1) & (not _settles(self.scoring)))
+        stands = alone | ((edits == 0) & (summary["n_best"] > 1))
+        rows, unsure = rows[stands], unsure[stands]
         bands, search = self.bands.take(rows), self.search
         diagonal = _select.ungapped_diagonal(
             search.index.reference.planes, search.packed.planes, search.packed.plane_start, self.lengths,
             bands.read_strand, bands.band_start + bands.end, bands.edits, bands.reach,
         )  # fmt: skip
         keep = diagonal > 0
+        judged = np.flatnonzero(keep & unsure)
+        keep[judged] = _local.stands(
+            bands.read_strand[judged], diagonal[judged], bands.band_start[judged], bands.words[judged],
+            search.index.reference.planes, search.packed.planes, search.packed.plane_start, self.lengths, self.scoring,
+        )  # fmt: skip
         read_strand, diagonal = bands.read_strand[keep], diagonal[keep]
         whole = self.lengths[read_strand >> 1]
         runs = np.arange(whole.size, dtype=np.uint32), np.ones(whole.size, np.uint16)
