@@ -130,7 +130,9 @@ class LocalEnds:
             self.far = far = self._far(settled, primary)
             if far.any():
                 new = self._score(*self._anchored(np.flatnonzero(far).astype(np.uint32)))
-                enough = (new.score >= self.scoring.min_score) & ~self._repeats(new, places)
+                enough = (new.score >= self.scoring.min_score) & ~self._repeats(
+                    new, places.take(far[places.read])
+                )
                 places = Places.concatenate([places, new.take(enough)])
                 again = places.take(far[places.read])
                 better = self._align(again.take(self._best(again, self._chooses(again))))
