@@ -97,9 +97,13 @@ class PairSearch(BatchSearch):
         self.open[done] = self.open[done + 1] = False
 
     def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        """Share of alignments of so many errors that the seeds looked at so far leave unseen."""
+        """Share of alignments of so many errors that the seeds looked at so far leave unseen.
+
+        All of them where a seed was passed over because it occurs too often.
+        """
         errors = np.minimum(errors, MISS_ERRORS - 1)
-        return self.miss_table[self.looked[read], self.length_rank[self.lengths[read]], errors]
+        share = self.miss_table[self.looked[read], self.length_rank[self.lengths[read]], errors]
+        return np.where(self.capped[read], 1.0, share)
 
     # --- one stage -----------------------------------------------------------------------------------------
 

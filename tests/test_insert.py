@@ -105,7 +105,9 @@ def test_template_lengths_of_good_pairs_and_of_no_others(orientation):
         elif fault == 3:
             spots[i // 6 % 2][1] ^= 1
         elif fault == 4:
-            spots[i // 6 % 2][0] += 100_512  # on the other contig
+            left, right = sorted(spots)
+            right[0] += 102_000 + 2000 - left[0]  # on the other contig, and not far
+            left[0] = 102_000
         else:
             expected.append(template)
         first.append(len(lengths))

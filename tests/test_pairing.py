@@ -259,7 +259,7 @@ BORDER = 2000  # of two contigs
 
 
 def on_contig(place) -> int:
-    return int(BORDER <= place[1] < (1 << 31))
+    return int(place[1] >= BORDER)
 
 
 def weigh(orientation, insert, places, lengths, odds, unpaired):
@@ -401,6 +401,10 @@ def test_choice_beyond_two_billion():
     """Coordinates use all 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
     top = (1 << 32) - 5000
-    sides = [[(False, 3000, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
+    sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
     (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])
+    middle = 1 << 31
+    sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
+    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
+    assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])

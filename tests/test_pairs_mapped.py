@@ -344,6 +344,26 @@ def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed(sensitivity):
     assert all(rows[0].mapq <= 3 for rows in found.values() if rows)
 
 
+def test_diverged_repeats_of_too_many_copies_are_rarely_mistaken():
+    """A concordant pair among the copies that were looked at settles nothing while others were passed over."""
+    rng = np.random.default_rng(2500)
+    element = bf.random_bases(rng, 500)
+    copies = (bf.mutate(rng, element, 10, 0.1) for _ in range(1500))
+    genome = b"".join(bf.random_bases(rng, 60) + copy for copy in copies)
+    fragments, truth = [], {}
+    for i in range(250):
+        at = int(rng.integers(len(genome) - 400))
+        errors = [int(x) for x in rng.binomial(100, 0.01, 2)]
+        fragments.append((f"p{i}", *fragment_at(rng, genome, at, 300, errors=errors)))
+        truth |= {(f"p{i}", 0): ("a", at, 0, False), (f"p{i}", 1): ("a", at + 200, 0, True)}
+    found = mapped(index_of(("a", genome)), fragments)
+    right = {key: bool(found[key]) and is_right(found[key][0], spot) for key, spot in truth.items()}
+    sure = [key for key in truth if found[key] and found[key][0].mapq >= 20]
+    assert sum(right.values()) >= 0.975 * len(truth)
+    assert len(sure) > 400
+    assert sum(not right[key] for key in sure) <= 0.01 * len(sure)
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_a_mate_without_any_seed_is_rescued(hard, first):
     """A substitution in every sixth base, 16 of 100: no seed is free of errors, but the partner is exact."""
@@ -364,6 +384,21 @@ def test_a_mate_without_any_seed_is_rescued(hard, first):
         assert found[key][0].edits <= 16
     # Chance seeds nearby find some on so small a genome.
     assert sum(bool(alone[key]) and is_right(alone[key][0], spot) for key, spot in truth.items()) < 30
+
+
+def test_a_settled_pair_is_looked_for_no_further(hard):
+    """One mate in an exact repeat, eight errors in each: fewer candidates than those of two single reads."""
+    one, _, copies, index = hard
+    rng = np.random.default_rng(14)
+    fragments = [
+        (f"p{i}", *fragment_at(rng, one, copies[i % 8] - 220 + i // 8 * 4, 320, errors=(8, 8)))
+        for i in range(120)
+    ]
+    mapper = gassst.Mapper(index, device="none", insert=INSERT)
+    (_, _, alone), (_, _, paired) = (
+        next(iter(mapper._results(iter([batch_of(fragments, singles)])))) for singles in (True, False)
+    )
+    assert paired.candidates < 0.85 * alone.candidates
 
 
 KINDS = ["contig", "strand", "far", "outward"]
@@ -586,7 +621,8 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
 
 
 def assert_pairs_agree(fragments: list[Fragment], found: dict[tuple[str, int], list[Place]]) -> None:
-    """Both mates of a proper pair say so and lie on one contig."""
+    """Both mates of a proper pair say so and lie on one contig; secondary hits are in no pair."""
+    assert not any(p.proper for rows in found.values() for p in rows[1:])
     for name, *mates in fragments:
         primary = [found[name, j][0] for j in range(len(mates)) if found[name, j]]
         assert len({p.proper for p in primary}) <= 1
