@@ -33,6 +33,7 @@ SPECIFIC = 4  # bases a seed is longer than one that occurs once by chance
 OCCURRENCES = 64  # of a seed that are looked at
 WORDS = 2  # of a band: room for gaps of some 50 bases
 SAME_PLACE = 10  # diagonals
+NEAR = 64  # diagonals within which a place that a pair decided on may move
 PARTS = 3  # supplementary alignments of a read
 
 
@@ -117,6 +118,9 @@ class LocalEnds:
         self.scoring, self.lengths, self.n = search.params.scoring, search.lengths, search.n
         self.quality = search._qualities(summary)
         self.mapped = np.diff(start) > 0
+        chosen = start[np.flatnonzero(self.mapped)]
+        self.home = np.zeros((2, self.n), np.int64)  # read_strand and band_start of the place chosen before
+        self.home[:, self.mapped] = bands.read_strand[chosen], bands.band_start[chosen]
         self.decided = search.proper.copy()  # whose pair the global search has placed
         self.cigars: list[np.ndarray] = []
         self.n_runs = 0
@@ -126,14 +130,15 @@ class LocalEnds:
         with self.search.stats.timed("local"):
             settled = self._settled()
             places = self._score(*self._known(settled.read))
-            primary = self._align(places.take(self._best(places, self._chooses(places))))
+            primary = self._chosen(places)
             self.far = far = self._far(settled, primary)
             if far.any():
                 new = self._score(*self._anchored(np.flatnonzero(far).astype(np.uint32)))
-                enough = (new.score >= self.scoring.min_score) & ~self._repeats(new, places)
+                enough = (new.score >= self.scoring.min_score) & ~self._repeats(
+                    new, places.take(far[places.read])
+                )
                 places = Places.concatenate([places, new.take(enough)])
-                again = places.take(far[places.read])
-                better = self._align(again.take(self._best(again, self._chooses(again))))
+                better = self._chosen(places.take(far[places.read]))
                 primary = Lines.concatenate([primary.take(~far[primary.read]), better])
             primary, places = self._pair(settled, primary, places)
             supplementary = self._supplementary(
@@ -172,14 +177,14 @@ class LocalEnds:
 
     def _known(self, settled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """read_strand, band_start, words of the places that the global search found for all other reads, and which
-        of them it chose; of a read whose pair decides its place, that one alone."""
+        of them it chose."""
         search, bands = self.search, self.bands
         todo = self.mapped.copy()
         todo[settled] = False
         rows = self.start[np.flatnonzero(todo)]
         chosen = bands.take(rows)
         others = type(bands).concatenate(search.bands)
-        others = others.take(np.flatnonzero((todo & ~self.decided)[others.read_strand >> 1]))
+        others = others.take(np.flatnonzero(todo[others.read_strand >> 1]))
         read_strand = np.concatenate([chosen.read_strand, others.read_strand])
         band_start = np.concatenate([chosen.band_start, others.band_start])
         words = np.concatenate([chosen.words, others.words])
@@ -263,9 +268,16 @@ class LocalEnds:
         places = Places(read_strand, band_start, words, score, total, reached, rows, band_start + end, given)
         return places.take(np.flatnonzero(score > 0))
 
-    def _chooses(self, places: Places) -> np.ndarray:
-        """Places that may become their read's primary: all, or the one that its pair decided on."""
-        return ~self.decided[places.read] | places.given
+    def _may_be(self, read_strand: np.ndarray, band_start: np.ndarray) -> np.ndarray:
+        """Places that may become their read's primary: all, or those near the one that its pair decided on."""
+        home_strand, home = self.home[:, read_strand >> 1]
+        near = (read_strand == home_strand) & (np.abs(band_start.astype(np.int64) - home) <= NEAR)
+        return ~self.decided[read_strand >> 1] | near
+
+    def _chosen(self, places: Places) -> Lines:
+        """The primary line of every read that has a place."""
+        eligible = self._may_be(places.read_strand, places.band_start) | places.given
+        return self._align(places.take(self._best(places, eligible)))
 
     def _repeats(self, new: Places, known: Places) -> np.ndarray:
         """Which of the new places are known: the same end of the read on the same diagonal, with the same score."""

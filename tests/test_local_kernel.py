@@ -18,9 +18,10 @@ from test_extend import (
     planted,
 )
 
+from gassst import opencl
 from gassst._nw_cpu import instruction_sets
 from gassst.errors import UsageError
-from gassst.extend import CpuExtender
+from gassst.extend import CpuExtender, OpenCLExtender
 from gassst.params import Scoring
 
 NEVER = -(10**6)
@@ -249,6 +250,20 @@ def test_all_backends_return_the_same_bytes(backend, n, words):  # noqa: F811
         results.append([*handle.local(*pairs), *handle.align_local(*pairs)])
     for ours, theirs in zip(*results, strict=True):
         assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+
+
+@pytest.mark.skipif(not any("opencl" in name for name in BACKENDS), reason="no usable OpenCL device here")
+def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
+    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: 1)
+    rng = np.random.default_rng(8)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 150, 2)
+    pairs = read_strand, band_start, 2, Scoring()
+    results = []
+    for extender in (OpenCLExtender(planes_of(reference)), CpuExtender(planes_of(reference))):
+        handle = extender.open_reads(pack(joined(np.random.default_rng(1), reads)))
+        results.append([array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))])
+    assert results[0] == results[1]
 
 
 def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
