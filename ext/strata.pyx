@@ -11,8 +11,9 @@ cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
 
-def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint16_t[::1] complete,
-              const uint16_t[::1] errors, const uint16_t[::1] seed_count, const int16_t[::1] settled, int strata):
+def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint16_t[::1] rival,
+              const uint16_t[::1] complete, const uint16_t[::1] errors, const uint16_t[::1] seed_count,
+              const int16_t[::1] settled, const int16_t[::1] settled_alone, int strata, int margin):
     """Reads that a stage has seeds for and that need it.
 
     Parameters
@@ -20,11 +21,13 @@ def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint1
     lengths : uint32[n]
     best : uint16[n]
         Fewest errors of an alignment found so far, 65535 where there is none.
+    rival : uint16[n]
+        Fewest errors in any other band; a read is alone where that is more than `margin` worse.
     complete : uint16[n]
         Every alignment with fewer errors has been seen.
     errors : uint16[n]
         Most errors allowed.
-    seed_count : uint16[], settled : int16[]
+    seed_count : uint16[], settled, settled_alone : int16[]
         Rows of the search plan for this stage, indexed by read length.
     strata : int
         Of `params.Level`.
@@ -35,14 +38,17 @@ def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint1
         Ascending.
     """
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
-    cdef int wanted
+    cdef int wanted, enough
+    cdef uint32_t m
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
     with nogil:
         for r in range(n):
+            m = lengths[r]
             wanted = min(best[r] + strata, errors[r] + 1)
+            enough = settled_alone[m] if rival[r] > best[r] + margin else settled[m]
             active[a] = <uint32_t>r
-            a += (seed_count[lengths[r]] > 0) & (complete[r] < wanted) & (best[r] > settled[lengths[r]])
+            a += (seed_count[m] > 0) & (complete[r] < wanted) & (best[r] > enough)
     return active_array[:a].copy()
 
 
@@ -74,14 +80,15 @@ def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int sh
 
 
 def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uint16_t[::1] best,
-                 uint16_t[::1] limit, int margin):
+                 uint16_t[::1] rival, uint16_t[::1] limit, int margin):
     """Rows of the scored bands that are within the limits of their reads, which tighten on the way.
 
     Parameters
     ----------
     read_strand : uint32[k], edits : uint16[k]
-    best, limit : uint16[n]
-        Changed in place: the fewest errors found, and the errors that still matter, at most `margin` more.
+    best, rival, limit : uint16[n]
+        Changed in place: the fewest errors found, the fewest in any other band, and the errors that still matter, at
+        most `margin` more than the best.
 
     Returns
     -------
@@ -98,6 +105,7 @@ def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uin
             if edits[i] <= limit[r]:
                 rows[m] = i
                 m += 1
+                rival[r] = min(rival[r], max(edits[i], best[r]))
                 if edits[i] < best[r]:
                     best[r] = edits[i]
                     limit[r] = <uint16_t>min(limit[r], edits[i] + margin)

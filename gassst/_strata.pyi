@@ -11,14 +11,19 @@ _I64 = NDArray[np.int64]
 def unsettled(
     lengths: _U32,
     best: _U16,
+    rival: _U16,
     complete: _U16,
     errors: _U16,
     seed_count: _U16,
     settled: _I16,
+    settled_alone: _I16,
     strata: int,
+    margin: int,
 ) -> _U32: ...
 def bands_of(read_strand: _U32, bucket: _U32, shift: int, margin: _U32, words: _U8) -> tuple[_U32, _U8]: ...
-def within_limit(read_strand: _U32, edits: _U16, best: _U16, limit: _U16, margin: int) -> _I64: ...
+def within_limit(
+    read_strand: _U32, edits: _U16, best: _U16, rival: _U16, limit: _U16, margin: int
+) -> _I64: ...
 def merge_scored(
     scored: _U64, scored_start: _I64, active: _U32, read_strand: _U32, bucket: _U32
 ) -> tuple[_U64, _I64]: ...

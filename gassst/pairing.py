@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import _candidates, _pairs
+from . import _candidates, _pairs, _strata
 from .cascade import Candidates
 from .insert import InsertModel
 from .layouts import NO_SCORE
@@ -174,10 +174,7 @@ class PairSearch(BatchSearch):
     # --- limits and scored bands -----------------------------------------------------------------------------
 
     def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
-        read = read_strand >> 1
-        rows = np.flatnonzero(edits <= self.limit[read])
-        np.minimum.at(self.best, read[rows], edits[rows])
-        return rows
+        return _strata.within_limit(read_strand, edits, self.best, self.rival, self.limit, NO_SCORE)
 
     def _limits(self) -> np.ndarray:
         """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""

@@ -27,20 +27,22 @@ class Level(NamedTuple):
         seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
     share : a stage is left out, too, where an alignment has been found, and one with as many errors would have shown in
         the seeds of the stage before in all but this share of cases; 0, as `strata` says.
+    share_alone : the same where no other band came within two errors of the best: hardly a repeat.
     """
 
     occurrences: int | None
     strata: int
     share: float
+    share_alone: float
 
 
 LEVELS = (
-    Level(16, 0, 1.0),
-    Level(64, 0, 0.5),
-    Level(256, 1, 0.25),
-    Level(1024, 1, 0.05),
-    Level(8192, 2, 0.0),
-    Level(None, 2, 0.0),
+    Level(16, 0, 1.0, 1.0),
+    Level(64, 0, 0.4, 0.7),
+    Level(256, 1, 0.2, 0.5),
+    Level(1024, 1, 0.05, 0.05),
+    Level(8192, 2, 0.0, 0.0),
+    Level(None, 2, 0.0, 0.0),
 )
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {MAX_INSERT}"

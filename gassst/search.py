@@ -90,6 +90,7 @@ class BatchSearch:
         self.words = plan.words[self.lengths]
         self.margin = 32 * self.words.astype(np.uint32) - np.uint32((1 << self.shift) >> 1)
         self.best = np.full(self.n, NO_SCORE, np.uint16)
+        self.rival = np.full(self.n, NO_SCORE, np.uint16)  # fewest errors in any other band
         self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
         self.capped = np.zeros(self.n, np.uint8)
         self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
@@ -114,10 +115,9 @@ class BatchSearch:
     def _active(self, stage: int) -> np.ndarray:
         """Reads that are not settled yet (`params.Level`) and have seeds in this stage."""
         plan = self.plan
-        counts, settled = plan.seed_count[stage], plan.settled[stage]
-        return _strata.unsettled(
-            self.lengths, self.best, self.complete, self.errors, counts, settled, plan.level.strata
-        )
+        state = self.lengths, self.best, self.rival, self.complete, self.errors
+        row = plan.seed_count[stage], plan.settled[stage], plan.settled_alone[stage]
+        return _strata.unsettled(*state, *row, plan.level.strata, MARGIN)
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
         anchors, start = self._anchors(stage, active)
@@ -206,7 +206,7 @@ class BatchSearch:
 
     def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
         """Rows of scored bands that are within the limits, which they tighten."""
-        return _strata.within_limit(read_strand, edits, self.best, self.limit, MARGIN)
+        return _strata.within_limit(read_strand, edits, self.best, self.rival, self.limit, MARGIN)
 
     def _keep(self, bands: Bands) -> None:
         self.bands.append(bands)

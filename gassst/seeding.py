@@ -52,6 +52,11 @@ def miss_share(m: int, errors: int, w: int, count: int) -> float:
     return (1 - (1 - errors / m) ** w) ** count
 
 
+def settled_errors(m: int, most: int, w: int, count: int, share: float) -> int:
+    """Most errors, up to `most`, of which `count` disjoint seeds miss at most `share` of the alignments; -1: none."""
+    return next((d for d in range(most, -1, -1) if share and miss_share(m, d, w, count) <= share), -1)
+
+
 @lru_cache(maxsize=4096)
 def default_errors(m: int, n_bases: int) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
@@ -96,8 +101,9 @@ class SearchPlan:
     gaps : int
         Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
-    settled : int16[stages, MAX_READ_LENGTH + 1]
-        A read with an alignment of no more errors does not need this stage at this sensitivity level; -1: none has.
+    settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
+        A read with an alignment of no more errors does not need this stage at this sensitivity level, the second where
+        no other band came near; -1: no alignment is good enough.
     seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         `seed_count` is 0 where a length has no such stage.
     """
@@ -114,6 +120,7 @@ class SearchPlan:
         self.shift = 5 if self.gaps <= DEFAULT_MAX_GAPS else 4
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
+        self.settled_alone = self.settled.copy()
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -136,7 +143,9 @@ class SearchPlan:
             self.seed_length[i, m], self.seed_count[i, m] = w, count
             self.disjoint[i, m] = count if disjoint else 0
             if i:
-                self.settled[i, m] = self._settled(m, plan.errors, *plan.stages[i - 1][:2])
+                seeds = plan.stages[i - 1][:2]
+                self.settled[i, m] = settled_errors(m, plan.errors, *seeds, self.level.share)
+                self.settled_alone[i, m] = settled_errors(m, plan.errors, *seeds, self.level.share_alone)
         self._known[m] = True
 
     def plan(self, m: int) -> LengthPlan:
@@ -149,11 +158,6 @@ class SearchPlan:
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
-
-    def _settled(self, m: int, most: int, w: int, count: int) -> int:
-        """Most errors, up to `most`, of which `count` disjoint seeds of `w` bases rarely miss an alignment."""
-        share = self.level.share
-        return next((d for d in range(most, -1, -1) if share and miss_share(m, d, w, count) <= share), -1)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""

@@ -25,11 +25,8 @@ cdef extern from "lookup.h" nogil:
     ctypedef struct seed_range_t:
         uint32_t lo
         uint32_t hi
-    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
-    void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
+    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
+                      unsigned n)
     uint64_t interleave(uint32_t low, uint32_t high)
     uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)
 
@@ -37,7 +34,9 @@ cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *p) nogil
     int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil
 
-DEF GROUP = 512  # seeds in flight between two prefetch steps: more than a core has fill buffers, few enough for L1
+cdef extern from "lookup.h":
+    cdef enum:
+        GROUP "LOOKUP_GROUP"
 
 
 cdef inline bint is_flipped(const uint64_t *forward, const uint64_t *reverse, Py_ssize_t words) noexcept nogil:
@@ -131,40 +130,40 @@ cdef inline bint is_within(const Seed *seed, int k, uint64_t kmer_from, uint64_t
     return kmer_from <= kmer < kmer_to
 
 
+cdef void resolve_group(const seed_index_t *index, Seed **seeds, int n) noexcept nogil:
+    cdef uint64_t[GROUP] codes
+    cdef uint8_t[GROUP] widths
+    cdef seed_range_t[GROUP] found
+    cdef int i
+    for i in range(n):
+        codes[i], widths[i] = code_of(seeds[i]), seeds[i].length
+    lookup_group(index, codes, widths, found, n)
+    for i in range(n):
+        seeds[i].lo, seeds[i].count = found[i].lo, found[i].hi - found[i].lo
+
+
 cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
                         uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
-    """Ranges of a block of seeds, three prefetch steps ahead: table, bucket, and the bases behind long seeds.
-
-    A seed that occurs too often is made longer to the right, which narrows its range within the same bucket.
-    """
-    cdef Py_ssize_t i, j, start = 0, stop, m
-    cdef seed_range_t found
+    """Ranges of a block of seeds. Those that occur too often are made longer to the right and looked up again."""
+    cdef Py_ssize_t i, start = 0, stop
+    cdef int m, longer
     cdef Seed *group[GROUP]
-    cdef Seed *s
     while start < n:
         stop = min(start + GROUP, n)
-        m = 0
+        m = longer = 0
         for i in range(start, stop):
             if is_within(&seeds[i], index.k, kmer_from, kmer_to):
                 group[m] = &seeds[i]
                 m += 1
-        for j in range(m):
-            lookup_prefetch_table(index, code_of(group[j]), group[j].length)
-        for j in range(m):
-            lookup_prefetch_bucket(index, code_of(group[j]), group[j].length)
-        for j in range(m):
-            found = lookup_near(index, code_of(group[j]), group[j].length)
-            group[j].lo, group[j].count = found.lo, found.hi - found.lo
-        for j in range(m):
-            s = group[j]
-            found.lo, found.hi = s.lo, s.lo + s.count
-            found = lookup_far(index, code_of(s), s.length, found)
-            if found.hi - found.lo > caps[s.length]:
-                s.clipped = 1
-                if s.room > s.length:
-                    s.length = s.room
-                    found = lookup(index, s.code, s.length)
-            s.lo, s.count = found.lo, found.hi - found.lo
+        resolve_group(index, group, m)
+        for i in range(m):
+            if group[i].count > caps[group[i].length]:
+                group[i].clipped = 1
+                if group[i].room > group[i].length:
+                    group[i].length = group[i].room
+                    group[longer] = group[i]
+                    longer += 1
+        resolve_group(index, group, longer)
         start = stop
 
 

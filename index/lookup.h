@@ -5,10 +5,8 @@
  * still equal are told apart by bases read from the planes. All three orders are one: positions are sorted
  * by k-mer, then the 16 bases behind it.
  *
- * Each step reads memory that is probably not in the cache. Callers that hold many seeds go over them
- * three times: lookup_prefetch_table for all, lookup_prefetch_bucket for all, lookup for all; 32 to 128
- * seeds a round keep the prefetched lines alive. Where seeds are longer than k + 8, the third time is better
- * split: lookup_near for all, lookup_far for all. */
+ * Each step reads memory that is probably not in the cache. lookup_group takes each step for a whole group of
+ * seeds, and each step asks for what the next one reads. */
 #ifndef GASSST_LOOKUP_H
 #define GASSST_LOOKUP_H
 
@@ -20,6 +18,7 @@ enum {
     LOOKUP_INLINE = 8,       /* bases in an element of `following` */
     LOOKUP_SORTED = 16,      /* bases behind the k-mer that positions are sorted by */
     LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: two cache lines, no branch to miss */
+    LOOKUP_GROUP = 128,      /* of 64, 128 and 512 the fastest */
     LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
 
@@ -46,15 +45,60 @@ static inline void lookup_prefetch_table(const seed_index_t *index, uint64_t see
     __builtin_prefetch(index->table + lookup_kmer(index, seed, w));
 }
 
-static inline void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
+/* The elements of `following` that begin with the bases of the seed behind its k-mer: from first to before end. */
+typedef struct {
+    uint32_t first, end;
+} lookup_span_t;
+
+static inline lookup_span_t lookup_span(const seed_index_t *index, uint64_t seed, unsigned w)
 {
-    if (w <= index->k)
-        return;
+    const unsigned behind = w - index->k;
+    const uint64_t rest = seed & ((1ULL << 2 * behind) - 1);
+    if (behind > LOOKUP_INLINE) {
+        const uint32_t inlined = (uint32_t)(rest >> 2 * (behind - LOOKUP_INLINE));
+        return (lookup_span_t){inlined, inlined + 1};
+    }
+    const unsigned shift = 2 * (LOOKUP_INLINE - behind);
+    return (lookup_span_t){(uint32_t)(rest << shift), (uint32_t)((rest + 1) << shift)};
+}
+
+static inline void lookup_prefetch_following(const seed_index_t *index, seed_range_t range)
+{
+    if (range.hi - range.lo > LOOKUP_LINEAR) {
+        __builtin_prefetch(index->following + range.lo + (range.hi - range.lo) / 2);
+    } else if (range.lo < range.hi) {
+        __builtin_prefetch(index->following + range.lo);
+        __builtin_prefetch(index->following + range.hi - 1);
+    }
+}
+
+/* Entries of the k-mers that begin with the seed, or of the k-mer that the seed begins with. */
+static inline seed_range_t lookup_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
+{
+    const unsigned k = index->k;
+    if (w <= k)
+        return (seed_range_t){index->table[seed << 2 * (k - w)], index->table[(seed + 1) << 2 * (k - w)]};
     const uint64_t kmer = lookup_kmer(index, seed, w);
-    const uint32_t lo = index->table[kmer], hi = index->table[kmer + 1];
-    __builtin_prefetch(index->following + lo + (hi - lo > LOOKUP_LINEAR ? (hi - lo) / 2 : 0));
-    if (w > index->k + LOOKUP_INLINE)
-        __builtin_prefetch(index->positions + lo + (hi - lo) / 2);
+    const seed_range_t range = {index->table[kmer], index->table[kmer + 1]};
+    lookup_prefetch_following(index, range);
+    return range;
+}
+
+/* Halve the range of a seed longer than k; 0 when lookup_near can take over. */
+static inline int lookup_narrow(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t *range)
+{
+    if (w <= index->k || range->hi - range->lo <= LOOKUP_LINEAR)
+        return 0;
+    const lookup_span_t span = lookup_span(index, seed, w);
+    const uint32_t middle = range->lo + (range->hi - range->lo) / 2, here = index->following[middle];
+    if (here < span.first)
+        range->lo = middle + 1;
+    else if (here >= span.end)
+        range->hi = middle;
+    else
+        return 0;
+    lookup_prefetch_following(index, *range);
+    return 1;
 }
 
 /* The part of [lo, hi) whose `following` lies in [first, end); end may be 65536. */
@@ -119,31 +163,29 @@ static inline uint32_t lookup_deep_bound(const seed_index_t *index, uint32_t lo,
     return lo;
 }
 
-/* Entries that agree with the seed as far as `table` and `following` tell: all there is to do up to k + 8 bases.
- * For longer seeds, prefetches what lookup_far reads first. */
-static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
+/* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:
+ * all there is to do up to k + 8 bases. For longer seeds, prefetches what lookup_prefetch_deep reads. */
+static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
 {
-    const unsigned k = index->k;
-    const uint64_t kmer = lookup_kmer(index, seed, w);
-    seed_range_t range = {index->table[kmer], 0};
-    if (w <= k) {
-        range.hi = index->table[(seed + 1) << 2 * (k - w)];
+    if (w <= index->k)
         return range;
-    }
-    range.hi = index->table[kmer + 1];
-    const unsigned behind = w - k;  /* bases of the seed behind its k-mer */
-    const uint64_t rest = seed & ((1ULL << 2 * behind) - 1);
-    if (behind <= LOOKUP_INLINE) {
-        const unsigned shift = 2 * (LOOKUP_INLINE - behind);
-        return lookup_following(index->following, range, (uint32_t)(rest << shift), (uint32_t)((rest + 1) << shift));
-    }
-    const uint32_t inlined = (uint32_t)(rest >> 2 * (behind - LOOKUP_INLINE));
-    range = lookup_following(index->following, range, inlined, inlined + 1);
-    if (range.lo < range.hi) {
-        const uint32_t position = index->positions[range.lo + (range.hi - range.lo) / 2];
-        __builtin_prefetch(index->planes + 3 * ((position + k + LOOKUP_INLINE) >> 6));
-    }
+    const lookup_span_t span = lookup_span(index, seed, w);
+    range = lookup_following(index->following, range, span.first, span.end);
+    if (w > index->k + LOOKUP_INLINE && range.lo < range.hi)
+        __builtin_prefetch(index->positions + range.lo + (range.hi - range.lo) / 2);
     return range;
+}
+
+/* Prefetches what lookup_far reads first: bases of all of a few entries, else of the one in the middle. */
+static inline void lookup_prefetch_deep(const seed_index_t *index, unsigned w, seed_range_t range)
+{
+    if (w <= index->k + LOOKUP_INLINE || range.lo >= range.hi)
+        return;
+    uint32_t i = range.lo, stop = range.hi;
+    if (range.hi - range.lo > LOOKUP_DEEP_LINEAR)
+        i += (range.hi - range.lo) / 2, stop = i + 1;
+    for (; i < stop; ++i)
+        __builtin_prefetch(index->planes + 3 * ((index->positions[i] + index->k + LOOKUP_INLINE) >> 6));
 }
 
 /* The part of what lookup_near returned that agrees with all of the seed. */
@@ -167,9 +209,33 @@ static inline seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, 
     return range;
 }
 
-static inline seed_range_t lookup(const seed_index_t *index, uint64_t seed, unsigned w)
+/* The ranges of up to LOOKUP_GROUP seeds, of widths[i] bases each. */
+static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
+                                seed_range_t *found, unsigned n)
 {
-    return lookup_far(index, seed, w, lookup_near(index, seed, w));
+    uint16_t wide[LOOKUP_GROUP];
+    unsigned n_wide = n;
+    for (unsigned i = 0; i < n; ++i) {
+        wide[i] = (uint16_t)i;
+        lookup_prefetch_table(index, seeds[i], widths[i]);
+    }
+    for (unsigned i = 0; i < n; ++i)
+        found[i] = lookup_bucket(index, seeds[i], widths[i]);
+    while (n_wide) {
+        unsigned left = 0;
+        for (unsigned j = 0; j < n_wide; ++j) {
+            const unsigned i = wide[j];
+            wide[left] = (uint16_t)i;
+            left += lookup_narrow(index, seeds[i], widths[i], &found[i]);
+        }
+        n_wide = left;
+    }
+    for (unsigned i = 0; i < n; ++i)
+        found[i] = lookup_near(index, seeds[i], widths[i], found[i]);
+    for (unsigned i = 0; i < n; ++i)
+        lookup_prefetch_deep(index, widths[i], found[i]);
+    for (unsigned i = 0; i < n; ++i)
+        found[i] = lookup_far(index, seeds[i], widths[i], found[i]);
 }
 
 #endif

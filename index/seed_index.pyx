@@ -28,10 +28,8 @@ cdef extern from "lookup.h" nogil:
         uint32_t lo
         uint32_t hi
     int LOOKUP_SORTED
-    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
-    void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t near_range)
+    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
+                      unsigned n)
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void *address) nogil
@@ -242,16 +240,13 @@ cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize
                       uint32_t *lo, uint32_t *hi) noexcept nogil:
     cdef Py_ssize_t first = 0, last, i
     cdef seed_range_t[ROUND] found
+    cdef uint8_t[ROUND] widths
+    for i in range(ROUND):
+        widths[i] = <uint8_t>w
     while first < n:
         last = min(first + ROUND, n)
+        lookup_group(index, seeds + first, widths, found, <unsigned>(last - first))
         for i in range(first, last):
-            lookup_prefetch_table(index, seeds[i], w)
-        for i in range(first, last):
-            lookup_prefetch_bucket(index, seeds[i], w)
-        for i in range(first, last):
-            found[i - first] = lookup_near(index, seeds[i], w)
-        for i in range(first, last):
-            found[i - first] = lookup_far(index, seeds[i], w, found[i - first])
             lo[i] = found[i - first].lo
             hi[i] = found[i - first].hi
         first = last
