@@ -12,26 +12,20 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from gassst._lookup cimport (
+    interleave,
+    lookup,
+    lookup_far,
+    lookup_near,
+    lookup_prefetch_bucket,
+    lookup_prefetch_table,
+    plane_bits,
+    seed_index_t,
+    seed_range_t,
+)
+
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-
-cdef extern from "lookup.h" nogil:
-    ctypedef struct seed_index_t:
-        const uint32_t *table
-        const uint32_t *positions
-        const uint16_t *following
-        const uint64_t *planes
-        unsigned k
-    ctypedef struct seed_range_t:
-        uint32_t lo
-        uint32_t hi
-    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
-    void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
-    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
-    uint64_t interleave(uint32_t low, uint32_t high)
-    uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *p) nogil
@@ -347,7 +341,7 @@ cdef class Seeds:
     def __dealloc__(self):
         free(self.seeds)
 
-    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint16_t[::1] following,
+    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
                 const uint64_t[:, ::1] reference_planes, int k, const uint32_t[::1] caps, uint64_t kmer_from,
                 uint64_t kmer_to):
         """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).

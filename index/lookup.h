@@ -1,13 +1,13 @@
 /* Where a seed occurs: the half-open range of `positions` whose bases begin with it.
  *
  * A seed of w bases, 1 <= w <= k + 16, is its code (first base most significant, bits above 2w zero).
- * Up to k bases the table alone answers; up to k + 8, a search of `following`; beyond, the entries that are
+ * Up to k bases the table alone answers; up to k + 4, a search of `following`; beyond, the entries that are
  * still equal are told apart by bases read from the planes. All three orders are one: positions are sorted
  * by k-mer, then the 16 bases behind it.
  *
  * Each step reads memory that is probably not in the cache. Callers that hold many seeds go over them
  * three times: lookup_prefetch_table for all, lookup_prefetch_bucket for all, lookup for all; 32 to 128
- * seeds a round keep the prefetched lines alive. Where seeds are longer than k + 8, the third time is better
+ * seeds a round keep the prefetched lines alive. Where seeds are longer than k + 4, the third time is better
  * split: lookup_near for all, lookup_far for all. */
 #ifndef GASSST_LOOKUP_H
 #define GASSST_LOOKUP_H
@@ -17,16 +17,16 @@
 #include "kmer_code.h"
 
 enum {
-    LOOKUP_INLINE = 8,       /* bases in an element of `following` */
+    LOOKUP_INLINE = 4,       /* bases in an element of `following` */
     LOOKUP_SORTED = 16,      /* bases behind the k-mer that positions are sorted by */
-    LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: two cache lines, no branch to miss */
+    LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: half a cache line, no branch to miss */
     LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
 
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
     const uint32_t *positions;  /* [p] concatenated coordinates */
-    const uint16_t *following;  /* [p] the 8 bases after the k-mer */
+    const uint8_t *following;   /* [p] the 4 bases after the k-mer */
     const uint64_t *planes;     /* [n][3] */
     unsigned k;
 } seed_index_t;
@@ -57,8 +57,8 @@ static inline void lookup_prefetch_bucket(const seed_index_t *index, uint64_t se
         __builtin_prefetch(index->positions + lo + (hi - lo) / 2);
 }
 
-/* The part of [lo, hi) whose `following` lies in [first, end); end may be 65536. */
-static inline seed_range_t lookup_following(const uint16_t *following, seed_range_t range, uint32_t first,
+/* The part of [lo, hi) whose `following` lies in [first, end); end may be 256. */
+static inline seed_range_t lookup_following(const uint8_t *following, seed_range_t range, uint32_t first,
                                             uint32_t end)
 {
     uint32_t lo = range.lo, hi = range.hi;
@@ -99,7 +99,7 @@ static inline seed_range_t lookup_following(const uint16_t *following, seed_rang
     return (seed_range_t){left, right};
 }
 
-/* The n bases (1 <= n <= 8) behind the k-mer of an entry and its 8 following ones. */
+/* The n bases (1 <= n <= 12) behind the k-mer of an entry and its 4 following ones. */
 static inline uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n)
 {
     return plane_bases(index->planes, (uint64_t)index->positions[entry] + index->k + LOOKUP_INLINE, n);
@@ -119,7 +119,7 @@ static inline uint32_t lookup_deep_bound(const seed_index_t *index, uint32_t lo,
     return lo;
 }
 
-/* Entries that agree with the seed as far as `table` and `following` tell: all there is to do up to k + 8 bases.
+/* Entries that agree with the seed as far as `table` and `following` tell: all there is to do up to k + 4 bases.
  * For longer seeds, prefetches what lookup_far reads first. */
 static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
 {

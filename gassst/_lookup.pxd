@@ -1,0 +1,21 @@
+# What the extensions call of index/lookup.h; declarations only, so that there is nothing to import at run time.
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+cdef extern from "lookup.h" nogil:
+    ctypedef struct seed_index_t:
+        const uint32_t *table
+        const uint32_t *positions
+        const uint8_t *following
+        const uint64_t *planes
+        unsigned k
+    ctypedef struct seed_range_t:
+        uint32_t lo
+        uint32_t hi
+    int LOOKUP_SORTED
+    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
+    void lookup_prefetch_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w)
+    seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t near_range)
+    uint64_t interleave(uint32_t low, uint32_t high)
+    uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)
