@@ -33,7 +33,12 @@ def extension(name, source, **kwargs):
         include_dirs=INCLUDE + kwargs.pop("include_dirs", []),
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *kwargs.pop("define_macros", [])],
         extra_compile_args=CFLAGS,
-        depends=sorted(str(p) for d in ("ext", "index", "gassst/kernels") for p in Path(d).glob("*.h")),
+        depends=sorted(
+            str(p)
+            for d in ("ext", "index", "gassst", "gassst/kernels")
+            for suffix in ("*.h", "*.pxd")
+            for p in Path(d).glob(suffix)
+        ),
         **kwargs,
     )
 

@@ -27,7 +27,7 @@ class Seeds:
         self,
         table: _U32,
         positions: _U32,
-        following: _U16,
+        following: _U8,
         reference_planes: _U64,
         k: int,
         caps: _U32,

@@ -22,8 +22,8 @@ def sort_part(
     hi: int,
     table: _U32,
     positions: _U32,
-    following: _U16,
+    following: _U8,
 ) -> None: ...
 def lookup(
-    table: _U32, positions: _U32, following: _U16, planes: _U64, k: int, seeds: _U64, w: int
+    table: _U32, positions: _U32, following: _U8, planes: _U64, k: int, seeds: _U64, w: int
 ) -> tuple[_U32, _U32]: ...

@@ -9,8 +9,9 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from typing import IO
 
 from xopen import xopen
 
@@ -69,6 +70,29 @@ class Destination:
             with suppress(OSError):
                 os.unlink(self.working)
             interrupt.settled(self.discard)
+
+
+@contextmanager
+def completed(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[IO[bytes]]]:
+    """Files compressed as their names say, which take these names, all of them, when the block has ended well.
+
+    Raises OutputError when one cannot be opened or finished; what fails in the block is left to the caller.
+    """
+    destinations = [Destination(path) for path in paths]
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = []
+        for destination in destinations:
+            destination.begin()
+            stack.callback(destination.discard)
+            with destination.errors():
+                level = 1 if destination.final.endswith(".gz") else None
+                files.append(stack.enter_context(xopen(destination.working, "wb", compresslevel=level)))
+        yield files
+        for destination, file in zip(destinations, files, strict=True):
+            with destination.errors():
+                file.close()
+        for destination in destinations:
+            destination.commit()
 
 
 def _exists_irregular(path: str) -> bool:

@@ -6,6 +6,7 @@ Shares no code with the mapper, so that an error in one cannot hide in the other
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 from xopen import xopen
@@ -209,18 +210,17 @@ def _starts(reference: Genome, at: np.ndarray, to: np.ndarray) -> np.ndarray:
     return at[i] + reference.starts - to[i]
 
 
-def write_vcf(path: str, reference: Genome, variants: Variants) -> None:
+def write_vcf(file: IO[bytes], reference: Genome, variants: Variants) -> None:
     """Writes the variants as VCF 4.2 with the phased genotype of one sample."""
     lengths = np.diff(reference.starts)
     contigs = reference.contig_of(variants.position)
-    with xopen(path, "wb") as file:
-        file.write(b"##fileformat=VCFv4.2\n")
-        for name, length in zip(reference.names, lengths, strict=True):
-            file.write(f"##contig=<ID={name},length={length}>\n".encode())
-        file.write(b'##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n')
-        file.write(b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tsimulated\n")
-        for v, contig in enumerate(contigs.tolist()):
-            file.write(_vcf_line(reference, variants, v, contig))
+    file.write(b"##fileformat=VCFv4.2\n")
+    for name, length in zip(reference.names, lengths, strict=True):
+        file.write(f"##contig=<ID={name},length={length}>\n".encode())
+    file.write(b'##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n')
+    file.write(b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tsimulated\n")
+    for v, contig in enumerate(contigs.tolist()):
+        file.write(_vcf_line(reference, variants, v, contig))
 
 
 def _vcf_line(reference: Genome, variants: Variants, v: int, contig: int) -> bytes:

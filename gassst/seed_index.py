@@ -28,7 +28,7 @@ MIN_K, MAX_K = 4, 14
 SORTED = 16
 """Bases behind the k-mer that positions are sorted by; seeds of up to k + SORTED bases can be looked up."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
 BYTE_ORDER = 0x01020304
@@ -47,7 +47,7 @@ _ARRAYS = {
     "exception_code": np.uint8,
     "table": np.uint32,
     "positions": np.uint32,
-    "following": np.uint16,
+    "following": np.uint8,
 }
 _BLOCK = 1 << 24  # bytes checksummed and written at once
 
@@ -71,8 +71,8 @@ class SeedIndex:
     """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
     positions: NDArray[np.uint32] = field(repr=False)
     """uint32[p], coordinates of unmasked bases by (k-mer, the 16 bases behind it, coordinate)."""
-    following: NDArray[np.uint16] = field(repr=False)
-    """uint16[p], the 8 bases behind the k-mer of each position."""
+    following: NDArray[np.uint8] = field(repr=False)
+    """uint8[p], the 4 bases behind the k-mer of each position."""
     path: Path | None = None
     """The file it was opened from, else None."""
     _sections: tuple[_Section, ...] = field(default=(), repr=False)
@@ -182,9 +182,12 @@ Index = SeedIndex
 
 
 def base_length(unmasked: int) -> int:
-    """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most one byte per unmasked base."""
+    """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most 0.6 bytes per unmasked base.
+
+    With 5 bytes for its position and what follows, and 3 bits for the base itself, that makes 6 at most.
+    """
     k = MIN_K
-    while k < MAX_K and 4 * 4 ** (k + 1) <= unmasked:
+    while k < MAX_K and 20 * 4 ** (k + 1) <= 3 * unmasked:
         k += 1
     return k
 
@@ -200,7 +203,7 @@ _MAX_PREFIX = 6  # 4096 parts: at most a million positions, 8 MB, in each even f
 
 def _build_arrays(
     reference: Reference, k: int, threads: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
     planes, n = reference.planes, reference.unmasked
     prefix = _prefix_length(n, k)
     ranges = _split(len(planes), threads)
@@ -218,7 +221,7 @@ def _build_arrays(
     )
     table = np.zeros(4**k + 1, np.uint32)
     table[-1] = n
-    following = np.empty(n, np.uint16)
+    following = np.empty(n, np.uint8)
     largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
     _run(
         lambda i: _seed_index.sort_part(

@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
-from xopen import xopen
 
+from gassst.destination import completed
 from gassst.errors import GassstError, InputError, OutputError, UsageError
 from gassst.haplotypes import BASES, GEOMETRIC, Genome, Sample, apply, plant, read_fasta, unchanged, write_vcf
 from gassst.profiles import FITTED, Fitted, Uniform, open_profile
@@ -237,24 +237,26 @@ def main(args: argparse.Namespace) -> int:
     profile = open_profile(args.profile, args.length, args.error)
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)
+    vcf = [args.truth_vcf] if args.truth_vcf else []
     try:
-        sample = make_sample(reference, args)
-        simulator = Simulator(reference, sample, args.length, profile, share, _insert(args.pairs))
-        write(simulator.chunks(args.number, args.seed), args.output)
+        with completed([*args.output, *vcf]) as files:
+            sample = make_sample(reference, args, *files[len(args.output) :])
+            simulator = Simulator(reference, sample, args.length, profile, share, _insert(args.pairs))
+            write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
     except OSError as error:
-        raise OutputError(f"{error.filename or args.output[0]}: {error.strerror or error}") from None
+        raise OutputError(f"cannot write {args.output[0]}: {error.strerror or error}") from None
     return 0
 
 
-def make_sample(reference: Genome, args: argparse.Namespace) -> Sample:
-    """The reference, or the haplotypes with planted variants; writes `--truth-vcf`."""
-    if not (args.snp_rate or args.indel_rate or args.truth_vcf):
+def make_sample(reference: Genome, args: argparse.Namespace, vcf: IO[bytes] | None = None) -> Sample:
+    """The reference, or the haplotypes with planted variants, which are written to `vcf`."""
+    if not (args.snp_rate or args.indel_rate or vcf):
         return unchanged(reference)
     # Its own stream: the variants do not depend on the reads asked for.
     rng = np.random.default_rng((args.seed, 1))
     variants = plant(rng, reference, args.snp_rate, args.indel_rate, args.diploid)
-    if args.truth_vcf:
-        write_vcf(args.truth_vcf, reference, variants)
+    if vcf:
+        write_vcf(vcf, reference, variants)
     return apply(reference, variants)
 
 
@@ -284,17 +286,11 @@ def _insert(text: str | None) -> tuple[float, float] | None:
     return mean, deviation
 
 
-def write(chunks: Iterator[list[np.ndarray]], outputs: list[str]) -> None:
-    """Writes each mate's text to its file, compressed by the file's suffix."""
-    with ExitStack() as stack:
-        files = [stack.enter_context(xopen(path, "wb", compresslevel=_level(path))) for path in outputs]
-        for rows in chunks:
-            for file, text in zip(files, rows, strict=True):
-                file.write(text.data)
-
-
-def _level(path: str) -> int | None:
-    return 1 if path.endswith(".gz") else None
+def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
+    """Writes each mate's text to its file."""
+    for rows in chunks:
+        for file, text in zip(files, rows, strict=True):
+            file.write(text.data)
 
 
 if __name__ == "__main__":

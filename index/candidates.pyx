@@ -12,23 +12,16 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from gassst._lookup cimport (
+    interleave,
+    lookup_group,
+    plane_bits,
+    seed_index_t,
+    seed_range_t,
+)
+
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-
-cdef extern from "lookup.h" nogil:
-    ctypedef struct seed_index_t:
-        const uint32_t *table
-        const uint32_t *positions
-        const uint16_t *following
-        const uint64_t *planes
-        unsigned k
-    ctypedef struct seed_range_t:
-        uint32_t lo
-        uint32_t hi
-    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
-                      unsigned n)
-    uint64_t interleave(uint32_t low, uint32_t high)
-    uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64_t coordinate)
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *p) nogil
@@ -346,7 +339,7 @@ cdef class Seeds:
     def __dealloc__(self):
         free(self.seeds)
 
-    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint16_t[::1] following,
+    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
                 const uint64_t[:, ::1] reference_planes, int k, const uint32_t[::1] caps, uint64_t kmer_from,
                 uint64_t kmer_to):
         """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).

@@ -1,7 +1,7 @@
 /* Where a seed occurs: the half-open range of `positions` whose bases begin with it.
  *
  * A seed of w bases, 1 <= w <= k + 16, is its code (first base most significant, bits above 2w zero).
- * Up to k bases the table alone answers; up to k + 8, a search of `following`; beyond, the entries that are
+ * Up to k bases the table alone answers; up to k + 4, a search of `following`; beyond, the entries that are
  * still equal are told apart by bases read from the planes. All three orders are one: positions are sorted
  * by k-mer, then the 16 bases behind it.
  *
@@ -15,9 +15,9 @@
 #include "kmer_code.h"
 
 enum {
-    LOOKUP_INLINE = 8,       /* bases in an element of `following` */
+    LOOKUP_INLINE = 4,       /* bases in an element of `following` */
     LOOKUP_SORTED = 16,      /* bases behind the k-mer that positions are sorted by */
-    LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: two cache lines, no branch to miss */
+    LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: half a cache line, no branch to miss */
     LOOKUP_GROUP = 128,      /* of 64, 128 and 512 the fastest */
     LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
@@ -25,7 +25,7 @@ enum {
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
     const uint32_t *positions;  /* [p] concatenated coordinates */
-    const uint16_t *following;  /* [p] the 8 bases after the k-mer */
+    const uint8_t *following;   /* [p] the 4 bases after the k-mer */
     const uint64_t *planes;     /* [n][3] */
     unsigned k;
 } seed_index_t;
@@ -101,8 +101,8 @@ static inline int lookup_narrow(const seed_index_t *index, uint64_t seed, unsign
     return 1;
 }
 
-/* The part of [lo, hi) whose `following` lies in [first, end); end may be 65536. */
-static inline seed_range_t lookup_following(const uint16_t *following, seed_range_t range, uint32_t first,
+/* The part of [lo, hi) whose `following` lies in [first, end); end may be 256. */
+static inline seed_range_t lookup_following(const uint8_t *following, seed_range_t range, uint32_t first,
                                             uint32_t end)
 {
     uint32_t lo = range.lo, hi = range.hi;
@@ -143,7 +143,7 @@ static inline seed_range_t lookup_following(const uint16_t *following, seed_rang
     return (seed_range_t){left, right};
 }
 
-/* The n bases (1 <= n <= 8) behind the k-mer of an entry and its 8 following ones. */
+/* The n bases (1 <= n <= 12) behind the k-mer of an entry and its 4 following ones. */
 static inline uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n)
 {
     return plane_bases(index->planes, (uint64_t)index->positions[entry] + index->k + LOOKUP_INLINE, n);
@@ -164,7 +164,7 @@ static inline uint32_t lookup_deep_bound(const seed_index_t *index, uint32_t lo,
 }
 
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:
- * all there is to do up to k + 8 bases. For longer seeds, prefetches what lookup_prefetch_deep reads. */
+ * all there is to do up to k + 4 bases. For longer seeds, prefetches what lookup_prefetch_deep reads. */
 static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
 {
     if (w <= index->k)

@@ -10,26 +10,17 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from gassst._lookup cimport (
+    LOOKUP_SORTED,
+    interleave,
+    lookup_group,
+    seed_index_t,
+    seed_range_t,
+)
 
-cdef extern from "kmer_code.h" nogil:
-    uint64_t interleave(uint32_t low, uint32_t high)
 
 cdef extern from "bucket_sort.h" nogil:
     void sort_entries(uint64_t *entries, size_t n)
-
-cdef extern from "lookup.h" nogil:
-    ctypedef struct seed_index_t:
-        const uint32_t *table
-        const uint32_t *positions
-        const uint16_t *following
-        const uint64_t *planes
-        unsigned k
-    ctypedef struct seed_range_t:
-        uint32_t lo
-        uint32_t hi
-    int LOOKUP_SORTED
-    void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths, seed_range_t *found,
-                      unsigned n)
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void *address) nogil
@@ -209,7 +200,7 @@ cdef void _sort_buckets(uint64_t kmers, uint32_t lo, uint32_t *ends, uint64_t *e
 
 
 def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, uint32_t lo, uint32_t hi,
-              uint32_t[::1] table, uint32_t[::1] positions, uint16_t[::1] following):
+              uint32_t[::1] table, uint32_t[::1] positions, uint8_t[::1] following):
     """Sort `positions[lo:hi]`, all that begin with the `prefix` bases `part`, by k-mer, next 16 bases, coordinate.
 
     Fills in the part's share of `table` (zero before) and of `following`. Takes 8 bytes an entry for the time
@@ -226,7 +217,7 @@ def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, uin
         _sort_buckets(kmers, lo, begins, entries)
         for i in range(n):
             positions[lo + i] = <uint32_t>entries[i]
-            following[lo + i] = <uint16_t>(entries[i] >> 48)
+            following[lo + i] = <uint8_t>(entries[i] >> 56)
         free(entries)
 
 
@@ -252,7 +243,7 @@ cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize
         first = last
 
 
-def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint16_t[::1] following,
+def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
            const uint64_t[:, ::1] planes, int k, const uint64_t[::1] seeds, int w):
     """Ranges of `positions` that begin with seeds of `w` bases (codes, first base most significant).
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import peer_tables
+import scale_tables
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 FIGURES = DOCUMENT.with_suffix("")
@@ -87,6 +88,21 @@ def scatter(result: dict, name: str) -> str:
     return f"![placed right against speed; the numbers are read lengths]({FIGURES.name}/{target.name})"
 
 
+def scale(result: dict, name: str) -> str:
+    """Both tables and the figure of `bench_scale.py`."""
+    target = FIGURES / f"{name}.svg"
+    scale_tables.plot(result, target)
+    machine = result["machine"]
+    return "\n\n".join(
+        [
+            f"{machine['date']}: {machine['cpu']}, {machine['cpus']} CPUs, load {machine['load']:.1f} at the end",
+            peer_tables.markdown(scale_tables.INDEX_HEADER, scale_tables.index_rows(result)),
+            peer_tables.markdown(scale_tables.MAP_HEADER, scale_tables.map_rows(result)),
+            f"![time and memory against the size of the genome]({FIGURES.name}/{target.name})",
+        ]
+    )
+
+
 KINDS: dict[str, Callable[[dict, str], str]] = {
     "about": lambda result, _: about(result),
     "sets": lambda result, _: peer_tables.sets(result),
@@ -95,6 +111,7 @@ KINDS: dict[str, Callable[[dict, str], str]] = {
     "thesis": lambda result, _: peer_tables.thesis(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
+    "scale": scale,
 }
 
 

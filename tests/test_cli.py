@@ -684,6 +684,22 @@ def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, numbe
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["reads.fq", "reads.fq.gz"])
+def test_signal_while_simulating(small_fasta, tmp_path, name):
+    """Nothing has its final name while the run goes on, and nothing is left when it is stopped."""
+
+    def has_written() -> bool:
+        assert not {name, "truth.vcf.gz"} & {p.name for p in tmp_path.iterdir()}
+        return any(p.is_file() and p.stat().st_size > 200_000 for p in tmp_path.rglob("*"))
+
+    options = ["-n", 10**7, "-l", 100, "-e", 0.02, "-o", name, "--truth-vcf", "truth.vcf.gz"]
+    with process("simulate", small_fasta, *options, cwd=tmp_path) as run:
+        got, error = interrupted(run, signal.SIGTERM, has_written)
+    assert got == 143
+    assert only_line(error) == "terminated"
+    assert list(tmp_path.iterdir()) == []
+
+
 SLOW_SORT = """
 from gassst import cli, destination
 destination._SORT = "import sys, time; open(sys.argv[-1] + '.begun', 'w'); time.sleep(100)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import sys
 from itertools import combinations
@@ -313,3 +314,66 @@ def test_startup_cuts_reads_from_the_reference(script, small_index, small_genome
 def test_startup_says_why_a_run_failed(script, tmp_path):
     with pytest.raises(GassstError, match=r"-m gassst map .*nowhere\.gsi"):
         script("bench_startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
+
+
+# --- make_genome and bench_scale ----------------------------------------------------------------------------
+
+
+def genome_of(script, path, *options) -> dict[str, str]:
+    script("make_genome").main([str(path), *map(str, options)])
+    contigs = path.read_text().split(">")[1:]
+    return {name: "".join(lines) for name, *lines in (contig.split("\n") for contig in contigs)}
+
+
+def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
+    genome = genome_of(script, tmp_path / "a.fa", "--size", "400K", "--contigs", 3)
+    assert list(genome) == ["chr1", "chr2", "chr3"]
+    assert sum(map(len, genome.values())) == 400_000
+    assert set("".join(genome.values())) <= set("ACGTN")
+    assert max(map(len, (tmp_path / "a.fa").read_text().splitlines())) == 80
+    assert genome_of(script, tmp_path / "b.fa", "--size", "400K", "--contigs", 3) == genome
+    assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
+
+
+def test_genome_is_repetitive_and_its_pieces_do_not_show(script, tmp_path, monkeypatch):
+    """Far more 20-mers occur twice than in random sequence; a genome of many pieces is one of its size."""
+    monkeypatch.setattr(script("make_genome"), "PIECE", 80 * 1000)
+    text = "".join(genome_of(script, tmp_path / "a.fa", "--size", "1M").values())
+    assert len(text) == 1_000_000
+    words = [text[i : i + 20] for i in range(0, len(text) - 20, 7) if "N" not in text[i : i + 20]]
+    assert len(set(words)) < 0.98 * len(words)
+
+
+def test_copies_differ_as_much_as_they_are_told(script):
+    maker = script("make_genome")
+    rng = np.random.default_rng(1)
+    source = rng.integers(0, 4, 2000, dtype=np.uint8)
+    assert (maker.diverged(rng, source, 3, 0.0) == source).all()
+    copies = maker.diverged(rng, source, 20, 0.1)
+    edlib = pytest.importorskip("edlib")
+    text = lambda codes: (codes + 65).tobytes().decode()  # noqa: E731
+    edits = [edlib.align(text(copy), text(source), mode="NW")["editDistance"] for copy in copies]
+    assert np.mean(edits) / 2000 == pytest.approx(0.1, abs=0.015)
+
+
+def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
+    root = Path(gassst.__file__).parent.parent
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])))
+    options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
+    result = results_of(script("bench_scale"), *options, tmp_path / "scale.json")
+    assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]
+    runs = result["genomes"][0]["runs"]
+    assert [(r["reads"], r["threads"], r["memory"]) for r in runs] == [
+        (50, 1, None), (50, 2, None), (50, 2, "1M"), (100, 1, None), (100, 2, None),
+    ]  # fmt: skip
+    assert all(r["placed_right"] > 0.5 and r["rss"] > 0 for r in runs)
+    assert [p.name for p in tmp_path.iterdir()] == ["scale.json"]
+    script("scale_tables").plot(result, tmp_path / "scale.svg")
+    assert (tmp_path / "scale.svg").read_text().startswith("<?xml")
+
+
+def test_scale_refuses(script):
+    with pytest.raises(UsageError, match="--threads"):
+        script("bench_scale").main(["20K:50", "--threads", "0"])
+    with pytest.raises(UsageError, match="contig"):
+        script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])

@@ -362,6 +362,32 @@ def test_files_that_cannot_be_opened(tmp_path, genome):
         run(genome[0], "-n", 1, "-l", 50, "-e", 0, "-o", tmp_path / "no" / "o.fq")
 
 
+def test_a_failed_run_leaves_what_was_there(tmp_path, genome):
+    (tmp_path / "1.fq").write_text("an older file")
+    options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1", "--snp-rate", 0.01]
+    with pytest.raises(InputError, match="pairs"):
+        run(
+            genome[0],
+            *options,
+            "-o",
+            tmp_path / "1.fq",
+            "-o",
+            tmp_path / "2.fq",
+            "--truth-vcf",
+            tmp_path / "t.vcf",
+        )
+    assert [p.name for p in tmp_path.iterdir()] == ["1.fq"]
+    assert (tmp_path / "1.fq").read_text() == "an older file"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_device_is_named(tmp_path, genome):
+    options = ["-n", 2000, "-l", 50, "-e", 0, "--truth-vcf", tmp_path / "t.vcf"]
+    with pytest.raises(OutputError, match="cannot write /dev/full: No space left"):
+        run(genome[0], *options, "-o", "/dev/full")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_pairs_longer_than_every_contig_are_refused(tmp_path, genome):
     options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1"]
     with pytest.raises(InputError, match="pairs"):
