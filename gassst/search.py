@@ -16,7 +16,7 @@ from .layouts import HIT, NO_SCORE
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
-from .select import group_by_read, mapping_quality, summarise_all
+from .select import Seen, group_by_read, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
@@ -91,12 +91,18 @@ class BatchSearch:
         self.best = np.full(self.n, NO_SCORE, np.uint16)
         self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
         self.capped = np.zeros(self.n, np.uint8)
+        self.looked = np.zeros(self.n, np.uint8)  # bit s: the seeds of stage s have been looked up
         self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
         self.bands: list[Bands] = []
         self.extender = extender
+
+    @property
+    def seen(self) -> Seen:
+        """What has been looked at so far, for the mapping qualities."""
+        return Seen(self.complete, self.capped, self.looked, self.plan)
 
     def run(self) -> BatchResult:
         with self.stats.timed("upload"):
@@ -155,6 +161,7 @@ class BatchSearch:
             clipped, capped = seeds.limit(plan.caps)
             self.parts.copy_positions(seeds)
         self.capped[active] |= capped
+        self.looked[active] |= np.uint8(1 << stage)
         disjoint = plan.disjoint[stage][self.lengths[active]]
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
@@ -287,7 +294,7 @@ class BatchSearch:
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
-        return mapping_quality(summary, self.lengths, len(self.index.positions))
+        return mapping_quality(summary, self.lengths, self.seen)
 
     def _trace(self, bands: Bands, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""
