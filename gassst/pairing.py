@@ -22,6 +22,7 @@ from .local_pairs import PairedEnds
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, miss_share
+from .select import edit_odds, phred, unseen_rivals
 
 FLAG_PROPER = 0x2
 # Errors by which a place may be worse than the best one of its read and still make the better pair.
@@ -58,7 +59,7 @@ class PairSearch(BatchSearch):
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
         self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
-        self.looked = np.zeros(self.n, np.uint8)  # last stage in which seeds were looked up
+        self.stage = np.zeros(self.n, np.uint8)  # the last one in which seeds were looked up
         self.slack = self.plan.gaps
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
         self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
@@ -102,7 +103,7 @@ class PairSearch(BatchSearch):
         All of them where a seed was passed over because it occurs too often.
         """
         errors = np.minimum(errors, MISS_ERRORS - 1)
-        share = self.miss_table[self.looked[read], self.length_rank[self.lengths[read]], errors]
+        share = self.miss_table[self.stage[read], self.length_rank[self.lengths[read]], errors]
         return np.where(self.capped[read], 1.0, share)
 
     # --- one stage -----------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ class PairSearch(BatchSearch):
             return
         anchors, start = self._anchors(stage, active)
         self.stats.candidates += len(anchors)
-        self.looked[active] = stage
+        self.stage[active] = stage
         self.tried = [self.scored]
         with self.stats.timed("pairs"):
             near = _pairs.near(
@@ -174,7 +175,9 @@ class PairSearch(BatchSearch):
     # --- limits and scored bands -----------------------------------------------------------------------------
 
     def _within(self, read_strand: np.ndarray, edits: np.ndarray) -> np.ndarray:
-        return _strata.within_limit(read_strand, edits, self.best, self.rival, self.limit, NO_SCORE)
+        """As for single reads, with room for what makes the better pair; `_keep` brings the limits up to date."""
+        margin = MARGIN + PAIR_MARGIN
+        return _strata.within_limit(read_strand, edits, self.best, self.rival, self.limit.copy(), margin)
 
     def _limits(self) -> np.ndarray:
         """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""
@@ -213,7 +216,7 @@ class PairSearch(BatchSearch):
         bases, ends = len(self.index.positions), places.ends(self.lengths)
         middle = ends.astype(np.int64) - ((self.lengths[places.read_strand >> 1] + 1) >> 1)
         contig = np.searchsorted(self.borders, middle, side="right").astype(np.int32)
-        odds = edit_odds(best, self.lengths)
+        odds = edit_odds(np.where(best == NO_SCORE, 0, best), self.lengths)
         primary, proper, wrong, decided = _pairs.choose(
             places.read_strand, ends, places.edits, contig, start, self.mate, self.flip, self.lengths,
             self.digest, odds, self.insert, self.insert.unpaired_phred(bases),
@@ -222,7 +225,9 @@ class PairSearch(BatchSearch):
         return primary
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
-        return np.where(self.decided, phred(self.wrong), super()._qualities(summary))
+        unseen = unseen_rivals(summary, self.lengths, self.seen)
+        unseen = np.minimum(unseen, unseen[self.partner])
+        return np.where(self.decided, phred(self.wrong + unseen), super()._qualities(summary))
 
     def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> PairedEnds:
         return PairedEnds(self, bands, start, summary)
@@ -253,11 +258,3 @@ def _chosen_first(
     keep = np.arange(len(rows)) - begin[read] < most
     return rows[keep], np.searchsorted(read[keep], np.arange(len(chosen) + 1))
 
-
-def edit_odds(edits, lengths):
-    rate = np.clip((np.where(edits == NO_SCORE, 0, edits) + 0.5) / np.maximum(lengths, 1), 0.005, 0.5)
-    return rate / (3 * (1 - rate))
-
-
-def phred(wrong):
-    return np.minimum(60, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1)))).astype(np.uint8)

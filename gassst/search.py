@@ -17,7 +17,7 @@ from .local import LocalEnds
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
-from .select import group_by_read, mapping_quality, summarise_all
+from .select import Seen, group_by_read, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
@@ -93,6 +93,7 @@ class BatchSearch:
         self.rival = np.full(self.n, NO_SCORE, np.uint16)  # fewest errors in any other band
         self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
         self.capped = np.zeros(self.n, np.uint8)
+        self.looked = np.zeros(self.n, np.uint8)  # bit s: the seeds of stage s have been looked up
         self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
@@ -100,6 +101,11 @@ class BatchSearch:
         self.bands: list[Bands] = []
         self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
+
+    @property
+    def seen(self) -> Seen:
+        """What has been looked at so far, for the mapping qualities."""
+        return Seen(self.complete, self.capped, self.looked, self.plan)
 
     def run(self) -> BatchResult:
         with self.stats.timed("upload"):
@@ -157,6 +163,7 @@ class BatchSearch:
             clipped, capped = seeds.limit(plan.caps)
             self.parts.copy_positions(seeds)
         self.capped[active] |= capped
+        self.looked[active] |= np.uint8(1 << stage)
         disjoint = plan.disjoint[stage][self.lengths[active]]
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
@@ -294,7 +301,7 @@ class BatchSearch:
         return LocalEnds(self, bands, start, summary)
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
-        return mapping_quality(summary, self.lengths, len(self.index.positions))
+        return mapping_quality(summary, self.lengths, self.seen)
 
     def _trace(self, bands: Bands, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""

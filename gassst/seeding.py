@@ -38,6 +38,9 @@ def miss_probability(m: int, r: int, w: int) -> float:
     return total / math.comb(m, r)
 
 
+_cached_miss_probability = lru_cache(maxsize=65536)(miss_probability)
+
+
 @lru_cache(maxsize=4096)
 def longest_seed(m: int, r: int, share: float) -> int:
     """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
@@ -158,6 +161,22 @@ class SearchPlan:
         if self.params.min_identity is None:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
+
+    def missed(self, m: int, errors: int, complete: int, looked: int) -> float:
+        """Share of alignments of `m` bases with `errors` errors that a search would have missed.
+
+        `complete`: every alignment with fewer errors has been seen; `looked`: bit s is set where the seeds of stage s
+        were looked up. 1 for more errors than are allowed.
+        """
+        if errors < complete or not looked:
+            return 0.0
+        if errors > self.errors[m]:
+            return 1.0
+        stage = looked.bit_length() - 1
+        w = int(self.seed_length[stage, m])
+        if not self.disjoint[stage, m]:
+            return _cached_miss_probability(m, errors, w)
+        return miss_share(m, errors, w, max(complete, 1))
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""

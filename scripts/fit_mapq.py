@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Fits the constants of the mapping quality (`gassst.select.MapqModel`) to simulated reads, and checks them.
+
+    scripts/fit_mapq.py --fit REF.gsi=READS.fq,READS.fq --fit OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
+
+Reads are named as `gassst simulate` names them. They are mapped with the defaults (`-s` changes the level). Of
+every read with one best place the model's features are counted, and whether that place is right; the constants are
+found that make the counts most probable (Fisher scoring on their logarithms). `growth` and `bases` are given,
+not fitted. Prints the constants and, for every set, wrong alignments observed/expected by mapping quality; without
+--fit, those of the constants in use. Needs numpy only.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from bench_common import run, table
+
+from gassst.errors import UsageError
+from gassst.evaluate import is_correct
+from gassst.layouts import NO_SCORE
+from gassst.mapper import Mapper
+from gassst.params import MAX_READ_LENGTH
+from gassst.reads import open_reads
+from gassst.search import BatchSearch
+from gassst.select import (
+    MARGIN,
+    MODEL,
+    MapqModel,
+    UnseenFeatures,
+    _chance,
+    missed_shares,
+    rival_odds,
+    unseen_weight,
+)
+from gassst.stats import Stats
+from gassst.truth import Alignments, detect
+
+GIVEN = ("growth", "bases")
+FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)
+EDGES = (0, 3, 6, 10, 13, 16, 20, 23, 26, 30, 33, 36, 40, 50, 61)
+ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked")
+
+
+@dataclass
+class Counts:
+    """Reads with the same features: `reads` and `wrong` int64[k], and what the model looks at."""
+
+    reads: np.ndarray
+    wrong: np.ndarray
+    n_second: np.ndarray
+    chance: np.ndarray
+    features: UnseenFeatures
+
+    @classmethod
+    def concatenate(cls, parts: list[Counts]) -> Counts:
+        columns = (
+            np.concatenate([getattr(p, f) for p in parts]) for f in ("reads", "wrong", "n_second", "chance")
+        )
+        features = (np.concatenate(column) for column in zip(*(p.features for p in parts), strict=True))
+        return cls(*columns, UnseenFeatures(*features))
+
+
+def weight(counts: Counts, model: MapqModel) -> np.ndarray:
+    """What other places weigh, float64[k]: as `select.mapping_quality` adds it up."""
+    f = counts.features
+    rivals = np.where(f.counted > 0, counts.n_second, 0) * rival_odds(f.best, f.lengths, f.counted, model)
+    return rivals + unseen_weight(f, model) + counts.chance
+
+
+def placed_right(hits: np.ndarray, names: list[str], reference) -> np.ndarray:
+    """bool[n]: primary alignments at the place in the name, as `gassst evaluate` has it."""
+    contig = np.searchsorted(reference.starts, hits["position"], side="right") - 1
+    start = hits["position"].astype(np.int64) - np.asarray(reference.starts)[contig] + 1
+    contigs = np.array(reference.names, dtype=object)[contig]
+    found = Alignments(names, hits["flag"].astype(np.int64), contigs, start, start, hits["mapq"])
+    return is_correct(found, detect(names[0], "the reads").truth(found, "the reads"), 10) & (
+        hits["flag"] & 4 == 0
+    )
+
+
+def batch_rows(mapper: Mapper, batch) -> np.ndarray:
+    """int64[n, len(ROW) + 1]: features of the reads with one best place, and whether it is wrong."""
+    packed = batch.pack()
+    search = BatchSearch(
+        mapper.index,
+        mapper.plan,
+        mapper.cascade,
+        mapper.extender,
+        mapper.params,
+        packed,
+        Stats(),
+        mapper.parts,
+    )
+    result = search.run()
+    summary = result.summary
+    primary = result.hits[result.hits["flag"] & 0x100 == 0]
+    text, at = bytes(batch.names), batch.name_offsets
+    names = [text[a:b].decode() for a, b in zip(at[:-1], at[1:], strict=True)]
+    second = summary["second"].astype(np.int64)
+    counted = np.where(second == NO_SCORE, 0, second - summary["best"])
+    values = (
+        packed.lengths, summary["best"], counted, summary["n_second"], search.complete, search.capped, search.looked,
+        ~placed_right(primary, names, mapper.index.reference),
+    )  # fmt: skip
+    rows = np.stack([np.asarray(v, np.int64) for v in values], axis=1)
+    return rows[(summary["best"] != NO_SCORE) & (summary["n_best"] == 1)]
+
+
+def observe(mapper: Mapper, path: str) -> Counts:
+    """Counts of the reads of one file."""
+    batches = open_reads([path], mapper.params.batch_size, max_length=MAX_READ_LENGTH)
+    rows = np.concatenate([batch_rows(mapper, batch) for batch in batches])
+    unique, inverse = np.unique(rows[:, :-1], axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    column = dict(zip(ROW, unique.T, strict=True))
+    plan, best, lengths = mapper.plan, column["best"], column["lengths"]
+    seen = argparse.Namespace(plan=plan, **{name: column[name] for name in ("complete", "capped", "looked")})
+    features = UnseenFeatures(
+        best, lengths, np.where(column["counted"] <= MARGIN, column["counted"], 0), column["capped"] > 0,
+        missed_shares(best, lengths, seen), np.full(len(best), float(plan.n_bases)),
+    )  # fmt: skip
+    wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)
+    return Counts(
+        np.bincount(inverse), wrong, column["n_second"], _chance(lengths, best, plan.n_bases), features
+    )
+
+
+def scoring(probability: Callable, x: np.ndarray, reads: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """The x of most likelihood for wrong of reads, by damped Fisher scoring with numerical derivatives."""
+
+    def likelihood(p: np.ndarray) -> float:
+        return float((wrong * np.log(p) + (reads - wrong) * np.log1p(-p)).sum())
+
+    p, damping, h = probability(x), 1.0, 1e-4
+    for _ in range(100):
+        jacobian = np.stack([(probability(x + e) - p) / h for e in h * np.eye(len(x))], axis=1)
+        variance = p * (1 - p)
+        gradient = jacobian.T @ ((wrong - reads * p) / variance)
+        information = jacobian.T @ (jacobian * (reads / variance)[:, None])
+        step = np.clip(np.linalg.solve(information + damping * np.eye(len(x)), gradient), -1, 1)
+        gain = likelihood(probability(x + step)) - likelihood(p)
+        if gain > 0:
+            x = x + step
+            p = probability(x)
+        damping = damping / 8 if gain > 0 else damping * 8
+        if abs(gain) < 1e-3 or damping > 1e9:
+            break
+    return x
+
+
+def fit(counts: Counts, model: MapqModel = MODEL) -> MapqModel:
+    """The model whose FITTED constants make the counts most probable."""
+
+    def as_model(x: np.ndarray) -> MapqModel:
+        return replace(model, **dict(zip(FITTED, np.exp(x).tolist(), strict=True)))
+
+    def probability(x: np.ndarray) -> np.ndarray:
+        other = weight(counts, as_model(x))
+        return np.clip(other / (1 + other), 1e-9, 1 - 1e-9)
+
+    start = np.log([getattr(model, name) for name in FITTED])
+    return as_model(scoring(probability, start, counts.reads, counts.wrong))
+
+
+def calibration(counts: Counts, model: MapqModel) -> list[str]:
+    """ "observed/expected" wrong alignments between neighbouring EDGES."""
+    other = weight(counts, model)
+    share = other / (1 + other)
+    quality = np.minimum(60, -10 * np.log10(np.maximum(share, 1e-9)))
+    inside = [(quality >= low) & (quality < high) for low, high in zip(EDGES, EDGES[1:], strict=False)]
+    return [
+        f"{counts.wrong[s].sum()}/{(counts.reads * share)[s].sum():.1f}" if s.any() else "" for s in inside
+    ]
+
+
+def sets(arguments: list[str], sensitivity: int) -> dict[str, Counts]:
+    """Counts by "index reads" of all files of arguments INDEX=READS,READS."""
+    found = {}
+    for argument in arguments:
+        index, given, files = argument.partition("=")
+        if not given:
+            raise UsageError(f"{argument!r} is not INDEX=READS,READS")
+        mapper = Mapper(index, threads=1, device="none", sensitivity=sensitivity)
+        for path in files.split(","):
+            found[f"{Path(index).stem} {Path(path).stem}"] = observe(mapper, path)
+    return found
+
+
+def main() -> None:
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    for name, meaning in (("--fit", "fit to these reads"), ("--test", "show these, too")):
+        parser.add_argument(name, action="append", default=[], metavar="INDEX=READS,..", help=meaning)
+    parser.add_argument("-s", "--sensitivity", type=int, default=2, metavar="0..5", help="[2]")
+    args = parser.parse_args()
+    fitted, tested = sets(args.fit, args.sensitivity), sets(args.test, args.sensitivity)
+    if not fitted and not tested:
+        parser.error("nothing to fit or test")
+    model = fit(Counts.concatenate(list(fitted.values()))) if fitted else MODEL
+    for name, value in asdict(model).items():
+        print(f"{name} = {value:.4g}")
+    rows = [[name, *calibration(counts, model)] for name, counts in (fitted | tested).items()]
+    print(table(["wrong, observed/expected, from MAPQ", *map(str, EDGES[:-1])], rows))
+
+
+if __name__ == "__main__":
+    run(main)

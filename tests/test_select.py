@@ -1,0 +1,160 @@
+"""Mapping qualities: what must hold for any constants, and calibration on a small genome with repeats."""
+
+import numpy as np
+import pytest
+
+import gassst
+from gassst.layouts import NO_SCORE, READ_SUMMARY
+from gassst.params import MapParams
+from gassst.seeding import SearchPlan
+from gassst.select import (
+    Seen,
+    edit_odds,
+    mapping_quality,
+    phred,
+    rival_odds,
+    unseen_rivals,
+)
+
+N_BASES = 10_000_000
+
+
+def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2):
+    """(summary, lengths, seen) of reads given as (best, second, n_best, n_second)."""
+    summary = np.zeros(len(rows), READ_SUMMARY)
+    for name, column in zip(("best", "second", "n_best", "n_second"), zip(*rows, strict=True), strict=True):
+        summary[name] = column
+    lengths = np.full(len(rows), length, np.uint32)
+    plan = SearchPlan(MapParams(sensitivity=sensitivity), 11, N_BASES)
+    plan.prepare(lengths)
+    ones = np.ones(len(rows))
+    seen = Seen(
+        (complete * ones).astype(np.uint16),
+        (capped * ones).astype(np.uint8),
+        (looked * ones).astype(np.uint8),
+        plan,
+    )
+    return summary, lengths, seen
+
+
+def test_ties_and_unmapped_reads_have_quality_0():
+    rows = [(0, 3, 2, 1), (0, NO_SCORE, 1000, 0), (NO_SCORE, NO_SCORE, 0, 0)]
+    assert mapping_quality(*reads(rows)).tolist() == [0, 0, 0]
+
+
+def test_a_perfect_read_without_a_rival_has_the_highest_quality():
+    assert mapping_quality(*reads([(0, NO_SCORE, 1, 0)])).tolist() == [60]
+
+
+@pytest.mark.parametrize("length", [36, 100, 250])
+def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(length):
+    def quality(best, second, n_second, **seen):
+        return int(mapping_quality(*reads([(best, second, 1, n_second)], length, **seen))[0])
+
+    for best in range(length // 8):
+        near = [quality(best, best + d, 1) for d in (1, 2, 3, 4, 5)]
+        assert near == sorted(near)
+        crowd = [quality(best, best + 1, n) for n in (1, 2, 5, 100, 10**6)]
+        assert crowd == sorted(crowd, reverse=True)
+        assert crowd[-1] <= 3
+        assert quality(best, best + 1, 1, capped=1) <= near[0]
+        assert quality(best + 1, best + 2, 1) <= near[0]
+    assert near[0] < near[1]
+
+
+def test_seeds_not_looked_up_cost_quality():
+    row = [(3, NO_SCORE, 1, 0)]
+    by_complete = [int(mapping_quality(*reads(row, 50, complete=c, looked=0b1))[0]) for c in (1, 2, 3, 4, 8)]
+    assert by_complete == sorted(by_complete)
+    assert by_complete[0] < by_complete[-1]
+
+
+def test_a_level_that_looks_at_everything_misses_nothing():
+    plan = SearchPlan(MapParams(sensitivity=5), 11, N_BASES)
+    plan.prepare(np.array([100], np.uint32))
+    assert plan.missed(100, 3, complete=4, looked=1) == 0
+    assert plan.missed(100, 4, complete=4, looked=1) > 0
+    assert plan.missed(100, int(plan.errors[100]) + 1, complete=4, looked=1) == 1
+    last = 1 << int(np.flatnonzero(plan.seed_count[:, 100])[-1])
+    assert plan.missed(100, 10, complete=4, looked=last) < plan.missed(100, 10, complete=4, looked=1)
+
+
+def test_a_read_does_not_depend_on_the_others():
+    rng = np.random.default_rng(5)
+    best = rng.integers(0, 15, 200)
+    rows = [(b, b + rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 50)) for b in best]
+    summary, lengths, seen = reads(rows)
+    lengths[:] = rng.integers(60, 200, 200)
+    seen.plan.prepare(lengths)
+    seen.complete[:] = rng.integers(0, 9, 200)
+    seen.looked[:] = 2 ** rng.integers(1, 5, 200) - 1
+    together = mapping_quality(summary, lengths, seen)
+    for i in range(200):
+        one = slice(i, i + 1)
+        alone = Seen(seen.complete[one], seen.capped[one], seen.looked[one], seen.plan)
+        assert mapping_quality(summary[one], lengths[one], alone)[0] == together[i]
+
+
+def test_rival_odds_is_the_product_of_single_errors():
+    best, lengths = np.array([0, 2, 10]), np.array([50, 100, 150])
+    product = edit_odds(best, lengths) * edit_odds(best + 1, lengths) * edit_odds(best + 2, lengths)
+    assert rival_odds(best, lengths, np.array([3, 3, 3])) == pytest.approx(product)
+    assert rival_odds(best, lengths, np.array([0, 0, 0])).tolist() == [1, 1, 1]
+
+
+def test_phred_is_capped_rounds_down_and_takes_any_weight():
+    weights = np.array([0, 1e-12, 1e-3, 1 / 99.0001, 1 / 98.9, 1, 1e6, np.inf])
+    assert phred(weights).tolist() == [60, 60, 30, 20, 19, 3, 0, 0]
+    assert phred(weights).dtype == np.uint8
+
+
+def test_unseen_rivals_are_positive_and_finite_for_every_read():
+    rows = [(b, NO_SCORE, 1, 0) for b in range(101)] + [(NO_SCORE, NO_SCORE, 0, 0)]
+    weights = unseen_rivals(*reads(rows, complete=0))
+    assert np.isfinite(weights).all()
+    assert (weights > 0).all()
+
+
+BASES = np.frombuffer(b"ACGT", np.uint8)
+
+
+def repeat_genome(rng):
+    """300 kb: 12 copies of a unit of 1,500 bases with 5 % differences each, 12 with 0.7 %, in unique sequence."""
+    unit, parts = rng.integers(0, 4, 1500), []
+    for i in range(24):
+        copy = unit.copy()
+        at = rng.random(1500) < (0.05 if i < 12 else 0.007)
+        copy[at] = (copy[at] + rng.integers(1, 4, at.sum())) & 3
+        parts += [copy, rng.integers(0, 4, 11000)]
+    return np.concatenate(parts)
+
+
+def simulated(rng, genome, n, length, rate):
+    """Starts int64[n] and reads uint8[n, length] (ASCII), forward, with substitutions."""
+    start = rng.integers(0, len(genome) - length, n)
+    codes = genome[start[:, None] + np.arange(length)]
+    wrong = rng.random(codes.shape) < rate
+    codes[wrong] = (codes[wrong] + rng.integers(1, 4, wrong.sum())) & 3
+    return start, BASES[codes]
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.04])
+def test_observed_errors_are_those_promised(tmp_path, rate):
+    rng = np.random.default_rng(17)
+    genome = repeat_genome(rng)
+    fasta = tmp_path / "ref.fa"
+    fasta.write_bytes(b">c\n" + BASES[genome].tobytes() + b"\n")
+    mapper = gassst.Mapper(gassst.Index.build(str(fasta)), threads=1, device="none")
+    start, bases = simulated(rng, genome, 30_000, 75, rate)
+    found = mapper.map((f"r{i}", row.tobytes().decode(), None) for i, row in enumerate(bases))
+    records = [(s.mapping_quality, s.reference_start, s.is_unmapped) for s in found if not s.is_secondary]
+    quality, place, unmapped = np.array(records).T
+    right = np.abs(place - start) <= 10
+    sure = (quality >= 30) & (unmapped == 0)
+    assert sure.sum() > 5000
+    assert (~right[sure]).mean() < 1e-3
+    for low, high in ((5, 10), (10, 15), (15, 20), (20, 30)):
+        inside = (quality >= low) & (quality < high) & (unmapped == 0)
+        promised = (10 ** (-(quality[inside] + 0.5) / 10)).sum()
+        noise = 3 * promised**0.5 + 2
+        assert promised / 2 - noise <= (~right[inside]).sum() <= 2 * promised + noise
