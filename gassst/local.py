@@ -19,7 +19,7 @@ from . import _candidates, _local, _select
 from .layouts import HIT, NO_SCORE, NO_SUBOPTIMAL
 from .params import MAX_READ_LENGTH, Scoring
 from .seeding import MARGIN
-from .select import MAX_MAPQ, MIN_ERROR_RATE, _chance
+from .select import MAX_MAPQ, _chance
 
 if TYPE_CHECKING:
     from .search import Bands, BatchSearch
@@ -33,6 +33,7 @@ SPECIFIC = 4  # bases a seed is longer than one that occurs once by chance
 OCCURRENCES = 64  # of a seed that are looked at
 WORDS = 2  # of a band: room for gaps of some 50 bases
 SAME_PLACE = 10  # diagonals
+MIN_ERROR_RATE = 0.005  # of a read without any error
 NEAR = 64  # diagonals within which a place that a pair decided on may move
 PARTS = 3  # supplementary alignments of a read
 
@@ -448,7 +449,7 @@ class LocalEnds:
         odds = rate / (np.where(known, 1, 3) * (1 - rate))
         wrong = np.where(known, rivals.count, 1) * odds ** np.maximum(np.where(known, worse, unseen), 0)
         bases = len(self.search.index.positions)
-        wrong = wrong + _chance(aligned, edits, np.ones(len(aligned), bool), bases)
+        wrong = wrong + _chance(aligned, edits, bases)
         quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1))))
         quality[known & (rivals.total >= total)] = 0
         return quality.astype(np.uint8)
