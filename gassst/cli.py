@@ -185,7 +185,7 @@ def _add_search(group: Any) -> None:
 def _add_local(group: Any) -> None:
     add, default = group.add_argument, Scoring
     mode = "global: all of a read is aligned; local: its ends may be clipped, its parts lie in several places"
-    add("--mode", choices=MODES, default=MapParams.mode, help=f"{mode} (default: %(default)s)")
+    add("--mode", choices=MODES, help=f"{mode} (default: local for pairs, else global)")
     add("-A", "--match", type=int, default=default.match, metavar="N", help="score (default: %(default)s)")
     penalty = "penalty (default: %(default)s)"
     add("-B", "--mismatch", type=int, default=default.mismatch, metavar="N", help=penalty)

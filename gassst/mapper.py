@@ -83,7 +83,8 @@ class Mapper:
         return result, stats
 
     def _search(self, batch: ReadBatch, packed, stats: Stats) -> BatchSearch:
-        arguments = self.index, self.plan, self.cascade, self.extender, self.params, packed, stats, self.parts
+        params = self.params if batch.mate is None else self.params.for_pairs()
+        arguments = self.index, self.plan, self.cascade, self.extender, params, packed, stats, self.parts
         if batch.mate is None:
             return BatchSearch(*arguments)
         return PairSearch(*arguments, mate=batch.mate, insert=self.insert)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .errors import UsageError
@@ -113,8 +113,9 @@ class MapParams:
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str
         Of the mates of a pair (options --fr, --rf, --ff).
-    mode : str
-        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode).
+    mode : str or None
+        "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
+        local for pairs, which go to variant callers (docs/benchmarks.md), unless all hits are asked for, else global.
     scoring : Scoring
         Of local alignments.
     """
@@ -130,10 +131,14 @@ class MapParams:
     batch_size: int = 16384
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
-    mode: str = "global"
+    mode: str | None = None
     scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
+
+    def for_pairs(self) -> MapParams:
+        """The parameters of a run on pairs: their mode is chosen."""
+        return replace(self, mode=self.mode or ("global" if self.all_hits else "local"))
 
     def verify(self) -> MapParams:
         """Return self; raise UsageError on the first value out of its range."""
@@ -148,9 +153,9 @@ class MapParams:
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
-            (self.mode in MODES, f"--mode must be {' or '.join(MODES)}"),
+            (self.mode in (None, *MODES), f"--mode must be {' or '.join(MODES)}"),
             (
-                self.mode == "global" or not self.all_hits,
+                self.mode != "local" or not self.all_hits,
                 "--mode local has no --all: it reports best alignments",
             ),
         )
