@@ -162,11 +162,14 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
 
 
 cdef struct place_t:
-    int64_t diagonal   # end less read length
-    int32_t next       # of the same read, -1 at the end
+    uint64_t key       # read_strand << 32 | end
     uint16_t edits
-    uint8_t reverse
+    uint8_t fresh      # added by the last call
     uint8_t rescued    # the mate has been found, or looked for, in its window
+
+
+cdef inline int64_t diagonal_of(const place_t *place, int64_t length) noexcept nogil:
+    return <int64_t>(place.key & <uint64_t>0xffffffff) - length
 
 
 cdef class Ledger:
@@ -194,7 +197,7 @@ cdef class Ledger:
     cdef const uint8_t[::1] mate
     cdef const uint32_t[::1] lengths
     cdef const int64_t[::1] borders
-    cdef int32_t[::1] head
+    cdef int64_t[::1] start   # of the places of each read and strand, which are sorted
     cdef uint16_t[::1] paired_view
     cdef uint32_t[::1] least  # errors in all of the best concordant pair, at its first mate
     cdef readonly object paired, unguided
@@ -206,7 +209,7 @@ cdef class Ledger:
     def __cinit__(self, const uint8_t[::1] mate, const uint32_t[::1] lengths, int orientation, int64_t low,
                   int64_t high, const int64_t[::1] borders):
         self.mate, self.lengths, self.borders = mate, lengths, borders
-        self.head = np.full(mate.shape[0], -1, np.int32)
+        self.start = np.zeros(2 * mate.shape[0] + 1, np.int64)
         self.paired = np.full(mate.shape[0], NONE, np.uint16)
         self.paired_view = self.paired
         self.least = np.full(mate.shape[0], 2 * NONE, np.uint32)
@@ -221,8 +224,6 @@ cdef class Ledger:
 
     cdef int reserve(self, Py_ssize_t n) except -1:
         cdef void *p
-        if n > 0x7fffffff:  # places are linked by 32-bit numbers
-            raise MemoryError
         if n > self.room:
             p = realloc(self.places, (n + n // 2) * sizeof(place_t))
             if p == NULL:
@@ -230,60 +231,93 @@ cdef class Ledger:
             self.places, self.room = <place_t *>p, n + n // 2
         return 0
 
-    def add(self, const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits):
+    def add(self, read_strand, end_position, const uint16_t[::1] edits):
         """Places within the limit, just scored: read_strand uint32[k], end_position uint32[k], edits uint16[k]."""
-        cdef Py_ssize_t k = read_strand.shape[0], i
-        cdef uint32_t read
-        cdef place_t *place
+        keys_array = read_strand.astype(np.uint64) << np.uint64(32) | end_position
+        cdef const uint64_t[::1] keys = keys_array
+        cdef const int64_t[::1] order = np.argsort(keys_array, kind="stable")
+        cdef Py_ssize_t k = keys.shape[0], i
         self.reserve(self.n + k)
         with nogil:
-            for i in range(k):
-                read = read_strand[i] >> 1
-                if self.mate[read] == 0:
-                    continue
-                place = &self.places[self.n]
-                place.diagonal = <int64_t>end_position[i] - self.lengths[read]
-                place.reverse = read_strand[i] & 1
-                place.edits, place.rescued = edits[i], 0
-                place.next = self.head[read]
-                self.head[read] = <int32_t>self.n
-                self.n += 1
-                self.pair_up(read, place)
+            self.merge(keys, order, edits)
+            for i in range(self.n):
+                if self.places[i].fresh:
+                    self.pair_up(&self.places[i])
+            for i in range(self.n):
+                self.places[i].fresh = 0
 
-    cdef void partners(self, const window_t *w, uint32_t read, uint32_t other, const place_t *place, int64_t *lo,
-                       int64_t *hi) noexcept nogil:
-        """Diagonals of `other` within the window of a place of `read` and on its contig."""
-        cdef int64_t own = self.lengths[read], length = self.lengths[other]
+    cdef void merge(self, const uint64_t[::1] keys, const int64_t[::1] order, const uint16_t[::1] edits) noexcept nogil:
+        """Put the new places of mates among the old ones, from the last backwards."""
+        cdef Py_ssize_t i, j, to = self.n
+        cdef uint64_t key
+        for j in range(order.shape[0]):
+            to += self.mate[keys[j] >> 33] > 0
+        i, self.n = self.n, to
+        for j in range(order.shape[0] - 1, -1, -1):
+            key = keys[order[j]]
+            if self.mate[key >> 33] == 0:
+                continue
+            while i > 0 and self.places[i - 1].key > key:
+                i -= 1
+                to -= 1
+                self.places[to] = self.places[i]
+            to -= 1
+            self.places[to] = place_t(key, edits[order[j]], 1, 0)
+        j = 0
+        for i in range(self.n):
+            while j <= <Py_ssize_t>(self.places[i].key >> 32):
+                self.start[j] = i
+                j += 1
+        for j in range(j, self.start.shape[0]):
+            self.start[j] = self.n
+
+    cdef void partners(self, const window_t *w, const place_t *place, int64_t *lo, int64_t *hi) noexcept nogil:
+        """Diagonals of the mate within the window of a place and on its contig."""
+        cdef uint32_t read = <uint32_t>(place.key >> 33)
+        cdef int64_t own = self.lengths[read], length = self.lengths[self.other(read)]
+        cdef int64_t diagonal = diagonal_of(place, own)
         cdef Py_ssize_t first = 0, last = self.borders.shape[0] - 2, mid
-        partner_window(w, leads(w, place.reverse, self.mate[read] == 1), own, length, place.diagonal, lo, hi)
+        partner_window(w, leads(w, place.key >> 32 & 1, self.mate[read] == 1), own, length, diagonal, lo, hi)
         while first < last:
             mid = (first + last + 1) >> 1
-            if self.borders[mid] <= place.diagonal + (own >> 1):
+            if self.borders[mid] <= diagonal + (own >> 1):
                 first = mid
             else:
                 last = mid - 1
         lo[0] = max(lo[0], self.borders[first] - (length >> 1))
         hi[0] = min(hi[0], self.borders[first + 1] - 1 - (length >> 1))
 
-    cdef void pair_up(self, uint32_t read, place_t *place) noexcept nogil:
-        cdef uint32_t other = read + 1 if self.mate[read] == 1 else read - 1
-        cdef bint strand = partner_strand(&self.window, place.reverse)
+    cdef inline uint32_t other(self, uint32_t read) noexcept nogil:
+        return read + 1 if self.mate[read] == 1 else read - 1
+
+    cdef inline uint32_t other_strand(self, const place_t *place) noexcept nogil:
+        """`read_strand` of the mate in a concordant pair."""
+        return self.other(<uint32_t>(place.key >> 33)) << 1 | partner_strand(&self.window, place.key >> 32 & 1)
+
+    cdef void pair_up(self, place_t *place) noexcept nogil:
+        cdef uint32_t read = <uint32_t>(place.key >> 33), other = self.other(read), run = self.other_strand(place)
         cdef uint32_t *least = &self.least[min(read, other)]
         cdef uint32_t errors
-        cdef int32_t i = self.head[other]
-        cdef int64_t lo, hi
-        self.partners(&self.window, read, other, place, &lo, &hi)
-        while i >= 0:
-            if self.places[i].reverse == strand and lo <= self.places[i].diagonal <= hi:
-                place.rescued = self.places[i].rescued = 1
-                errors = <uint32_t>place.edits + self.places[i].edits
-                if errors < least[0]:
-                    least[0] = errors
-                    self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
-                elif errors == least[0]:
-                    self.paired_view[read] = max(self.paired_view[read], place.edits)
-                    self.paired_view[other] = max(self.paired_view[other], self.places[i].edits)
-            i = self.places[i].next
+        cdef Py_ssize_t i = self.start[run], end = self.start[run + 1], mid
+        cdef int64_t lo, hi, length = self.lengths[other]
+        self.partners(&self.window, place, &lo, &hi)
+        while i < end:
+            mid = (i + end) >> 1
+            if diagonal_of(&self.places[mid], length) < lo:
+                i = mid + 1
+            else:
+                end = mid
+        end = self.start[run + 1]
+        while i < end and diagonal_of(&self.places[i], length) <= hi:
+            place.rescued = self.places[i].rescued = 1
+            errors = <uint32_t>place.edits + self.places[i].edits
+            if errors < least[0]:
+                least[0] = errors
+                self.paired_view[read], self.paired_view[other] = place.edits, self.places[i].edits
+            elif errors == least[0]:
+                self.paired_view[read] = max(self.paired_view[read], place.edits)
+                self.paired_view[other] = max(self.paired_view[other], self.places[i].edits)
+            i += 1
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its
@@ -308,49 +342,60 @@ cdef class Ledger:
         read_strand : uint32[k], bucket : uint32[k]
             Of the mates; neighbouring places may name a bucket twice.
         """
-        cdef Py_ssize_t n = self.mate.shape[0], r, k = 0, room = 1024
-        cdef int32_t i
-        cdef int64_t lo, hi, bucket
-        cdef uint32_t other
-        cdef int found
-        cdef uint16_t limit
+        cdef Py_ssize_t n = self.mate.shape[0], r, k = 0
         cdef window_t w = self.window
         w.low -= slack
         w.high += slack
-        strands, found_buckets = np.empty(room, np.uint32), np.empty(room, np.uint32)
-        cdef uint32_t[::1] rs_out = strands, bucket_out = found_buckets
-        for r in range(n):
-            if not wanted[r] or self.mate[r] == 0 or best[r] == NONE:
+        cdef uint16_t[::1] limit = np.zeros(n, np.uint16)
+        cdef uint8_t[::1] guides = np.zeros(n, np.uint8)
+        with nogil:
+            for r in range(n):
+                if self.mate[r] and wanted[r] and best[r] != NONE:
+                    limit[r] = best[r] if self.paired_view[r] == NONE else max(best[r], self.paired_view[r])
+                    guides[r] = self.is_guide(<uint32_t>r, limit[r], most)
+            for r in range(n):
+                if guides[r]:
+                    k += self.around(<uint32_t>r, limit[r], &w, shift, NULL, NULL)
+        strands_array, buckets_array = np.empty(k + 1, np.uint32), np.empty(k + 1, np.uint32)
+        cdef uint32_t[::1] strands = strands_array, buckets = buckets_array
+        with nogil:
+            k = 0
+            for r in range(n):
+                if guides[r]:
+                    k += self.around(<uint32_t>r, limit[r], &w, shift, &strands[k], &buckets[k])
+        return strands_array[:k], buckets_array[:k]
+
+    cdef bint is_guide(self, uint32_t read, uint16_t limit, int most) noexcept nogil:
+        """Whether a read has few enough places within the limit to look around them."""
+        cdef Py_ssize_t i
+        cdef int found = 0
+        for i in range(self.start[2 * read], self.start[2 * read + 2]):
+            found += self.places[i].edits <= limit
+        self.unguided_view[read] |= found > most
+        return found <= most
+
+    cdef Py_ssize_t around(self, uint32_t read, uint16_t limit, const window_t *w, int shift, uint32_t *read_strand,
+                           uint32_t *bucket) noexcept nogil:
+        """How many buckets there are around the places of a read; unless NULL they are listed, and the places done."""
+        cdef Py_ssize_t i, k = 0
+        cdef int64_t lo, hi, b
+        cdef place_t *place
+        for i in range(self.start[2 * read], self.start[2 * read + 2]):
+            place = &self.places[i]
+            if place.edits > limit or place.rescued:
                 continue
-            other = <uint32_t>(r + 1 if self.mate[r] == 1 else r - 1)
-            limit = best[r] if self.paired_view[r] == NONE else max(best[r], self.paired_view[r])
-            found = 0
-            i = self.head[r]
-            while i >= 0:
-                found += self.places[i].edits <= limit
-                i = self.places[i].next
-            if found > most:
-                self.unguided_view[r] = 1
+            self.partners(w, place, &lo, &hi)
+            lo = max(lo, 0)
+            if read_strand != NULL:
+                place.rescued = 1
+            if hi < lo:
                 continue
-            i = self.head[r]
-            while i >= 0:
-                if self.places[i].edits <= limit and not self.places[i].rescued:
-                    self.places[i].rescued = 1
-                    self.partners(&w, <uint32_t>r, other, &self.places[i], &lo, &hi)
-                    if hi < max(lo, 0):
-                        i = self.places[i].next
-                        continue
-                    lo, hi = max(lo, 0) >> shift, hi >> shift
-                    if k + hi - lo + 1 > room:
-                        room = 2 * (k + hi - lo + 1)
-                        strands, found_buckets = np.resize(strands, room), np.resize(found_buckets, room)
-                        rs_out, bucket_out = strands, found_buckets
-                    for bucket in range(lo, hi + 1):
-                        rs_out[k] = other << 1 | partner_strand(&w, self.places[i].reverse)
-                        bucket_out[k] = <uint32_t>bucket
-                        k += 1
-                i = self.places[i].next
-        return strands[:k].copy(), found_buckets[:k].copy()
+            if read_strand != NULL:
+                for b in range(lo >> shift, (hi >> shift) + 1):
+                    read_strand[k + b - (lo >> shift)] = self.other_strand(place)
+                    bucket[k + b - (lo >> shift)] = <uint32_t>b
+            k += (hi >> shift) - (lo >> shift) + 1
+        return k
 
 
 cdef struct option_t:

@@ -70,12 +70,12 @@ class PairSearch(BatchSearch):
     # --- which reads go on ---------------------------------------------------------------------------------
 
     def _active(self, stage: int) -> np.ndarray:
-        """As for single reads, without settled pairs; a mate that its partner could not find is not looked for
-        with overlapping seeds."""
+        """As for single reads, without settled pairs.
+
+        So a mate that maps alone maps as a mate, too: one that its partner could not find goes on to the last stage.
+        """
         active = super()._active(stage)
-        lost = (self.best[active] == NO_SCORE) & (self.best[self.partner[active]] != NO_SCORE)
-        lost &= self.paired[active] & (self.plan.disjoint[stage][self.lengths[active]] == 0)
-        return active[self.open[active] & ~lost]
+        return active[self.open[active]]
 
     def _settle(self, guided: bool) -> None:
         """Close pairs whose concordant place is good enough.

@@ -214,6 +214,7 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
             PlainLedger(mate, lengths, orientation, low, high, borders),
         )
         best = np.full(n, NO_SCORE, np.uint16)
+        passed_over: set[int] = set()
         for _ in range(4):
             k = int(rng.integers(0, 25))
             rows = [
@@ -237,7 +238,8 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
             read_strand, bucket = ledger.windows(wanted.view(np.uint8), best, most, shift, slack)
             buckets, unguided = plain.windows(wanted, best, ledger.paired, most, shift, slack)
             assert {*zip(read_strand.tolist(), bucket.tolist(), strict=True)} == buckets
-            assert unguided <= set(np.flatnonzero(ledger.unguided).tolist())
+            passed_over |= unguided
+            assert passed_over == set(np.flatnonzero(ledger.unguided).tolist())
     assert found >= 4
 
 
@@ -250,6 +252,21 @@ def test_no_place_is_looked_around_twice():
     assert set(once[0].tolist()) == {3}
     assert len(once[0]) == len(set(once[1].tolist())) > 5
     assert len(ledger.windows(np.ones(2, np.uint8), best, 16, 5, 16)[0]) == 0
+
+
+def test_mates_with_very_many_places_are_paired_within_their_windows():
+    """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
+    n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
+    ledger = _pairs.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
+    edits = np.full((2, n), 9, np.uint16)
+    edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window
+    for read in range(2):
+        half = np.r_[np.arange(1, n, 2), np.arange(0, n, 2)]
+        for some in np.array_split(half, 3):
+            strand = np.full(some.size, 3 * read, np.uint32)
+            ledger.add(strand, ends[some], edits[read, some])
+    assert ledger.paired.tolist() == [1, 3]
 
 
 # --- choose ----------------------------------------------------------------------------------------------------

@@ -435,6 +435,22 @@ def test_discordant_mates_keep_their_own_best_places(hard, kind):
         assert found[key][0].mapq >= 20
 
 
+@pytest.mark.parametrize("sensitivity", [0, 2, 5])
+def test_a_mate_far_from_its_partner_maps_if_it_maps_alone(hard, sensitivity):
+    """An error in every ten bases: of the seeds, only the overlapping ones are free of them."""
+    one, two, _, index = hard
+    fragments = []
+    for i in range(60):
+        mate = bytearray(two[100 + 140 * i : 150 + 140 * i])
+        for at in range(8, 50, 10):
+            mate[at] = b"ACGT"[(b"ACGT".index(mate[at]) + 1) % 4]
+        fragments.append((f"p{i}", one[10_700 + 50 * i :][:100].decode(), mate.decode()))
+    alone = mapped(index, fragments, singles=True, sensitivity=sensitivity)
+    found = mapped(index, fragments, sensitivity=sensitivity)
+    assert sum(bool(alone[name, 1]) for name, *_ in fragments) > 40
+    assert not [key for key in alone if alone[key] and not found[key]]
+
+
 def test_pairs_across_the_end_of_a_contig_are_not_proper():
     """Neighbouring contigs are near in concatenated coordinates; a wide window must not join them."""
     rng = np.random.default_rng(6)
@@ -608,6 +624,8 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
     mapper.parts = IndexParts(mapper.index, memory=20_000)
     assert places(mapper, [batch_of(fragments[::-1])]) == expected
     assert_pairs_agree(fragments, expected)
+    alone = mapped(index, fragments, singles=True, orientation=orientation, **params)
+    assert not [key for key in alone if alone[key] and not expected[key]]
     if orientation == "ff":
         return
     swapped = mapped(index, [(f[0], *f[1:][::-1]) for f in fragments], orientation=orientation, **params)
