@@ -144,7 +144,7 @@ def _add_output(add: Any) -> None:
     add("-R", "--read-group", metavar="'@RG\\tID:..'", help="read group line")
     add("--eqx", action="store_true", help="= and X in CIGARs instead of M")
     add("--xa", action="store_true", help="other hits in one XA tag instead of secondary records")
-    add("--no-unmapped", action="store_true", help="leave unmapped reads out")
+    add("--no-unmapped", action="store_true", help="leave unmapped reads out, of a pair both or neither")
     add("--unmapped", metavar="FILE.fq.gz", help="also write unmapped reads there")
     add("--stats", metavar="FILE.json", help="write the counts and times of the run")
     add("--report", metavar="OUT.html", help="write a page about the run (needs matplotlib)")
