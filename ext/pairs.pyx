@@ -573,13 +573,16 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
 cdef bint judge(const uint32_t *end_position, const uint16_t *edits, const int64_t *start, const double *odds,
                 const options_t *options, double unpaired_phred, uint64_t digest, int64_t *primary,
                 double *wrong) noexcept nogil:
-    """Chooses; returns whether the pair is concordant. All arrays point to the first mate's entry.
+    """Chooses; returns whether the chosen places are concordant: also where each is taken for itself, because the
+    template length is so far from the mean that chance is the better explanation. All arrays point to the first
+    mate's entry.
 
     Among equals the draw goes by the bases of both mates and the places: which mate is first does not matter.
     """
     cdef double least, sum_a = 0, sum_b = 0, total = 0, with_a, with_b, unpaired, u
     cdef int best_a = edits[start[0]], best_b = edits[start[1]]
     cdef Py_ssize_t i, chosen = -1
+    cdef bint concordant = False
     cdef int64_t row
     cdef uint64_t lot, drawn = 0
     for row in range(start[0], start[1]):
@@ -611,8 +614,9 @@ cdef bint judge(const uint32_t *end_position, const uint16_t *edits, const int64
     for i in range(options.n):
         if options.all[i].a == primary[0] - start[0]:
             with_a += options.all[i].weight
+            concordant = concordant or options.all[i].b == primary[1] - start[1]
         if options.all[i].b == primary[1] - start[1]:
             with_b += options.all[i].weight
     wrong[0] = max(total - with_a, 0) / with_a
     wrong[1] = max(total - with_b, 0) / with_b
-    return chosen >= 0
+    return concordant

@@ -337,9 +337,12 @@ cdef int build(cursor_t *c, const hit_t *hit, uint32_t index, bam1_t *record) no
 
 
 cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
-    """Rows without a record: unmapped reads that nobody wants, and what tag XA of the read's first row lists."""
+    """Rows without a record: unmapped reads that nobody wants, and what tag XA of the read's first row lists.
+
+    An unmapped read with a mapped mate stays: a paired record without its mate is invalid (Picard: MATE_NOT_FOUND).
+    """
     if c.skip_unmapped and hit.flag & BAM_FUNMAP:
-        return True
+        return c.mate.hit == NULL or c.mate.hit.flag & BAM_FUNMAP
     return c.target.xa and c.row > c.group_start and is_secondary(hit)
 
 

@@ -153,7 +153,10 @@ def _add_output(add: Any) -> None:
     add("-R", "--read-group", metavar="'@RG\\tID:..'", help="read group line")
     add("--eqx", action="store_true", help="= and X in CIGARs instead of M")
     add("--xa", action="store_true", help="other hits in one XA tag instead of secondary records")
-    add("--no-unmapped", action="store_true", help="leave unmapped reads out")
+    soft = "all bases and soft clips in supplementary records, not hard clips"
+    add("-Y", "--soft-clip-supplementary", action="store_true", help=soft)
+    add("-M", "--mark-secondary", action="store_true", help="supplementary records have the secondary flag")
+    add("--no-unmapped", action="store_true", help="leave unmapped reads out, of a pair both or neither")
     add("--unmapped", metavar="FILE.fq.gz", help="also write unmapped reads there")
     add("--stats", metavar="FILE.json", help="write the counts and times of the run")
     add("--report", metavar="OUT.html", help="write a page about the run (needs matplotlib)")
@@ -391,7 +394,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
     """Those of `sam.AlignmentWriter`."""
-    names = ("format", "sort", "eqx", "xa", "no_unmapped")
+    names = ("format", "sort", "eqx", "xa", "soft_clip_supplementary", "mark_secondary", "no_unmapped")
     return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}
 
 

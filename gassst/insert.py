@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from .errors import UsageError
+from .params import LONGEST_TEMPLATE, ORIENTATIONS
 
-ORIENTATIONS = ("fr", "rf", "ff")
 LEARN_READS = 8192  # at the head of the input: the same whatever the batches and threads
 ENOUGH_PAIRS = 32
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
-LONGEST_TEMPLATE = 20_000
 MIN_SD = 2.0
 
 

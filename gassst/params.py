@@ -11,7 +11,7 @@ MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
-MAX_INSERT = 1_000_000
+LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
 ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
 MAX_PENALTY = 1000
@@ -45,11 +45,11 @@ LEVELS = (
     Level(None, 2, 0.0, 0.0),
 )
 
-INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {MAX_INSERT}"
+INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
 
 
 def _is_insert(insert: tuple[float, ...]) -> bool:
-    return len(insert) == 2 and all(0 < value <= MAX_INSERT for value in insert)  # false for NaN, too
+    return len(insert) == 2 and all(0 < value <= LONGEST_TEMPLATE for value in insert)  # false for NaN, too
 
 
 @dataclass(frozen=True)

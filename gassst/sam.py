@@ -171,7 +171,7 @@ class AlignmentWriter:
         instead of records of their own.
     soft_clip_supplementary: supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary: supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
-    no_unmapped: leave out unmapped reads; a mate keeps what it says of them.
+    no_unmapped: leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
     unmapped_path: FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their name, compressed
         if it ends in ".gz" or the like.
     level: of compression, 0 to 9; None for htslib's default. CRAM is written without reference (`no_ref`).

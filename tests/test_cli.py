@@ -18,7 +18,7 @@ from pathlib import Path
 import pysam
 import pytest
 
-from gassst import mapper, progress, seed_index
+from gassst import mapper, progress, sam, seed_index
 from gassst.cli import index_path, main, parse_size
 from gassst.stats import Stats
 
@@ -253,9 +253,10 @@ def no_work(monkeypatch):
         (["-", "--single", "-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
         (["-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
         (["-2", "b"], 2, "-1 and -2 name all files of reads"),
-        (["--insert", "0,10"], 2, "--insert must be MEAN,SD of more than 0 and up to 1000000"),
+        (["--insert", "0,10"], 2, "--insert must be MEAN,SD of more than 0 and up to 20,000"),
         (["--insert", "300,nan"], 2, "--insert must be"),
-        (["--insert", "2e6,10"], 2, "--insert must be"),
+        (["--insert", "20001,10"], 2, "--insert must be"),
+        (["--insert", "300,20001"], 2, "--insert must be"),
     ],
     ids=str,
 )  # fmt: skip
@@ -484,6 +485,21 @@ def test_hits_reported(sam_lines, small_reads, small_fastq):
     xa = sam_lines(small_fastq, "-k", "3", "--xa")
     assert len(xa) == len(small_reads)
     assert sum(line.count("\tXA:Z:") for line in xa) == sum(n > 1 for n in up_to_3.values())
+
+
+def test_options_of_records_are_those_of_the_writer(gassst_map, small_fastq, monkeypatch):
+    seen = []
+    init = sam.AlignmentWriter.__init__
+    monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a, **k: (seen.append(k), init(*a, **k))[1])
+    options = {
+        "--eqx": "eqx", "--xa": "xa", "-Y": "soft_clip_supplementary", "--mark-secondary": "mark_secondary",
+        "--no-unmapped": "no_unmapped", "--sort": "sort",
+    }  # fmt: skip
+    assert gassst_map(small_fastq)[0] == 0
+    assert not any(seen[0][name] for name in options.values())
+    for option, name in options.items():
+        assert gassst_map(small_fastq, option)[0] == 0
+        assert [n for n in options.values() if seen[-1][n]] == [name]
 
 
 def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):

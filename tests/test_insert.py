@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gassst.errors import UsageError
-from gassst.insert import ENOUGH_PAIRS, LONGEST_TEMPLATE, ORIENTATIONS, InsertModel, template_lengths
+from gassst.insert import ENOUGH_PAIRS, InsertModel, template_lengths
 from gassst.layouts import HIT
+from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 
 
 @pytest.mark.parametrize("mean, sd", [(180, 15), (350, 50), (550, 90), (3000, 400)])

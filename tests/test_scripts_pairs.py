@@ -215,6 +215,44 @@ def test_pairs_of_bwa_pass(bwa_pairs):
     assert checked(path, genome, fails=True)["fixmate"].startswith("FAIL")
 
 
+@pytest.fixture(scope="module")
+def hard_pairs(tmp_path_factory) -> tuple[Path, list[Path]]:
+    """Genome with a repeat, and pairs of which some last mates, and some of both, are of other origin."""
+    folder, rng = tmp_path_factory.mktemp("hard"), np.random.default_rng(4)
+    text = bytearray(bf.random_bases(rng, 20_000))
+    text[9000:11_000] = text[3000:5000]
+    genome = folder / "g.fa"
+    genome.write_bytes(b">one\n" + bytes(text) + b"\n>two\n" + bf.random_bases(rng, 3000) + b"\n")
+    reads = simulate(genome, folder, "-n", 400, "-l", 50, "-e", 0.06, "--pairs", "150,15")
+    for file, every in zip(reads, (50, 10), strict=True):
+        lines = file.read_text().splitlines()
+        lines[1 :: 4 * every] = [bf.random_bases(rng, 50).decode() for _ in lines[1 :: 4 * every]]
+        file.write_text("\n".join(lines) + "\n")
+    return genome, reads
+
+
+@needs_checks
+@pytest.mark.parametrize(
+    "options, reads, said",
+    [
+        ((), 800, "MC"),
+        (("-k", 3, "--eqx"), 800, " records without SEQ"),
+        (("-k", 3, "--xa"), 800, "XA"),
+        (("--no-unmapped",), 784, "MC"),
+    ],
+    ids=["default", "secondary", "xa", "no unmapped"],
+)
+def test_pairs_of_gassst_pass(hard_pairs, tmp_path, options, reads, said):
+    genome, files = hard_pairs
+    out, group = tmp_path / "out.sam", "@RG\\tID:x\\tSM:s\\tPL:ILLUMINA\\tLB:l"
+    command = [sys.executable, "-m", "gassst", "map", "-q", genome, *files, "-o", out, "-R", group, *options]
+    subprocess.run([*map(str, command)], check=True)
+    lines = checked(out, genome, fails=False)
+    assert lines["fixmate"].startswith(f"ok   fixmate: {reads} primary records")
+    assert f"{reads} reads" in lines["stats"]
+    assert said in lines["validate"] or f"\t{said}:Z:" in out.read_text()
+
+
 BREAKS = {
     "fixmate": (lambda parts: parts.__setitem__(8, str(int(parts[8]) + 1)), "1 TLEN"),
     "stats": (lambda parts: parts.__setitem__(1, str(int(parts[1]) ^ 0xC0)), "first but"),
