@@ -257,4 +257,3 @@ def _chosen_first(
     begin = np.searchsorted(read, np.arange(len(chosen) + 1))
     keep = np.arange(len(rows)) - begin[read] < most
     return rows[keep], np.searchsorted(read[keep], np.arange(len(chosen) + 1))
-

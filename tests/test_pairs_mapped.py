@@ -63,7 +63,7 @@ def places(mapper: gassst.Mapper, batches: Iterable[ReadBatch]) -> dict[tuple[st
 
 def mapped(index, fragments, singles=False, **params) -> dict[tuple[str, int], list[Place]]:
     params = {"device": "none", "insert": INSERT, **params}
-    return places(gassst.Mapper(index, **params), [batch_of(fragments, singles)])
+    return places(gassst.Mapper(index, **{"mode": "global", **params}), [batch_of(fragments, singles)])
 
 
 def fragment_at(
@@ -166,15 +166,17 @@ def test_batches_and_threads_change_nothing(world, baseline, size, threads):
         if fragment is not None:
             part.append(fragment)
             rows += len(fragment) - 1
-    mapper = gassst.Mapper(world.index, device="none", insert=INSERT, max_hits=3, threads=threads)
+    mapper = gassst.Mapper(
+        world.index, device="none", mode="global", insert=INSERT, max_hits=3, threads=threads
+    )
     assert places(mapper, batches) == baseline
 
 
 def test_devices_and_parts_of_the_index_change_nothing(world, baseline):
-    opencl = gassst.Mapper(world.index, device="cpu", insert=INSERT, max_hits=3)
+    opencl = gassst.Mapper(world.index, device="cpu", mode="global", insert=INSERT, max_hits=3)
     assert opencl.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
-    in_parts = gassst.Mapper(world.index, device="none", insert=INSERT, max_hits=3)
+    in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
     in_parts.parts = IndexParts(in_parts.index, memory=60_000)
     assert places(in_parts, [batch_of(world.fragments)]) == baseline
 
@@ -394,7 +396,7 @@ def test_a_settled_pair_is_looked_for_no_further(hard):
         (f"p{i}", *fragment_at(rng, one, copies[i % 8] - 220 + i // 8 * 4, 320, errors=(8, 8)))
         for i in range(120)
     ]
-    mapper = gassst.Mapper(index, device="none", insert=INSERT)
+    mapper = gassst.Mapper(index, device="none", mode="global", insert=INSERT)
     (_, _, alone), (_, _, paired) = (
         next(iter(mapper._results(iter([batch_of(fragments, singles)])))) for singles in (True, False)
     )
@@ -529,7 +531,7 @@ def test_insert_sizes_are_learned_whatever_the_batches(world):
     fragments = sorted(world.fragments, key=len)
     models, results = [], []
     for size in (20, 90, 1000):
-        mapper = gassst.Mapper(world.index, device="none", threads=2)
+        mapper = gassst.Mapper(world.index, device="none", mode="global", threads=2)
         parts = [fragments[i : i + size] for i in range(0, len(fragments), size)]
         batches = [batch_of(part, singles=all(len(f) == 2 for f in part)) for part in parts]
         results.append(places(mapper, batches))
@@ -619,7 +621,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
     params |= {"all_hits": True, "min_identity": 88} if rng.random() < 0.2 else {}
     expected = mapped(index, fragments, orientation=orientation, **params)
 
-    mapper = gassst.Mapper(index, device="none", orientation=orientation, **params)
+    mapper = gassst.Mapper(index, device="none", orientation=orientation, **{"mode": "global", **params})
     assert places(mapper, [batch_of([f]) for f in fragments]) == expected
     mapper.parts = IndexParts(mapper.index, memory=20_000)
     assert places(mapper, [batch_of(fragments[::-1])]) == expected
