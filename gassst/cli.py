@@ -6,6 +6,7 @@ Exit codes: 0, 1 (data, files, devices), 2 (usage), 130 (interrupted).
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import shlex
@@ -176,7 +177,7 @@ def _add_search(group: Any) -> None:
     )
     sensitivity = "how far a read is looked into: 0 fastest, 5 no seed is passed over (default: %(default)s)"
     add("-s", "--sensitivity", type=int, default=MapParams.sensitivity, metavar="0..5", help=sensitivity)
-    filters = f"filters in the order they run, or none (default: {','.join(DEFAULT_FILTERS)})"
+    filters = f"filters in the order they run, or none (default: {','.join(DEFAULT_FILTERS) or 'none'})"
     add("--filters", type=parse_filters, default=DEFAULT_FILTERS, metavar="F1,F2,..", help=filters)
     add = group.add_mutually_exclusive_group().add_argument
     hits = "report up to K alignments (default: %(default)s)"
@@ -491,6 +492,11 @@ def run() -> None:
     """Entry point of the `gassst` command."""
     _open_missing_streams()
     interrupt.watch()
+    # No matrix is multiplied here: NumPy's BLAS would start threads that spin for a while, 50 ms of CPU time a run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(
+        100_000
+    )  # arrays are freed by count; cycles are rare, looking for them 3 % of a short run
     code = main()
     interrupt.hold()
     for stream in (sys.stdout, sys.stderr):

@@ -16,33 +16,38 @@ ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
 MAX_PENALTY = 1000
 MODES = ("global", "local")
-DEFAULT_FILTERS = ("fd",)  # fastest or near it on every set of docs/benchmarks.md
+DEFAULT_FILTERS: tuple[str, ...] = ()  # a filter costs more than the bands it saves (docs/benchmarks.md)
 
 
 class Level(NamedTuple):
     """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
 
     occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
+    occurrences_short : the same for seeds of less than 20 bases, which are looked up where longer ones found no good
+        alignment: what they find often is not what is missing.
     strata : a stage of seeds is left out where every alignment with fewer than best + strata errors has been
         seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
     share : a stage is left out, too, where an alignment has been found, and one with as many errors would have shown in
         the seeds of the stage before in all but this share of cases; 0, as `strata` says.
     share_alone : the same where no other band came within two errors of the best: hardly a repeat.
+    step : the stage of overlapping seeds takes every one of them, or every step-th.
     """
 
     occurrences: int | None
+    occurrences_short: int | None
     strata: int
     share: float
     share_alone: float
+    step: int
 
 
 LEVELS = (
-    Level(16, 0, 1.0, 1.0),
-    Level(64, 0, 0.4, 0.7),
-    Level(256, 1, 0.2, 0.5),
-    Level(1024, 1, 0.05, 0.05),
-    Level(8192, 2, 0.0, 0.0),
-    Level(None, 2, 0.0, 0.0),
+    Level(16, 16, 0, 0.7, 1.0, 4),
+    Level(256, 16, 0, 0.3, 0.7, 3),
+    Level(256, 64, 1, 0.2, 0.5, 1),
+    Level(1024, 1024, 1, 0.05, 0.05, 1),
+    Level(8192, 8192, 2, 0.0, 0.0, 1),
+    Level(None, None, 2, 0.0, 0.0, 1),
 )
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"

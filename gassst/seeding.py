@@ -23,6 +23,7 @@ CHANCE_HITS = 0.01  # most alignments of a random read to expect within the defa
 DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
+LONG_SEED = 20  # `params.Level` limits occurrences of longer and shorter seeds apart
 MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
 
 
@@ -192,7 +193,8 @@ class SearchPlan:
         if m < MIN_READ_LENGTH:
             return []
         w = self.shortest_seed(m, errors)
-        last = (w, errors + 1, True) if w * (errors + 1) <= m else (w, m - w + 1, False)
+        overlapping = math.ceil((m - w) / self.level.step) + 1
+        last = (w, errors + 1, True) if w * (errors + 1) <= m else (w, overlapping, False)
         if self.params.all_hits:
             return [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
@@ -201,6 +203,6 @@ class SearchPlan:
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
-        factor = self.level.occurrences
+        factor = self.level.occurrences if w >= LONG_SEED else self.level.occurrences_short
         most = 0xFFFFFFFF
         return most if factor is None else min(most, int(factor * (1 + self.n_bases / 4.0**w)))

@@ -83,3 +83,12 @@ def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
     plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
     assert plan.errors == 4
     assert plan.stages == ((10, 5, True),)
+
+
+def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
+    plan = SearchPlan(MapParams(sensitivity=1), 12, 10**6)
+    level = plan.level
+    assert plan.occurrence_cap(25) == level.occurrences
+    assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
+    w, count, disjoint = plan.plan(100).stages[-1]
+    assert not disjoint and count == -(-(100 - w) // level.step) + 1
