@@ -49,6 +49,9 @@ def gather(
 def best_supported(
     read_strand: _U32, diagonal: _U32, length: _U16, start: _I64, shift: int
 ) -> tuple[_U32, _U32]: ...
+def supported(
+    read_strand: _U32, diagonal: _U32, length: _U16, shift: int, width: _U16, need: _U16
+) -> _I64: ...
 def buckets(
     read_strand: _U32, diagonal: _U32, shift: int, known_read_strand: _U32, known_bucket: _U32
 ) -> tuple[_U32, _U32]: ...

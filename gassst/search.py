@@ -138,12 +138,24 @@ class BatchSearch:
         planes, funnel = self.index.reference.planes, self.stats.funnel
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         with self.stats.timed("candidates"):
+            if stage == 0 and not self.params.all_hits:
+                survivors = self._supported(survivors)
             found = _candidates.buckets(survivors.read_strand, survivors.diagonal, self.shift, *scouts)
         if self.params.all_hits:
             self._bucket_bands(*found)
         else:
             self._score(*found)
             self._remember(*scouts, *found)
+
+    def _supported(self, anchors: Candidates) -> Candidates:
+        """Anchors of the first stage without those with too few seeds beside them for the limit of their read.
+
+        Later stages do not know the seeds in buckets scored before.
+        """
+        need = np.maximum(self.complete, self.limit) - self.limit
+        width = self.plan.seed_length[0][self.lengths]
+        columns = anchors.read_strand, anchors.diagonal, anchors.length
+        return anchors.take(_candidates.supported(*columns, self.shift, width, need))
 
     def _anchors(self, stage: int, active: np.ndarray) -> tuple[Candidates, np.ndarray]:
         index, packed, plan = self.index, self.packed, self.plan

@@ -563,6 +563,66 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 
+def supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length, int shift,
+              const uint16_t[::1] width, const uint16_t[::1] need):
+    """Candidates whose bands hold enough seeds for an alignment within the limit.
+
+    An alignment with e errors leaves all but e of the disjoint seeds of a stage free of errors, and its band lies in its
+    bucket and the two beside it. So where these hold too few seeds there is none within the limit.
+
+    Parameters
+    ----------
+    read_strand, diagonal : uint32[c], length : uint16[c]
+        Sorted candidates: all that the stage found of every read with a need.
+    shift : int
+        log2 of the bucket span.
+    width : uint16[n]
+        Bases of a seed, by read.
+    need : uint16[n]
+        Seeds that an alignment within the limit has at least, by read.
+
+    Returns
+    -------
+    int64[k]
+        Rows of the candidates to go on with.
+    """
+    cdef Py_ssize_t c = read_strand.shape[0], i, j, n = 0, previous = -1, start = 0
+    cdef uint32_t read, seeds, before = 0, here, after, bucket
+    rows_array = np.empty(c, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        here = seeds_of_bucket(read_strand, diagonal, length, width, shift, 0, &j) if c else 0
+        while start < c:
+            i = j
+            bucket, read = diagonal[start] >> shift, read_strand[start] >> 1
+            after = seeds_of_bucket(read_strand, diagonal, length, width, shift, i, &j) if i < c else 0
+            seeds = here
+            if previous >= 0 and read_strand[previous] == read_strand[start] and (
+                    diagonal[previous] >> shift) + 1 == bucket:
+                seeds += before
+            if i < c and read_strand[i] == read_strand[start] and diagonal[i] >> shift == bucket + 1:
+                seeds += after
+            if seeds >= need[read]:
+                for previous in range(start, i):
+                    rows[n] = previous
+                    n += 1
+            before, here, previous, start = here, after, start, i
+    return rows_array[:n].copy()
+
+
+cdef inline uint32_t seeds_of_bucket(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
+                                     const uint16_t[::1] length, const uint16_t[::1] width, int shift, Py_ssize_t i,
+                                     Py_ssize_t *stop) noexcept nogil:
+    """Most seeds that the anchors of the bucket of row i can be made of; `stop` becomes the first row behind it."""
+    cdef Py_ssize_t j = i
+    cdef uint32_t seeds = 0
+    while j < read_strand.shape[0] and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
+        seeds += length[j] // width[read_strand[i] >> 1]
+        j += 1
+    stop[0] = j
+    return seeds
+
+
 def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift,
             const uint32_t[::1] known_read_strand, const uint32_t[::1] known_bucket):
     """Distinct buckets of sorted candidates, without those already scored in this stage.

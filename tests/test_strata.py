@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gassst import _strata
+from gassst import _candidates, _strata
 
 NONE = 0xFFFF
 
@@ -65,3 +65,21 @@ def test_unsettled_by_strata_and_by_share(rng):
         if seed_count[m] and open_strata and best[r] > enough:
             expected.append(r)
     assert active.tolist() == expected
+
+
+def test_candidates_need_the_seeds_that_their_errors_leave(rng):
+    n, shift = 60, 5
+    keys = np.unique(rng.integers(0, 2 * n * 400, 900))
+    read_strand, diagonal = (keys // 400).astype(np.uint32), (keys % 400 + 3000).astype(np.uint32)
+    length = rng.choice([20, 25, 39, 40, 61], keys.size).astype(np.uint16)
+    width, need = np.full(n, 20, np.uint16), rng.integers(0, 6, n).astype(np.uint16)
+    rows = _candidates.supported(read_strand, diagonal, length, shift, width, need)
+    expected = []
+    for i in range(keys.size):
+        near = (read_strand == read_strand[i]) & (
+            abs((diagonal >> 5).astype(int) - int(diagonal[i] >> 5)) <= 1
+        )
+        if (length[near] // 20).sum() >= need[read_strand[i] >> 1]:
+            expected.append(i)
+    assert 0 < len(expected) < keys.size
+    assert rows.tolist() == expected
