@@ -28,6 +28,7 @@ FLAG_PROPER = 0x2
 # Errors by which a place may be worse than the best one of its read and still make the better pair.
 PAIR_MARGIN = 5
 RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
+WIDE = 64  # buckets in a window from which on a mate is left to its own seeds first
 MISS_ERRORS = 64
 EVERY = 0xFFFFFFFF
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
@@ -61,6 +62,9 @@ class PairSearch(BatchSearch):
         self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
         self.stage = np.zeros(self.n, np.uint8)  # the last one in which seeds were looked up
         self.slack = self.plan.gaps
+        self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
+        if self.wide:
+            self.ledger.unguided[self.paired] = 1
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
         self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
         stages = {int(m): self.plan.plan(int(m)).stages for m in present}
@@ -125,10 +129,10 @@ class PairSearch(BatchSearch):
             self._verify(self._scout(anchors, start, near))
         self._settle(guided=False)
         rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
-        self._rescue(active)
+        self._rescue(stage, active)
         self._settle(guided=False)
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
-        self._rescue(active)
+        self._rescue(stage, active)
         self._settle(guided=True)
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
@@ -148,7 +152,7 @@ class PairSearch(BatchSearch):
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
 
-    def _rescue(self, active: np.ndarray) -> None:
+    def _rescue(self, stage: int, active: np.ndarray) -> None:
         """Score the bands in which the mates of the best places may lie, in the pairs that take part in this stage.
 
         In those alone: whether a stage is run at all depends on the rest of the batch.
@@ -157,12 +161,24 @@ class PairSearch(BatchSearch):
             wanted = np.zeros(self.n, bool)
             wanted[active] = wanted[self.partner[active]] = True
             wanted &= self.open & self.paired
+            if self.wide:
+                wanted &= self._worth_a_wide_window(stage)
             found = self.ledger.windows(
                 wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
             )
         before = self.stats.scored
         self._score_fresh(*found)
         self.stats.rescued += self.stats.scored - before
+
+    def _worth_a_wide_window(self, stage: int) -> np.ndarray:
+        """Reads around which a mate is looked for though that costs more than its seeds do.
+
+        Not before the mate's second stage, as most are found by then. And not where both mates have places but no
+        concordant ones: there may be none, as when the insert size given is that of another library.
+        """
+        partner = self.partner
+        due = (stage > 0) | (self.plan.seed_count[1, self.lengths[partner]] == 0)
+        return due & ((self.best[partner] == NO_SCORE) | (self.ledger.paired != NO_SCORE))
 
     def _score_fresh(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
         """Score those of the buckets that were not scored before."""

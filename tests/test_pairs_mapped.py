@@ -16,6 +16,7 @@ from gassst.reads import ReadBatch
 from gassst.reference import Reference
 
 INSERT = (300.0, 30.0)
+WIDE_INSERT = (300.0, 600.0)  # more than 64 buckets in a window
 Fragment = tuple[str, ...]  # name, then the bases of one read or of two mates
 
 
@@ -366,8 +367,9 @@ def test_diverged_repeats_of_too_many_copies_are_rarely_mistaken():
     assert sum(not right[key] for key in sure) <= 0.01 * len(sure)
 
 
+@pytest.mark.parametrize("insert", [INSERT, WIDE_INSERT])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_mate_without_any_seed_is_rescued(hard, first):
+def test_a_mate_without_any_seed_is_rescued(hard, first, insert):
     """A substitution in every sixth base, 16 of 100: no seed is free of errors, but the partner is exact."""
     one, _, _, index = hard
     rng = np.random.default_rng(4)
@@ -378,7 +380,7 @@ def test_a_mate_without_any_seed_is_rescued(hard, first):
         bad = "".join("CGTA"["ACGT".index(c)] if j % 6 == 5 else c for j, c in enumerate(bad))
         fragments.append((f"p{i}", good, bad) if first else (f"p{i}", bad, good))
         truth[f"p{i}", int(first)] = ("one", at + 200 * (1 - i % 2), 0, i % 2 == 0)
-    found = mapped(index, fragments)
+    found = mapped(index, fragments, insert=insert)
     alone = mapped(index, fragments, singles=True)
     for key, spot in truth.items():
         assert is_right(found[key][0], spot)
@@ -500,6 +502,18 @@ def test_one_mate_of_random_bases_is_unmapped_and_harms_nobody(hard, first):
         assert found[name, 1 - int(first)] == alone[name, 0]
 
 
+def test_the_insert_size_of_another_library_costs_no_bands(hard):
+    """Both mates of every pair are found at once, 300 bases apart; around them would be 500 buckets each."""
+    one, _, _, index = hard
+    rng = np.random.default_rng(16)
+    fragments = [(f"p{i}", *fragment_at(rng, one, 10_700 + 45 * i, 300, errors=(2, 2))) for i in range(100)]
+    mapper = gassst.Mapper(index, device="none", insert=(15_000.0, 2000.0))
+    (_, result, stats) = next(iter(mapper._results(iter([batch_of(fragments)]))))
+    assert stats.rescued < 10 * len(fragments)
+    assert not (result.hits["flag"] & 0x2).any()
+    assert (result.hits["mapq"] >= 20).mean() > 0.95
+
+
 def test_both_mates_unmapped(hard):
     rng = np.random.default_rng(9)
     fragments = [(f"p{i}", *(bf.random_bases(rng, n).decode() for n in (100, 12))) for i in range(5)]
@@ -615,7 +629,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
     params = {
         "sensitivity": int(rng.integers(0, 6)),
         "max_hits": int(rng.choice([1, 4])),
-        "insert": (260.0, 40.0),
+        "insert": (260.0, 40.0) if seed % 3 else WIDE_INSERT,
     }
     params |= {"gaps": int(rng.choice([0, 3, 20, 60]))} if rng.random() < 0.3 else {}
     params |= {"all_hits": True, "min_identity": 88} if rng.random() < 0.2 else {}
