@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from copy import copy
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -61,10 +62,9 @@ class Mapper:
     """
 
     def __init__(self, index: SeedIndex | str | Path, **params: Any):
-        self.params = MapParams(**params).verify()
+        verified = MapParams(**params).verify()
         self.index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
-        self.plan = SearchPlan(self.params, self.index.k, len(self.index.positions))
-        self.cascade = Cascade(self.params.filters, self.plan.gaps, self.plan.shift)
+        self._plan(verified)
         memory = self.params.memory
         orientation, insert = self.params.orientation, self.params.insert
         self.insert = InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation)
@@ -72,6 +72,11 @@ class Mapper:
         self.extender = make_extender(
             self.index.reference.planes, device=self.params.device, threads=self.params.threads
         )
+
+    def _plan(self, params: MapParams) -> None:
+        self.params = params
+        self.plan = SearchPlan(params, self.index.k, len(self.index.positions))
+        self.cascade = Cascade(params.filters, self.plan.gaps, self.plan.shift)
 
     def map_batch(self, batch: ReadBatch) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread."""
@@ -104,14 +109,16 @@ class Mapper:
         return chain(head, batches)
 
     def _templates(self, head: list[ReadBatch]) -> np.ndarray:
-        """Template lengths among the first reads, each of them mapped on its own."""
+        """Template lengths among the first reads, each of them mapped on its own to its best place."""
+        mapper = copy(self)
+        mapper._plan(replace(self.params, all_hits=False))
         found, left = [np.empty(0, np.int64)], LEARN_READS
         for batch in head:
             batch = batch.head(min(left, len(batch)))
             left -= len(batch)
             if batch.mate is None:
                 continue
-            hits = self.map_batch(replace(batch, mate=None))[0].hits
+            hits = mapper.map_batch(replace(batch, mate=None))[0].hits
             first = np.flatnonzero(batch.mate[:-1] == 1)
             lengths, starts = np.diff(batch.offsets).astype(np.int64), self.index.reference.starts
             found.append(template_lengths(self.params.orientation, first, hits, lengths, starts))

@@ -556,6 +556,22 @@ def test_insert_sizes_are_learned_whatever_the_batches(world):
     assert results[0] == results[1] == results[2]
 
 
+def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
+    """Every place of every read at the head of the input would be dear, and is not asked for there."""
+    planned = []
+    search = gassst.Mapper._search
+    monkeypatch.setattr(
+        gassst.Mapper, "_search", lambda self, *a: planned.append(self.params.all_hits) or search(self, *a)
+    )
+    models = []
+    for params in ({}, {"all_hits": True}):
+        mapper = gassst.Mapper(world.index, device="none", threads=1, min_identity=90, **params)
+        places(mapper, [batch_of(world.fragments)])
+        models.append(mapper.insert)
+    assert models[0] == models[1]
+    assert planned == [False, False, False, True]
+
+
 def test_tandem_repeats_do_not_take_forever():
     """Every place of a mate against every place of the other would be 10^9 steps here."""
     rng = np.random.default_rng(12)
