@@ -507,7 +507,7 @@ def test_the_insert_size_of_another_library_costs_no_bands(hard):
     one, _, _, index = hard
     rng = np.random.default_rng(16)
     fragments = [(f"p{i}", *fragment_at(rng, one, 10_700 + 45 * i, 300, errors=(2, 2))) for i in range(100)]
-    mapper = gassst.Mapper(index, device="none", insert=(15_000.0, 2000.0))
+    mapper = gassst.Mapper(index, device="none", mode="global", insert=(15_000.0, 2000.0))
     (_, result, stats) = next(iter(mapper._results(iter([batch_of(fragments)]))))
     assert stats.rescued < 10 * len(fragments)
     assert not (result.hits["flag"] & 0x2).any()
@@ -565,7 +565,9 @@ def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
     )
     models = []
     for params in ({}, {"all_hits": True}):
-        mapper = gassst.Mapper(world.index, device="none", threads=1, min_identity=90, **params)
+        mapper = gassst.Mapper(
+            world.index, device="none", threads=1, mode="global", min_identity=90, **params
+        )
         places(mapper, [batch_of(world.fragments)])
         models.append(mapper.insert)
     assert models[0] == models[1]
