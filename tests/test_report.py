@@ -123,7 +123,7 @@ def test_against_one_base_after_the_other(m):
 @pytest.fixture(scope="module")
 def mapped(small_index, small_reads) -> Stats:
     """Statistics of the small reads, in two batches of different longest reads."""
-    mapper, total = Mapper(small_index, device="none"), Stats()
+    mapper, total = Mapper(small_index, device="none", filters=("fd",)), Stats()
     for reads in (small_reads[:150], small_reads[150:], [("tiny", "ACGT", None)]):
         batch = ReadBatch.from_records(reads)
         result, stats = mapper.map_batch(batch)
