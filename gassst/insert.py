@@ -107,16 +107,44 @@ def template_lengths(
     int64[q]
         Of pairs whose mates are both mapped with MAPQ 20 or more on one contig, in this orientation.
     """
-    primary = hits[np.flatnonzero(np.r_[True, hits["read"][1:] != hits["read"][:-1]])]
+    primary = primary_rows(hits)
     a, b = primary[first], primary[first + 1]
+    spans = lengths[a["read"]].astype(np.int64), lengths[b["read"]].astype(np.int64)
+    template = pair_templates(orientation, a, b, *spans, starts)
+    usable = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
+    return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
+
+
+def primary_rows(hits: np.ndarray) -> np.ndarray:
+    """The first row of every read."""
+    return hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]]
+
+
+def pair_templates(
+    orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """Template lengths of pairs as they lie.
+
+    Parameters
+    ----------
+    orientation : str
+    a, b : HIT[p]
+        First and last mates.
+    span_a, span_b : int64[p]
+        Reference bases that they cover.
+    starts : int64[c]
+        Contig starts.
+
+    Returns
+    -------
+    int64[p]
+        At most 0 for mates that face the wrong way; 0 where one is unmapped, or on another contig or strand than the
+        orientation asks for.
+    """
     contig = [np.searchsorted(starts, mate["position"].astype(np.int64), side="right") for mate in (a, b)]
-    usable = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & 0x4 == 0)
-    usable &= np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
+    fits = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & 0x4 == 0)
     same = a["strand"] == b["strand"]
-    usable &= same if orientation == "ff" else ~same
+    fits &= same if orientation == "ff" else ~same
     a_leads = (a["strand"] == 1) if orientation == "rf" else (a["strand"] == 0)
     start_a, start_b = a["position"].astype(np.int64), b["position"].astype(np.int64)
-    template = np.where(
-        a_leads, start_b + lengths[b["read"]] - start_a, start_a + lengths[a["read"]] - start_b
-    )
-    return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
+    return np.where(fits, np.where(a_leads, start_b + span_b - start_a, start_a + span_a - start_b), 0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _candidates, _pairs, _strata
 from .cascade import Candidates
-from .insert import InsertModel
+from .insert import InsertModel, pair_templates, primary_rows
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
 from .reference import GAP
@@ -250,13 +250,23 @@ class PairSearch(BatchSearch):
 
     def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         result = super()._finish(bands, start, summary)
-        primary = np.r_[True, result.hits["read"][1:] != result.hits["read"][:-1]]
-        result.hits["flag"] |= np.where(primary & self.proper[result.hits["read"]], FLAG_PROPER, 0).astype(
-            np.uint16
-        )
+        self._flag_proper(result)
         self.stats.pairs += len(self.first)
-        self.stats.proper += int(self.proper[self.first].sum())
         return result
+
+    def _flag_proper(self, result: BatchResult) -> None:
+        """Mates are a proper pair where they lie so in the end, gaps and clipped ends told."""
+        hits, insert = result.hits, self.insert
+        primary = primary_rows(hits)
+        span = _spans(primary, result.cigars)
+        a, b = self.first, self.first + 1
+        starts = self.index.reference.starts
+        template = pair_templates(insert.orientation, primary[a], primary[b], span[a], span[b], starts)
+        proper = np.zeros(self.n, bool)
+        proper[a] = proper[b] = (template >= insert.low) & (template <= insert.high)
+        first_row = np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
+        hits["flag"] |= np.where(first_row & proper[hits["read"]], FLAG_PROPER, 0).astype(np.uint16)
+        self.stats.proper += int(proper[a].sum())
 
 
 def _chosen_first(
@@ -273,3 +283,11 @@ def _chosen_first(
     begin = np.searchsorted(read, np.arange(len(chosen) + 1))
     keep = np.arange(len(rows)) - begin[read] < most
     return rows[keep], np.searchsorted(read[keep], np.arange(len(chosen) + 1))
+
+
+def _spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
+    """Reference bases that alignments cover, int64[h]."""
+    covers = np.isin(cigars & 15, (0, 2))
+    covered = np.concatenate([[0], np.cumsum(np.where(covers, cigars >> 4, 0), dtype=np.int64)])
+    start = hits["cigar_start"].astype(np.int64)
+    return covered[start + hits["cigar_runs"]] - covered[start]
