@@ -10,7 +10,7 @@ import numpy as np
 from .errors import UsageError
 from .params import LONGEST_TEMPLATE, ORIENTATIONS
 
-LEARN_READS = 8192  # at the head of the input: the same whatever the batches and threads
+LEARN_READS = 12288  # at the head of the input: the same whatever the batches and threads
 ENOUGH_PAIRS = 32
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
 MIN_SD = 2.0
