@@ -27,22 +27,24 @@ class MapqModel:
     equal, further : expected uncounted places with as many errors as the best, and one stratum further
     growth : how many times more there are in each next stratum
     near_known, near_capped : how many times more there are beside a known second place, or a seed passed over
+    near_clipped : how many times more there were if no seed had been looked at as planned; to the power of their share
     bases : exponent by which they grow with the reference
     lost, lost_slope, lost_length, lost_bases : reads whose true place was lost, at 20 % errors; its growth with errors
         per base; its fall with the length and its growth with the reference, as exponents
     """
 
-    prior: float = 0.58
-    equal: float = 0.00076
-    further: float = 0.0104
+    prior: float = 0.613
+    equal: float = 1e-5
+    further: float = 0.00897
     growth: float = 2.0
-    near_known: float = 49.0
-    near_capped: float = 8.3
-    bases: float = 0.3
-    lost: float = 0.0386
-    lost_slope: float = 101.0
-    lost_length: float = 0.78
-    lost_bases: float = 0.78
+    near_known: float = 42.9
+    near_clipped: float = 328.0
+    near_capped: float = 2.07
+    bases: float = 0.4
+    lost: float = 0.0234
+    lost_slope: float = 74.2
+    lost_length: float = 1.39
+    lost_bases: float = 0.96
 
 
 MODEL = MapqModel()
@@ -128,6 +130,7 @@ def unseen_rivals(
         best,
         np.asarray(lengths, np.int64),
         counted,
+        clipped(lengths, seen),
         seen.capped > 0,
         missed_shares(best, lengths, seen),
         seen.plan.n_bases,
@@ -137,11 +140,12 @@ def unseen_rivals(
 
 class UnseenFeatures(NamedTuple):
     """What `unseen_weight` looks at: best, lengths int64[n]; counted int64[n], the strata to the second, 0 if not
-    known; capped bool[n]; missed float64[n, UNSEEN_STRATA]; n_bases, one number or float64[n]."""
+    known; clipped float64[n], capped bool[n]; missed float64[n, UNSEEN_STRATA]; n_bases, one number or float64[n]."""
 
     best: np.ndarray
     lengths: np.ndarray
     counted: np.ndarray
+    clipped: np.ndarray
     capped: np.ndarray
     missed: np.ndarray
     n_bases: float | np.ndarray
@@ -149,7 +153,7 @@ class UnseenFeatures(NamedTuple):
 
 def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
     """float64[n]: the fitted part of `unseen_rivals`."""
-    best, lengths, counted, capped, missed, n_bases = features
+    best, lengths, counted, clipped, capped, missed, n_bases = features
     step = model.growth * edit_odds(best, lengths, model)
     stratum = np.arange(1, UNSEEN_STRATA)
     # Of the strata behind the second nothing was counted; without a second, MARGIN strata were found empty.
@@ -160,8 +164,17 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
     errors = np.minimum(best / np.maximum(lengths, 1), STEEPEST) - STEEPEST
     lost = model.lost * np.exp(model.lost_slope * errors) * size**model.lost_bases
     lost *= (REFERENCE_LENGTH / np.maximum(lengths, 1)) ** model.lost_length
-    near = np.where(counted > 0, model.near_known, 1) * np.where(capped, model.near_capped, 1)
+    near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped
+    near *= np.where(capped, model.near_capped, 1)
     return near * (rivals * size**model.bases + lost)
+
+
+def clipped(lengths: np.ndarray, seen: Seen) -> np.ndarray:
+    """float64[n]: share of the disjoint seeds of a stage that were not looked at as planned: they occur too often."""
+    planned = np.zeros(len(lengths), np.int64)
+    for stage, disjoint in enumerate(seen.plan.disjoint):
+        planned = np.maximum(planned, np.where(seen.looked >> stage & 1, disjoint[lengths], 0))
+    return np.maximum(planned - seen.complete.astype(np.int64), 0) / np.maximum(planned, 1)
 
 
 def missed_shares(best: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:

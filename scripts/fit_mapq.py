@@ -5,9 +5,9 @@
 
 Reads are named as `gassst simulate` names them. They are mapped with the defaults (`-s` changes the level). Of
 every read with one best place the model's features are counted, and whether that place is right; the constants are
-found that make the counts most probable (Fisher scoring on their logarithms). `growth` and `bases` are given,
-not fitted. Prints the constants and, for every set, wrong alignments observed/expected by mapping quality; without
---fit, those of the constants in use. Needs numpy only.
+found that make the counts most probable (Fisher scoring on their logarithms), but for `equal`, `growth` and `bases`,
+which stay as they are. Prints the constants and, for every set, wrong alignments observed/expected by mapping quality;
+without --fit, those of the constants in use. Needs numpy only.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from gassst.select import (
     MapqModel,
     UnseenFeatures,
     _chance,
+    clipped,
     missed_shares,
     rival_odds,
     unseen_weight,
@@ -40,7 +41,7 @@ from gassst.select import (
 from gassst.stats import Stats
 from gassst.truth import Alignments, detect
 
-GIVEN = ("growth", "bases")
+GIVEN = ("equal", "growth", "bases")
 FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)
 EDGES = (0, 3, 6, 10, 13, 16, 20, 23, 26, 30, 33, 36, 40, 50, 61)
 ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked")
@@ -121,8 +122,9 @@ def observe(mapper: Mapper, path: str) -> Counts:
     plan, best, lengths = mapper.plan, column["best"], column["lengths"]
     seen = argparse.Namespace(plan=plan, **{name: column[name] for name in ("complete", "capped", "looked")})
     features = UnseenFeatures(
-        best, lengths, np.where(column["counted"] <= MARGIN, column["counted"], 0), column["capped"] > 0,
-        missed_shares(best, lengths, seen), np.full(len(best), float(plan.n_bases)),
+        best, lengths, np.where(column["counted"] <= MARGIN, column["counted"], 0),
+        clipped(lengths, seen), column["capped"] > 0, missed_shares(best, lengths, seen),
+        np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
     wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)
     return Counts(

@@ -9,6 +9,7 @@ from gassst.params import MapParams
 from gassst.seeding import SearchPlan
 from gassst.select import (
     Seen,
+    clipped,
     edit_odds,
     mapping_quality,
     phred,
@@ -67,6 +68,20 @@ def test_seeds_not_looked_up_cost_quality():
     by_complete = [int(mapping_quality(*reads(row, 50, complete=c, looked=0b1))[0]) for c in (1, 2, 3, 4, 8)]
     assert by_complete == sorted(by_complete)
     assert by_complete[0] < by_complete[-1]
+
+
+def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
+    _, lengths, seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
+    planned = int(seen.plan.disjoint[1, 100])  # of the later stage, which has more of them
+    assert planned > int(seen.plan.disjoint[0, 100]) > 1
+    seen.complete[:] = planned, planned - 1, 0
+    assert clipped(lengths, seen) == pytest.approx([0, 1 / planned, 1])
+
+
+def test_beside_seeds_that_occur_too_often_more_rivals_are_assumed():
+    rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
+    weights = [float(unseen_rivals(*reads(rows, 100, complete=c, looked=0b11))[0]) for c in (3, 4, 5)]
+    assert weights[0] > 2 * weights[1] > 4 * weights[2]
 
 
 def test_a_level_that_looks_at_everything_misses_nothing():
