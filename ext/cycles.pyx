@@ -8,17 +8,8 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from gassst._planes cimport bases_at, differences, planes_t, prefetch_bases
 from gassst._types cimport hit_t
-
-cdef extern from "planes.h" nogil:
-    ctypedef struct planes_t:
-        const uint64_t *words
-        int64_t rows
-    ctypedef struct bases64_t:
-        pass
-    bases64_t bases_at(planes_t planes, int64_t coordinate)
-    uint64_t differences(bases64_t a, bases64_t b)
-    void prefetch_bases(planes_t planes, int64_t first, int64_t end)
 
 cdef extern from *:
     int CTZ "__builtin_ctzll"(uint64_t x) nogil

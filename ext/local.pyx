@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._planes cimport bases64_t, bases_at, differences, planes_t
 from gassst._types cimport hit_t
 
 from gassst.layouts import HIT
@@ -20,14 +21,8 @@ cdef struct costs_t:
     int32_t extend_gap[3]
     int32_t bonus
 
-cdef extern from "planes.h" nogil:
-    ctypedef struct planes_t:
-        const uint64_t *words
-        int64_t rows
-    ctypedef struct bases64_t:
-        pass
-    bases64_t bases_at(planes_t planes, int64_t coordinate)
-    uint64_t differences(bases64_t a, bases64_t b)
+cdef extern from "contigs.h" nogil:
+    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
 
 cdef extern from *:
     int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
@@ -143,20 +138,6 @@ cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *be
     hit.score = score
 
 
-cdef Py_ssize_t contig_of(const int64_t[::1] starts, const int64_t[::1] lengths, int64_t middle) noexcept nogil:
-    """The contig that holds a coordinate, or the nearest one."""
-    cdef Py_ssize_t lo = 0, hi = starts.shape[0] - 1, mid
-    while lo < hi:
-        mid = (lo + hi + 1) >> 1
-        if starts[mid] <= middle:
-            lo = mid
-        else:
-            hi = mid - 1
-    if lo + 1 < starts.shape[0] and starts[lo + 1] - middle < middle - (starts[lo] + lengths[lo]):
-        lo += 1
-    return lo
-
-
 def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const uint32_t[::1] cigars,
            const uint32_t[::1] cigar_start, const uint16_t[::1] cigar_runs, const uint64_t[:, ::1] reference,
            const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
@@ -217,7 +198,8 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
             for j in range(a.n):
                 span += a.columns[j].op != INSERTION
                 size += a.columns[j].op != DELETION
-            contig = contig_of(contig_starts, contig_lengths, a.position + (span >> 1))
+            contig = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
+                                             a.position + (span >> 1))
             if (a.position < contig_starts[contig]
                     or a.position + span > contig_starts[contig] + contig_lengths[contig]):
                 cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,

@@ -10,6 +10,7 @@ from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from gassst._planes cimport bases_at, differences, planes_t
 from gassst._types cimport hit_t, read_summary_t
 
 from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
@@ -17,14 +18,8 @@ from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
-cdef extern from "planes.h" nogil:
-    ctypedef struct planes_t:
-        const uint64_t *words
-        int64_t rows
-    ctypedef struct bases64_t:
-        pass
-    bases64_t bases_at(planes_t planes, int64_t coordinate)
-    uint64_t differences(bases64_t a, bases64_t b)
+cdef extern from "contigs.h" nogil:
+    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
 
 cdef extern from *:
     int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
@@ -367,7 +362,7 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
         `flag` holds the strand only; `mapq` is 0.
     cigars : uint32[]
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, c, lo, hi, mid
+    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, lo
     cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
     hits_array = np.zeros(k, HIT)
     cigars_array = np.empty(max(room, 1), np.uint32)
@@ -389,16 +384,7 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
                 t += 1
             # The contig that holds the middle of the alignment, or the nearest one when the middle hangs over.
             middle = position + (lengths[read_strand[i] >> 1] >> 1)
-            lo, hi = 0, contig_starts.shape[0] - 1
-            while lo < hi:
-                mid = (lo + hi + 1) >> 1
-                if contig_starts[mid] <= middle:
-                    lo = mid
-                else:
-                    hi = mid - 1
-            if lo + 1 < contig_starts.shape[0] and contig_starts[lo + 1] - middle < middle - (
-                    contig_starts[lo] + contig_lengths[lo]):
-                lo += 1
+            lo = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], middle)
             hits[i].read = read_strand[i] >> 1
             hits[i].strand = read_strand[i] & 1
             hits[i].flag = (read_strand[i] & 1) << 4

@@ -107,7 +107,7 @@ def template_lengths(
     int64[q]
         Of pairs whose mates are both mapped with MAPQ 20 or more on one contig, in this orientation.
     """
-    primary = primary_rows(hits)
+    primary = hits[is_primary(hits)]
     a, b = primary[first], primary[first + 1]
     spans = lengths[a["read"]].astype(np.int64), lengths[b["read"]].astype(np.int64)
     template = pair_templates(orientation, a, b, *spans, starts)
@@ -115,9 +115,9 @@ def template_lengths(
     return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
 
 
-def primary_rows(hits: np.ndarray) -> np.ndarray:
-    """The first row of every read."""
-    return hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]]
+def is_primary(hits: np.ndarray) -> np.ndarray:
+    """bool[h]: the first row of every read."""
+    return np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
 
 
 def pair_templates(

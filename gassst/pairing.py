@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _candidates, _pairs, _strata
 from .cascade import Candidates
-from .insert import InsertModel, pair_templates, primary_rows
+from .insert import InsertModel, is_primary, pair_templates
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
 from .reference import GAP
@@ -257,14 +257,14 @@ class PairSearch(BatchSearch):
     def _flag_proper(self, result: BatchResult) -> None:
         """Mates are a proper pair where they lie so in the end, gaps and clipped ends told."""
         hits, insert = result.hits, self.insert
-        primary = primary_rows(hits)
+        first_row = is_primary(hits)
+        primary = hits[first_row]
         span = _spans(primary, result.cigars)
         a, b = self.first, self.first + 1
         starts = self.index.reference.starts
         template = pair_templates(insert.orientation, primary[a], primary[b], span[a], span[b], starts)
         proper = np.zeros(self.n, bool)
         proper[a] = proper[b] = (template >= insert.low) & (template <= insert.high)
-        first_row = np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
         hits["flag"] |= np.where(first_row & proper[hits["read"]], FLAG_PROPER, 0).astype(np.uint16)
         self.stats.proper += int(proper[a].sum())
 

@@ -1,0 +1,24 @@
+/* Which contig an alignment belongs to. */
+#ifndef GASSST_CONTIGS_H
+#define GASSST_CONTIGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The contig, of `n` sorted ones, that holds a concatenated coordinate, or the nearest one when it lies between two. */
+static inline size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        const size_t middle = (low + high + 1) >> 1;
+        if (starts[middle] <= coordinate)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    if (low + 1 < n && starts[low + 1] - coordinate < coordinate - (starts[low] + lengths[low]))
+        low += 1;
+    return low;
+}
+
+#endif
