@@ -154,7 +154,7 @@ class LocalEnds:
         reads = np.flatnonzero(np.diff(self.start) == 1)
         rows = self.start[reads]
         edits, summary = self.bands.edits[rows], self.summary[reads]
-        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) | self.decided[reads]
+        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE)
         unsure = (edits > 1) | ((edits == 1) & (not _settles(self.scoring)))
         stands = alone | ((edits == 0) & (summary["n_best"] > 1))
         rows, unsure = rows[stands], unsure[stands]

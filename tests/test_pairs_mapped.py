@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.layouts import NO_SUBOPTIMAL
 from gassst.parts import IndexParts
 from gassst.reads import ReadBatch
 from gassst.reference import Reference
@@ -365,6 +366,25 @@ def test_diverged_repeats_of_too_many_copies_are_rarely_mistaken():
     assert sum(right.values()) >= 0.975 * len(truth)
     assert len(sure) > 400
     assert sum(not right[key] for key in sure) <= 0.01 * len(sure)
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_where_rivals_are_counted_the_next_best_score_is_told(mode):
+    """Also of mates that their pair has placed: X0 or X1 beside the best without XS would contradict each other."""
+    rng = np.random.default_rng(71)
+    element = bf.random_bases(rng, 500)
+    spacer = [bf.random_bases(rng, 2000) for _ in range(4)]
+    copies = [element, bf.mutate(rng, element, 1, 0.0), bf.mutate(rng, element, 2, 0.0)]
+    genome = b"".join(part for pair in zip(spacer, [*copies, b""], strict=True) for part in pair)
+    fragments = [
+        (f"p{i}", *fragment_at(rng, genome, 2000 + i, 330, errors=(i % 3, 1))) for i in range(0, 160, 4)
+    ]
+    mapper = gassst.Mapper(index_of(("a", genome)), device="none", mode=mode, insert=INSERT)
+    ((_, result, _),) = mapper._results(iter([batch_of(fragments)]))
+    summary = result.summary
+    rivals = (summary["n_best"] > 1) | (summary["n_second"] > 0)
+    assert rivals.sum() > 10
+    assert (summary["suboptimal"][rivals] != NO_SUBOPTIMAL).all()
 
 
 @pytest.mark.parametrize("insert", [INSERT, WIDE_INSERT])
