@@ -22,6 +22,8 @@ class Seeds:
         seed_length: _U16,
         seed_count: _U16,
         longest: int,
+        every: int = 1,
+        before: Seeds | None = None,
     ) -> None: ...
     def resolve(
         self,

@@ -11,6 +11,7 @@ What must be true: the result of a pair depends on the pair, the reference, the 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,15 @@ PAIR_MARGIN = 5
 RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
 WIDE = 64  # buckets in a window from which on a mate is left to its own seeds first
 MISS_ERRORS = 64
+# Seeds that the first stage has at least where every second one of them is looked up first; and near anchors of a
+# mate from which on its pair is left to all of them.
+QUICK_SEEDS = 4
+QUICK_EVERY = 2
+QUICK_PLACES = 8
 EVERY = 0xFFFFFFFF
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
 UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
+UNSEEN_ALONE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -42,6 +49,11 @@ def _miss_row(m: int, stages: tuple[tuple[int, int, bool], ...]) -> np.ndarray:
     errors = range(min(m, MISS_ERRORS))
     shares = [min((miss_share(m, e, w, n) for w, n in seeds), default=1.0) for e in errors]
     return np.array(shares + [1.0] * (MISS_ERRORS - len(shares)))
+
+
+def _quick_stages(stages: tuple[tuple[int, int, bool], ...]) -> tuple[tuple[int, int, bool], ...]:
+    """What `PairSearch._quick` looks up of the first of these stages."""
+    return tuple((w, -(-n // QUICK_EVERY), disjoint) for w, n, disjoint in stages[:1])
 
 
 class PairSearch(BatchSearch):
@@ -60,7 +72,7 @@ class PairSearch(BatchSearch):
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
         self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
-        self.stage = np.zeros(self.n, np.uint8)  # the last one in which seeds were looked up
+        self.stage = np.zeros(self.n, np.uint8)  # row of `miss_table`: 1 + the last one whose seeds were looked up
         self.slack = self.plan.gaps
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
@@ -68,8 +80,9 @@ class PairSearch(BatchSearch):
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
         self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
         stages = {int(m): self.plan.plan(int(m)).stages for m in present}
-        rows = [[_miss_row(m, stages[m][: i + 1]) for m in stages] for i in range(self.plan.MAX_STAGES)]
-        self.miss_table = np.array(rows)
+        seen = [[_quick_stages(stages[m]) for m in stages]]
+        seen += [[stages[m][: i + 1] for m in stages] for i in range(self.plan.MAX_STAGES)]
+        self.miss_table = np.array([[_miss_row(*key) for key in zip(stages, row, strict=True)] for row in seen])
 
     # --- which reads go on ---------------------------------------------------------------------------------
 
@@ -98,7 +111,9 @@ class PairSearch(BatchSearch):
             miss_a[self.ledger.unguided[a] > 0] = 1.0
             miss_b[self.ledger.unguided[b] > 0] = 1.0
             unseen = np.minimum(unseen, miss_a * miss_b)
-        done = a[unseen <= UNSEEN_SHARE[self.params.sensitivity]]
+        alone = (self.rival[a] > self.best[a] + MARGIN) & (self.rival[b] > self.best[b] + MARGIN)
+        share = np.where(alone, UNSEEN_ALONE[self.params.sensitivity], UNSEEN_SHARE[self.params.sensitivity])
+        done = a[unseen <= share]
         self.open[done] = self.open[done + 1] = False
 
     def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -116,15 +131,13 @@ class PairSearch(BatchSearch):
         if self.params.all_hits:
             super()._stage(stage, active)
             return
-        anchors, start = self._anchors(stage, active)
-        self.stats.candidates += len(anchors)
-        self.stage[active] = stage
-        self.tried = [self.scored]
-        with self.stats.timed("pairs"):
-            near = _pairs.near(
-                anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
-                self.insert.code, self.insert.low, self.insert.high, self.slack,
-            ).view(bool)  # fmt: skip
+        if stage == 0:
+            active, anchors, start = self._first_anchors(active)
+        else:
+            anchors, start = self._anchors(stage, active)
+            self.tried = [self.scored]
+        self.stage[active] = stage + 1
+        near = self._near(anchors, start, active)
         if near.any():
             self._verify(self._scout(anchors, start, near))
         self._settle(guided=False)
@@ -134,6 +147,44 @@ class PairSearch(BatchSearch):
         self._verify(rest.take(self.open[rest.read_strand >> 1]))
         self._rescue(stage, active)
         self._settle(guided=True)
+
+    def _first_anchors(self, active: np.ndarray) -> tuple[np.ndarray, Candidates, np.ndarray]:
+        """The reads that `_quick` leaves open, their anchors and where each read's begin."""
+        self.tried = []
+        half = self._quick(active)
+        active = active[self.open[active]]
+        seeds = self._look_up(0, active, 1, half)
+        return active, *self._gather(seeds, active, *self._nothing_scored())
+
+    def _quick(self, active: np.ndarray) -> Any:
+        """Settle the pairs that half of the seeds of the first stage settle; these seeds."""
+        able = self.paired & (self.plan.disjoint[0][self.lengths] >= QUICK_SEEDS)
+        able &= able[self.partner]
+        active = active[able[active]]
+        seeds = self._look_up(0, active, QUICK_EVERY)
+        anchors, start = self._gather(seeds, active, *self._nothing_scored())
+        near = self._near(anchors, start, active)
+        with self.stats.timed("candidates"):
+            within = np.concatenate([[0], np.cumsum(near)])[start]
+            few = np.zeros(self.n, bool)
+            few[active] = np.diff(within) <= QUICK_PLACES
+            few &= few[self.partner]
+            near &= few[anchors.read_strand >> 1]
+            chosen = anchors.take(np.flatnonzero(near))
+        self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
+        self._settle(guided=False)
+        return seeds
+
+    def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)
+
+    def _near(self, anchors: Candidates, start: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """bool[c]: anchors that have an anchor of the mate in the window."""
+        with self.stats.timed("pairs"):
+            return _pairs.near(
+                anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
+                self.insert.code, self.insert.low, self.insert.high, self.slack,
+            ).view(bool)  # fmt: skip
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
         """The chosen anchors, after the best supported bucket of every read among them has been scored."""

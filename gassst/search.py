@@ -7,6 +7,7 @@ What must be true: a read's result depends on the read, the reference and the pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,6 @@ class BatchSearch:
 
     def _stage(self, stage: int, active: np.ndarray) -> None:
         anchors, start = self._anchors(stage, active)
-        self.stats.candidates += len(anchors.diagonal)
         scouts = np.empty(0, np.uint32), np.empty(0, np.uint32)
         if not self.params.all_hits:
             with self.stats.timed("candidates"):
@@ -158,6 +158,13 @@ class BatchSearch:
         return anchors.take(_candidates.supported(*columns, self.shift, width, need))
 
     def _anchors(self, stage: int, active: np.ndarray) -> tuple[Candidates, np.ndarray]:
+        seeds = self._look_up(stage, active)
+        with self.stats.timed("candidates"):
+            self._merge_scored(active)
+        return self._gather(seeds, active, self.scored, self.scored_start)
+
+    def _look_up(self, stage: int, active: np.ndarray, every: int = 1, before: Any = None) -> Any:
+        """The seeds of a stage, every one or every `every`-th, resolved (`_candidates.Seeds`)."""
         index, packed, plan = self.index, self.packed, self.plan
         lengths, counts = plan.seed_length[stage], plan.seed_count[stage]
         with self.stats.timed("seeds"):
@@ -170,20 +177,28 @@ class BatchSearch:
                 lengths,
                 counts,
                 index.k + 16,
+                every,
+                before,
             )
             self.parts.resolve(seeds, plan.caps)
             clipped, capped = seeds.limit(plan.caps)
             self.parts.copy_positions(seeds)
         self.capped[active] |= capped
         self.looked[active] |= np.uint8(1 << stage)
-        disjoint = plan.disjoint[stage][self.lengths[active]]
+        disjoint = (plan.disjoint[stage][self.lengths[active]] + np.uint16(every - 1)) // np.uint16(every)
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
+        return seeds
+
+    def _gather(
+        self, seeds: Any, active: np.ndarray, scored: np.ndarray, scored_start: np.ndarray
+    ) -> tuple[Candidates, np.ndarray]:
+        """Anchors of the active reads outside the buckets that are `scored`, and where each read's begin."""
         with self.stats.timed("candidates"):
-            self._merge_scored(active)
             gathered = _candidates.gather(
-                seeds, index.positions, active, self.flip, self.shift, self.scored, self.scored_start
+                seeds, self.index.positions, active, self.flip, self.shift, scored, scored_start
             )
+        self.stats.candidates += len(gathered[0])
         return Candidates(*gathered[:4]), gathered[4]
 
     def _remember(self, *columns: np.ndarray) -> None:

@@ -97,6 +97,7 @@ cdef struct Seed:
     uint8_t room      # bases up to the longest seed the index serves, the read's end or a masked base
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
+    uint8_t known     # looked up before
 
 
 cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t length, Seed *seed,
@@ -145,7 +146,7 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         stop = min(start + GROUP, n)
         m = longer = 0
         for i in range(start, stop):
-            if is_within(&seeds[i], index.k, kmer_from, kmer_to):
+            if not seeds[i].known and is_within(&seeds[i], index.k, kmer_from, kmer_to):
                 group[m] = &seeds[i]
                 m += 1
         resolve_group(index, group, m)
@@ -284,6 +285,10 @@ cdef class Seeds:
         Rows of the search plan, indexed by read length.
     longest : int
         Longest seed that the index serves.
+    every : int
+        Take the first seed of each read and every `every`-th after it.
+    before : Seeds, optional
+        Some seeds of the same reads and more, resolved: they are not looked up again. Its `active` held these reads.
 
     Attributes
     ----------
@@ -294,13 +299,15 @@ cdef class Seeds:
     cdef Seed *seeds
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
+    cdef const uint32_t[::1] active
+    cdef int every
     cdef uint32_t[::1] copied        # positions of all seeds, when they were copied out of the index
     cdef readonly int64_t occurrences
 
     def __cinit__(self, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
                   const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active,
                   const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
-                  int longest):
+                  int longest, int every=1, Seeds before=None):
         cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count
         cdef int strand
         cdef uint64_t first
@@ -309,9 +316,9 @@ cdef class Seeds:
         self.n = 0
         for i in range(a):
             start[i] = self.n
-            self.n += 2 * seed_count[lengths[active[i]]]
+            self.n += 2 * ((seed_count[lengths[active[i]]] + every - 1) // every)
         start[a] = self.n
-        self.start = start
+        self.start, self.active, self.every = start, active, every
         self.copied = None
         self.occurrences = 0
         self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
@@ -322,7 +329,8 @@ cdef class Seeds:
             for i in range(a):
                 m = lengths[active[i]]
                 w, count = seed_length[m], seed_count[m]
-                for j in range(count):
+                j = 0
+                while j < count:
                     o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
                     if flip[active[i]]:
                         o = m - w - o
@@ -331,18 +339,36 @@ cdef class Seeds:
                         s.offset = <uint16_t>(m - w - o if s.reverse else o)
                         s.length = <uint8_t>w
                         s.lo = s.count = 0
-                        s.clipped = 0
+                        s.clipped = s.known = 0
                         first = plane_start[active[i]] + <uint64_t>s.reverse * ((m + 63) >> 6)
                         read_seed(&planes[0, 0], 64 * first, m, s, longest)
                         s += 1
+                    j += every
+        if before is not None:
+            self.take_over(before)
 
     def __dealloc__(self):
         free(self.seeds)
 
+    cdef void take_over(self, Seeds before):
+        """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
+        cdef Py_ssize_t i, j, b = 0
+        cdef const Seed *s
+        cdef Seed *own
+        with nogil:
+            for i in range(self.active.shape[0]):
+                while before.active[b] < self.active[i]:
+                    b += 1
+                for j in range(before.start[b + 1] - before.start[b]):
+                    s = &before.seeds[before.start[b] + j]
+                    own = &self.seeds[self.start[i] + 2 * before.every * (j >> 1) + (j & 1)]
+                    if not s.clipped:
+                        own.lo, own.count, own.known = s.lo, s.count, 1
+
     def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
                 const uint64_t[:, ::1] reference_planes, int k, const uint32_t[::1] caps, uint64_t kmer_from,
                 uint64_t kmer_to):
-        """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).
+        """Look up the seeds, not known before, whose first k-mer is in [kmer_from, kmer_to).
 
         Parameters
         ----------
