@@ -39,7 +39,8 @@ QUICK_PLACES = 8
 EVERY = 0xFFFFFFFF
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
 UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
-UNSEEN_ALONE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
+# The same after half of the first seeds, where no other band of either mate came within two errors of its best.
+QUICK_UNSEEN_SHARE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -94,7 +95,7 @@ class PairSearch(BatchSearch):
         active = super()._active(stage)
         return active[self.open[active]]
 
-    def _settle(self, guided: bool) -> None:
+    def _settle(self, guided: bool, quick: bool = False) -> None:
         """Close pairs whose concordant place is good enough.
 
         A rival of as many errors goes unseen when a mate has no seed free of errors there or, where the mates of
@@ -111,8 +112,10 @@ class PairSearch(BatchSearch):
             miss_a[self.ledger.unguided[a] > 0] = 1.0
             miss_b[self.ledger.unguided[b] > 0] = 1.0
             unseen = np.minimum(unseen, miss_a * miss_b)
-        alone = (self.rival[a] > self.best[a] + MARGIN) & (self.rival[b] > self.best[b] + MARGIN)
-        share = np.where(alone, UNSEEN_ALONE[self.params.sensitivity], UNSEEN_SHARE[self.params.sensitivity])
+        share = np.full(a.size, UNSEEN_SHARE[self.params.sensitivity])
+        if quick:
+            alone = (self.rival[a] > self.best[a] + MARGIN) & (self.rival[b] > self.best[b] + MARGIN)
+            share[alone] = QUICK_UNSEEN_SHARE[self.params.sensitivity]
         done = a[unseen <= share]
         self.open[done] = self.open[done + 1] = False
 
@@ -172,7 +175,7 @@ class PairSearch(BatchSearch):
             near &= few[anchors.read_strand >> 1]
             chosen = anchors.take(np.flatnonzero(near))
         self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
-        self._settle(guided=False)
+        self._settle(guided=False, quick=True)
         return seeds
 
     def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
