@@ -14,6 +14,7 @@ cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
 DEF NONE = 0xFFFF
+DEF SAME_PLACE = 10  # diagonals, as in select.pyx
 cdef enum:
     FR = 0
     RF = 1
@@ -168,6 +169,10 @@ cdef struct place_t:
     uint8_t rescued    # the mate has been found, or looked for, in its window
 
 
+cdef inline bint same_place(const place_t *a, const place_t *b) noexcept nogil:
+    return max(a.key, b.key) - min(a.key, b.key) <= SAME_PLACE
+
+
 cdef inline int64_t diagonal_of(const place_t *place, int64_t length) noexcept nogil:
     return <int64_t>(place.key & <uint64_t>0xffffffff) - length
 
@@ -298,16 +303,10 @@ cdef class Ledger:
         cdef uint32_t read = <uint32_t>(place.key >> 33), other = self.other(read), run = self.other_strand(place)
         cdef uint32_t *least = &self.least[min(read, other)]
         cdef uint32_t errors
-        cdef Py_ssize_t i = self.start[run], end = self.start[run + 1], mid
+        cdef Py_ssize_t i, end
         cdef int64_t lo, hi, length = self.lengths[other]
         self.partners(&self.window, place, &lo, &hi)
-        while i < end:
-            mid = (i + end) >> 1
-            if diagonal_of(&self.places[mid], length) < lo:
-                i = mid + 1
-            else:
-                end = mid
-        end = self.start[run + 1]
+        i, end = self.first_from(run, lo, length), self.start[run + 1]
         while i < end and diagonal_of(&self.places[i], length) <= hi:
             place.rescued = self.places[i].rescued = 1
             errors = <uint32_t>place.edits + self.places[i].edits
@@ -318,6 +317,60 @@ cdef class Ledger:
                 self.paired_view[read] = max(self.paired_view[read], place.edits)
                 self.paired_view[other] = max(self.paired_view[other], self.places[i].edits)
             i += 1
+
+    cdef Py_ssize_t first_from(self, uint32_t run, int64_t diagonal, int64_t length) noexcept nogil:
+        """The first of the places of a read and strand from this diagonal on."""
+        cdef Py_ssize_t i = self.start[run], end = self.start[run + 1], mid
+        while i < end:
+            mid = (i + end) >> 1
+            if diagonal_of(&self.places[mid], length) < diagonal:
+                i = mid + 1
+            else:
+                end = mid
+        return i
+
+    def alone(self, const int64_t[::1] first, int margin):
+        """Whether all concordant pairs of no more than `margin` errors above the least lie at one place.
+
+        Parameters
+        ----------
+        first : int64[k]
+            First mates.
+
+        Returns
+        -------
+        uint8[k]
+        """
+        cdef Py_ssize_t i
+        out_array = np.zeros(first.shape[0], np.uint8)
+        cdef uint8_t[::1] out = out_array
+        with nogil:
+            for i in range(first.shape[0]):
+                out[i] = self.is_alone(<uint32_t>first[i], margin)
+        return out_array
+
+    cdef bint is_alone(self, uint32_t read, int margin) noexcept nogil:
+        cdef Py_ssize_t i, j
+        cdef const place_t *place
+        cdef const place_t *one = NULL
+        cdef const place_t *two = NULL
+        cdef uint32_t run
+        cdef int64_t lo, hi, length = self.lengths[read + 1]
+        for i in range(self.start[2 * read], self.start[2 * read + 2]):
+            place = &self.places[i]
+            if place.edits > self.least[read] + margin:
+                continue
+            run = self.other_strand(place)
+            self.partners(&self.window, place, &lo, &hi)
+            j = self.first_from(run, lo, length)
+            while j < self.start[run + 1] and diagonal_of(&self.places[j], length) <= hi:
+                if <uint32_t>place.edits + self.places[j].edits <= self.least[read] + margin:
+                    if one == NULL:
+                        one, two = place, &self.places[j]
+                    elif not (same_place(one, place) and same_place(two, &self.places[j])):
+                        return False
+                j += 1
+        return True
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its

@@ -39,8 +39,8 @@ QUICK_PLACES = 8
 EVERY = 0xFFFFFFFF
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
 UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
-# The same after half of the first seeds, where no other band of either mate came within two errors of its best.
-QUICK_UNSEEN_SHARE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
+# The same where no other concordant pair came within two errors of the best.
+UNSEEN_ALONE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -113,9 +113,10 @@ class PairSearch(BatchSearch):
             miss_b[self.ledger.unguided[b] > 0] = 1.0
             unseen = np.minimum(unseen, miss_a * miss_b)
         share = np.full(a.size, UNSEEN_SHARE[self.params.sensitivity])
-        if quick:
-            alone = (self.rival[a] > self.best[a] + MARGIN) & (self.rival[b] > self.best[b] + MARGIN)
-            share[alone] = QUICK_UNSEEN_SHARE[self.params.sensitivity]
+        if quick or guided:
+            unsure = np.flatnonzero((unseen > share) & (unseen <= UNSEEN_ALONE[self.params.sensitivity]))
+            alone = self.ledger.alone(a[unsure], MARGIN).view(bool)
+            share[unsure[alone]] = UNSEEN_ALONE[self.params.sensitivity]
         done = a[unseen <= share]
         self.open[done] = self.open[done + 1] = False
 

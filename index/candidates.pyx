@@ -288,7 +288,7 @@ cdef class Seeds:
     every : int
         Take the first seed of each read and every `every`-th after it.
     before : Seeds, optional
-        Some seeds of the same reads and more, resolved: they are not looked up again. Its `active` held these reads.
+        Some seeds of some of these reads, resolved: they are not looked up again.
 
     Attributes
     ----------
@@ -352,13 +352,15 @@ cdef class Seeds:
 
     cdef void take_over(self, Seeds before):
         """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
-        cdef Py_ssize_t i, j, b = 0
+        cdef Py_ssize_t i, j, b = 0, n = before.active.shape[0]
         cdef const Seed *s
         cdef Seed *own
         with nogil:
             for i in range(self.active.shape[0]):
-                while before.active[b] < self.active[i]:
+                while b < n and before.active[b] < self.active[i]:
                     b += 1
+                if b == n or before.active[b] != self.active[i]:
+                    continue
                 for j in range(before.start[b + 1] - before.start[b]):
                     s = &before.seeds[before.start[b] + j]
                     own = &self.seeds[self.start[i] + 2 * before.every * (j >> 1) + (j & 1)]
