@@ -21,8 +21,8 @@ class Seeds:
         active: _U32,
         seed_length: _U16,
         seed_count: _U16,
+        seed_every: _U16,
         longest: int,
-        every: int = 1,
         before: Seeds | None = None,
     ) -> None: ...
     def resolve(

@@ -217,6 +217,7 @@ class LocalEnds:
             active,
             lengths,
             counts,
+            np.ones(counts.size, np.uint16),
             index.k + 16,
         )
         search.parts.resolve(seeds, caps)

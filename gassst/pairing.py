@@ -11,7 +11,6 @@ What must be true: the result of a pair depends on the pair, the reference, the 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -20,9 +19,10 @@ from .cascade import Candidates
 from .insert import InsertModel, is_primary, pair_templates
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
+from .params import MAX_READ_LENGTH
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
-from .seeding import MARGIN, miss_share
+from .seeding import MARGIN, Stage, stage_miss
 from .select import edit_odds, phred, unseen_rivals
 
 FLAG_PROPER = 0x2
@@ -44,17 +44,16 @@ UNSEEN_ALONE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
 
 
 @lru_cache(maxsize=4096)
-def _miss_row(m: int, stages: tuple[tuple[int, int, bool], ...]) -> np.ndarray:
+def _miss_row(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
     """Share of alignments of `m` bases in which the best of these stages finds no seed, float64[errors]."""
-    seeds = [(w, n) for w, n, disjoint in stages if disjoint]
     errors = range(min(m, MISS_ERRORS))
-    shares = [min((miss_share(m, e, w, n) for w, n in seeds), default=1.0) for e in errors]
+    shares = [min((stage_miss(m, e, stage) for stage in stages), default=1.0) for e in errors]
     return np.array(shares + [1.0] * (MISS_ERRORS - len(shares)))
 
 
-def _quick_stages(stages: tuple[tuple[int, int, bool], ...]) -> tuple[tuple[int, int, bool], ...]:
+def _quick_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     """What `PairSearch._quick` looks up of the first of these stages."""
-    return tuple((w, -(-n // QUICK_EVERY), disjoint) for w, n, disjoint in stages[:1])
+    return tuple(stage._replace(every=QUICK_EVERY) for stage in stages[:1])
 
 
 class PairSearch(BatchSearch):
@@ -73,7 +72,9 @@ class PairSearch(BatchSearch):
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
         self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
-        self.stage = np.zeros(self.n, np.uint8)  # row of `miss_table`: 1 + the last one whose seeds were looked up
+        self.stage = np.zeros(
+            self.n, np.uint8
+        )  # row of `miss_table`: 1 + the last one whose seeds were looked up
         self.slack = self.plan.gaps
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
@@ -83,7 +84,9 @@ class PairSearch(BatchSearch):
         stages = {int(m): self.plan.plan(int(m)).stages for m in present}
         seen = [[_quick_stages(stages[m]) for m in stages]]
         seen += [[stages[m][: i + 1] for m in stages] for i in range(self.plan.MAX_STAGES)]
-        self.miss_table = np.array([[_miss_row(*key) for key in zip(stages, row, strict=True)] for row in seen])
+        self.miss_table = np.array(
+            [[_miss_row(*key) for key in zip(stages, row, strict=True)] for row in seen]
+        )
 
     # --- which reads go on ---------------------------------------------------------------------------------
 
@@ -155,17 +158,19 @@ class PairSearch(BatchSearch):
     def _first_anchors(self, active: np.ndarray) -> tuple[np.ndarray, Candidates, np.ndarray]:
         """The reads that `_quick` leaves open, their anchors and where each read's begin."""
         self.tried = []
-        half = self._quick(active)
+        self._quick(active)
         active = active[self.open[active]]
-        seeds = self._look_up(0, active, 1, half)
+        seeds = self._look_up(0, active)
         return active, *self._gather(seeds, active, *self._nothing_scored())
 
-    def _quick(self, active: np.ndarray) -> Any:
-        """Settle the pairs that half of the seeds of the first stage settle; these seeds."""
+    def _quick(self, active: np.ndarray) -> None:
+        """Settle the pairs that half of the seeds of the first stage settle."""
         able = self.paired & (self.plan.disjoint[0][self.lengths] >= QUICK_SEEDS)
         able &= able[self.partner]
         active = active[able[active]]
-        seeds = self._look_up(0, active, QUICK_EVERY)
+        if not active.size:
+            return
+        seeds = self._look_up(0, active, np.full(MAX_READ_LENGTH + 1, QUICK_EVERY, np.uint16))
         anchors, start = self._gather(seeds, active, *self._nothing_scored())
         near = self._near(anchors, start, active)
         with self.stats.timed("candidates"):
@@ -177,7 +182,6 @@ class PairSearch(BatchSearch):
             chosen = anchors.take(np.flatnonzero(near))
         self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
         self._settle(guided=False, quick=True)
-        return seeds
 
     def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)

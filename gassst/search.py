@@ -99,6 +99,7 @@ class BatchSearch:
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
+        self.part: Any = None  # the seeds looked up last, if the next stage holds them, too
         self.bands: list[Bands] = []
         self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
@@ -163,10 +164,12 @@ class BatchSearch:
             self._merge_scored(active)
         return self._gather(seeds, active, self.scored, self.scored_start)
 
-    def _look_up(self, stage: int, active: np.ndarray, every: int = 1, before: Any = None) -> Any:
-        """The seeds of a stage, every one or every `every`-th, resolved (`_candidates.Seeds`)."""
+    def _look_up(self, stage: int, active: np.ndarray, every: np.ndarray | None = None) -> Any:
+        """The seeds of a stage, resolved (`_candidates.Seeds`); `every`: instead of the plan's. Where the stage before
+        looked up a part of them these are not looked up again."""
         index, packed, plan = self.index, self.packed, self.plan
-        lengths, counts = plan.seed_length[stage], plan.seed_count[stage]
+        if every is None:
+            every = plan.seed_every[stage]
         with self.stats.timed("seeds"):
             seeds = _candidates.Seeds(
                 packed.planes,
@@ -174,18 +177,20 @@ class BatchSearch:
                 self.lengths,
                 self.flip,
                 active,
-                lengths,
-                counts,
-                index.k + 16,
+                plan.seed_length[stage],
+                plan.seed_count[stage],
                 every,
-                before,
+                index.k + 16,
+                self.part,
             )
             self.parts.resolve(seeds, plan.caps)
             clipped, capped = seeds.limit(plan.caps)
             self.parts.copy_positions(seeds)
         self.capped[active] |= capped
         self.looked[active] |= np.uint8(1 << stage)
-        disjoint = (plan.disjoint[stage][self.lengths[active]] + np.uint16(every - 1)) // np.uint16(every)
+        self.part = seeds if (every > 1).any() else None
+        disjoint = plan.disjoint[stage][self.lengths[active]]
+        disjoint = -(-disjoint.astype(np.int64) // every[self.lengths[active]])
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         return seeds

@@ -13,6 +13,7 @@ import math
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,9 @@ DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
 LONG_SEED = 20  # `params.Level` limits occurrences of longer and shorter seeds apart
+SPARSE = (
+    6  # overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
+)
 MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
 
 
@@ -56,9 +60,61 @@ def miss_share(m: int, errors: int, w: int, count: int) -> float:
     return (1 - (1 - errors / m) ** w) ** count
 
 
-def settled_errors(m: int, most: int, w: int, count: int, share: float) -> int:
-    """Most errors, up to `most`, of which `count` disjoint seeds miss at most `share` of the alignments; -1: none."""
-    return next((d for d in range(most, -1, -1) if share and miss_share(m, d, w, count) <= share), -1)
+class Stage(NamedTuple):
+    """Seeds of a read that are looked up together: the first of `number` seeds of `length` bases, spread evenly over
+    the read, and every `every`-th after it."""
+
+    length: int
+    number: int
+    disjoint: bool
+    every: int = 1
+
+    @property
+    def looked_up(self) -> int:
+        return -(-self.number // self.every)
+
+
+def seed_offsets(m: int, stage: Stage) -> list[int]:
+    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_candidates.Seeds` has it)."""
+    room, gaps = m - stage.length, stage.number - 1
+    return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
+
+
+@lru_cache(maxsize=4096)
+def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
+    """Share of alignments of `m` bases with 0 to m - 1 errors that leave no seed of a stage free of them, float64[m].
+
+    Errors are spread uniformly. Of sets of errors, those that hit every seed are counted by their last error: the
+    one before it must not lie so far back that a seed fits between the two.
+    """
+    starts = np.array(seed_offsets(m, stage))
+    # The last seed to end at or before each base, or -1: an error must have hit it.
+    last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
+    due = np.where(last >= 0, starts[last], -1) + 1
+    share = np.empty(m)
+    sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
+    sets[0] = 1.0
+    for errors in range(m):
+        share[errors] = sets[due[m] :].sum()
+        before = np.concatenate([[0.0], np.cumsum(sets)])
+        sets[1:] = np.maximum(before[1 : m + 1] - before[np.minimum(due[:m], np.arange(1, m + 1))], 0.0)
+        sets[0] = 0.0
+        sets *= (errors + 1) / (m - errors)
+    return np.minimum(share, 1.0)
+
+
+def stage_miss(m: int, errors: int, stage: Stage) -> float:
+    """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
+    if stage.disjoint:
+        return miss_share(m, errors, stage.length, stage.looked_up)
+    if stage.every == 1:
+        return _cached_miss_probability(m, errors, stage.length)
+    return float(_missed_by_seeds(m, stage)[errors]) if errors < m else 1.0
+
+
+def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
+    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none."""
+    return next((d for d in range(most, -1, -1) if share and stage_miss(m, d, stage) <= share), -1)
 
 
 @lru_cache(maxsize=4096)
@@ -82,12 +138,12 @@ def chance_hits(m: int, d: int, n_bases: int) -> float:
 
 @dataclass(frozen=True)
 class LengthPlan:
-    """The plan for reads of one length: errors, gaps, words of a band, stages as (seed length, count, disjoint)."""
+    """The plan for reads of one length: errors, gaps, words of a band, stages."""
 
     errors: int
     gaps: int
     words: int
-    stages: tuple[tuple[int, int, bool], ...]
+    stages: tuple[Stage, ...]
 
 
 def band_words(gaps: int, shift: int) -> int:
@@ -108,11 +164,11 @@ class SearchPlan:
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level, the second where
         no other band came near; -1: no alignment is good enough.
-    seed_length, seed_count, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
-        `seed_count` is 0 where a length has no such stage.
+    seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
+        As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
 
-    MAX_STAGES = 6
+    MAX_STAGES = 8  # bits of BatchSearch.looked
 
     def __init__(self, params: MapParams, k: int, n_bases: int):
         self.params, self.k, self.n_bases = params, k, n_bases
@@ -127,6 +183,7 @@ class SearchPlan:
         self.settled_alone = self.settled.copy()
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
+        self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self._known = np.zeros(size, bool)
@@ -143,13 +200,17 @@ class SearchPlan:
 
     def _store(self, m: int, plan: LengthPlan) -> None:
         self.errors[m], self.words[m] = plan.errors, plan.words
-        for i, (w, count, disjoint) in enumerate(plan.stages):
-            self.seed_length[i, m], self.seed_count[i, m] = w, count
-            self.disjoint[i, m] = count if disjoint else 0
+        for i, stage in enumerate(plan.stages):
+            self.seed_length[i, m], self.seed_count[i, m], self.seed_every[i, m] = (
+                stage.length,
+                stage.number,
+                stage.every,
+            )
+            self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
-                seeds = plan.stages[i - 1][:2]
-                self.settled[i, m] = settled_errors(m, plan.errors, *seeds, self.level.share)
-                self.settled_alone[i, m] = settled_errors(m, plan.errors, *seeds, self.level.share_alone)
+                before = plan.stages[i - 1]
+                self.settled[i, m] = settled_errors(m, plan.errors, before, self.level.share)
+                self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.level.share_alone)
         self._known[m] = True
 
     def plan(self, m: int) -> LengthPlan:
@@ -173,11 +234,11 @@ class SearchPlan:
             return 0.0
         if errors > self.errors[m]:
             return 1.0
-        stage = looked.bit_length() - 1
-        w = int(self.seed_length[stage, m])
-        if not self.disjoint[stage, m]:
-            return _cached_miss_probability(m, errors, w)
-        return miss_share(m, errors, w, max(complete, 1))
+        last = looked.bit_length() - 1
+        w, count, every = (int(row[last, m]) for row in (self.seed_length, self.seed_count, self.seed_every))
+        if self.disjoint[last, m]:
+            return miss_share(m, errors, w, max(complete, 1))
+        return stage_miss(m, errors, Stage(w, count, False, every))
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""
@@ -189,16 +250,18 @@ class SearchPlan:
             affordable = max(self.k - 2, 4)
         return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
 
-    def _stages(self, m: int, errors: int) -> list[tuple[int, int, bool]]:
+    def _stages(self, m: int, errors: int) -> list[Stage]:
         if m < MIN_READ_LENGTH:
             return []
         w = self.shortest_seed(m, errors)
-        overlapping = math.ceil((m - w) / self.level.step) + 1
-        last = (w, errors + 1, True) if w * (errors + 1) <= m else (w, overlapping, False)
+        overlapping = Stage(w, math.ceil((m - w) / self.level.step) + 1, False)
+        last = Stage(w, errors + 1, True) if w * (errors + 1) <= m else overlapping
         if self.params.all_hits:
             return [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
-        stages = [(min(m // s, self.k + 16), s, True) for s in counts if s < last[1]]
+        stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if s < last.number]
+        if not last.disjoint and self.level.share_alone and last.number > SPARSE:
+            stages.append(last._replace(every=max(2, SPARSE // self.level.step)))
         return [*stages, last]
 
     def occurrence_cap(self, w: int) -> int:

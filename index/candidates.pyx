@@ -285,8 +285,8 @@ cdef class Seeds:
         Rows of the search plan, indexed by read length.
     longest : int
         Longest seed that the index serves.
-    every : int
-        Take the first seed of each read and every `every`-th after it.
+    seed_every : uint16[MAX_READ_LENGTH + 1]
+        The first seed of each read is taken and every `seed_every`-th after it, by read length.
     before : Seeds, optional
         Some seeds of some of these reads, resolved: they are not looked up again.
 
@@ -299,16 +299,16 @@ cdef class Seeds:
     cdef Seed *seeds
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
-    cdef const uint32_t[::1] active
-    cdef int every
+    cdef const uint32_t[::1] active, lengths
+    cdef const uint16_t[::1] every
     cdef uint32_t[::1] copied        # positions of all seeds, when they were copied out of the index
     cdef readonly int64_t occurrences
 
     def __cinit__(self, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
                   const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active,
                   const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
-                  int longest, int every=1, Seeds before=None):
-        cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count
+                  const uint16_t[::1] seed_every, int longest, Seeds before=None):
+        cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count, every
         cdef int strand
         cdef uint64_t first
         cdef Seed *s
@@ -316,9 +316,10 @@ cdef class Seeds:
         self.n = 0
         for i in range(a):
             start[i] = self.n
-            self.n += 2 * ((seed_count[lengths[active[i]]] + every - 1) // every)
+            m = lengths[active[i]]
+            self.n += 2 * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
         start[a] = self.n
-        self.start, self.active, self.every = start, active, every
+        self.start, self.active, self.lengths, self.every = start, active, lengths, seed_every
         self.copied = None
         self.occurrences = 0
         self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
@@ -328,7 +329,7 @@ cdef class Seeds:
         with nogil:
             for i in range(a):
                 m = lengths[active[i]]
-                w, count = seed_length[m], seed_count[m]
+                w, count, every = seed_length[m], seed_count[m], seed_every[m]
                 j = 0
                 while j < count:
                     o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
@@ -352,7 +353,7 @@ cdef class Seeds:
 
     cdef void take_over(self, Seeds before):
         """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
-        cdef Py_ssize_t i, j, b = 0, n = before.active.shape[0]
+        cdef Py_ssize_t i, j, each, b = 0, n = before.active.shape[0]
         cdef const Seed *s
         cdef Seed *own
         with nogil:
@@ -361,10 +362,11 @@ cdef class Seeds:
                     b += 1
                 if b == n or before.active[b] != self.active[i]:
                     continue
+                each = before.every[self.lengths[self.active[i]]] // self.every[self.lengths[self.active[i]]]
                 for j in range(before.start[b + 1] - before.start[b]):
                     s = &before.seeds[before.start[b] + j]
-                    own = &self.seeds[self.start[i] + 2 * before.every * (j >> 1) + (j & 1)]
-                    if not s.clipped:
+                    own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
+                    if not s.clipped and s.offset == own.offset and s.length == own.length:
                         own.lo, own.count, own.known = s.lo, s.count, 1
 
     def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
