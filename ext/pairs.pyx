@@ -169,10 +169,6 @@ cdef struct place_t:
     uint8_t rescued    # the mate has been found, or looked for, in its window
 
 
-cdef inline bint same_place(const place_t *a, const place_t *b) noexcept nogil:
-    return max(a.key, b.key) - min(a.key, b.key) <= SAME_PLACE
-
-
 cdef inline int64_t diagonal_of(const place_t *place, int64_t length) noexcept nogil:
     return <int64_t>(place.key & <uint64_t>0xffffffff) - length
 
@@ -335,7 +331,7 @@ cdef class Ledger:
         Parameters
         ----------
         first : int64[k]
-            First mates.
+            First mates that have a concordant pair.
 
         Returns
         -------
@@ -352,25 +348,25 @@ cdef class Ledger:
     cdef bint is_alone(self, uint32_t read, int margin) noexcept nogil:
         cdef Py_ssize_t i, j
         cdef const place_t *place
-        cdef const place_t *one = NULL
-        cdef const place_t *two = NULL
-        cdef uint32_t run
+        cdef uint32_t run, most = self.least[read] + margin
+        cdef uint64_t key, first[2], last[2]  # of the places of either mate
         cdef int64_t lo, hi, length = self.lengths[read + 1]
+        first[0] = first[1] = ~<uint64_t>0
+        last[0] = last[1] = 0
         for i in range(self.start[2 * read], self.start[2 * read + 2]):
             place = &self.places[i]
-            if place.edits > self.least[read] + margin:
+            if place.edits > most:
                 continue
             run = self.other_strand(place)
             self.partners(&self.window, place, &lo, &hi)
             j = self.first_from(run, lo, length)
             while j < self.start[run + 1] and diagonal_of(&self.places[j], length) <= hi:
-                if <uint32_t>place.edits + self.places[j].edits <= self.least[read] + margin:
-                    if one == NULL:
-                        one, two = place, &self.places[j]
-                    elif not (same_place(one, place) and same_place(two, &self.places[j])):
-                        return False
+                if <uint32_t>place.edits + self.places[j].edits <= most:
+                    key = self.places[j].key
+                    first[0], first[1] = min(first[0], place.key), min(first[1], key)
+                    last[0], last[1] = max(last[0], place.key), max(last[1], key)
                 j += 1
-        return True
+        return last[0] - first[0] <= SAME_PLACE and last[1] - first[1] <= SAME_PLACE
 
     def windows(self, const uint8_t[::1] wanted, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of a read's places may lie: of its best ones, and of those no worse than its

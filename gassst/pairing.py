@@ -148,10 +148,10 @@ class PairSearch(BatchSearch):
         if near.any():
             self._verify(self._scout(anchors, start, near))
         self._settle(guided=False)
-        rest = self._scout(anchors, start, ~near & self.open[anchors.read_strand >> 1])
+        rest = self._scout(anchors, start, ~near & self._is_open(anchors))
         self._rescue(stage, active)
         self._settle(guided=False)
-        self._verify(rest.take(self.open[rest.read_strand >> 1]))
+        self._verify(rest.take(self._is_open(rest)))
         self._rescue(stage, active)
         self._settle(guided=True)
 
@@ -161,7 +161,9 @@ class PairSearch(BatchSearch):
         self._quick(active)
         active = active[self.open[active]]
         seeds = self._look_up(0, active)
-        return active, *self._gather(seeds, active, *self._nothing_scored())
+        anchors, start = self._gather(seeds, active, *self._nothing_scored())
+        self.stats.candidates += len(anchors)
+        return active, anchors, start
 
     def _quick(self, active: np.ndarray) -> None:
         """Settle the pairs that half of the seeds of the first stage settle."""
@@ -182,6 +184,7 @@ class PairSearch(BatchSearch):
             chosen = anchors.take(np.flatnonzero(near))
         self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
         self._settle(guided=False, quick=True)
+        self.stats.candidates += int(np.count_nonzero(~self._is_open(anchors)))  # the others come again
 
     def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)
@@ -193,6 +196,9 @@ class PairSearch(BatchSearch):
                 anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
                 self.insert.code, self.insert.low, self.insert.high, self.slack,
             ).view(bool)  # fmt: skip
+
+    def _is_open(self, anchors: Candidates) -> np.ndarray:
+        return self.open[anchors.read_strand >> 1]
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
         """The chosen anchors, after the best supported bucket of every read among them has been scored."""

@@ -162,7 +162,9 @@ class BatchSearch:
         seeds = self._look_up(stage, active)
         with self.stats.timed("candidates"):
             self._merge_scored(active)
-        return self._gather(seeds, active, self.scored, self.scored_start)
+        anchors, start = self._gather(seeds, active, self.scored, self.scored_start)
+        self.stats.candidates += len(anchors)
+        return anchors, start
 
     def _look_up(self, stage: int, active: np.ndarray, every: np.ndarray | None = None) -> Any:
         """The seeds of a stage, resolved (`_candidates.Seeds`); `every`: instead of the plan's. Where the stage before
@@ -203,7 +205,6 @@ class BatchSearch:
             gathered = _candidates.gather(
                 seeds, self.index.positions, active, self.flip, self.shift, scored, scored_start
             )
-        self.stats.candidates += len(gathered[0])
         return Candidates(*gathered[:4]), gathered[4]
 
     def _remember(self, *columns: np.ndarray) -> None:

@@ -345,7 +345,7 @@ cdef class Seeds:
                         read_seed(&planes[0, 0], 64 * first, m, s, longest)
                         s += 1
                     j += every
-        if before is not None:
+        if before is not None and before.copied is None:  # else its ranges are no longer those of the index
             self.take_over(before)
 
     def __dealloc__(self):

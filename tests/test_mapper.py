@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import brute_force as bf
 import numpy as np
 import pysam
@@ -11,6 +13,7 @@ import gassst
 from gassst.errors import InputError, UsageError
 from gassst.parts import IndexParts
 from gassst.reference import Reference
+from gassst.search import BatchSearch
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
@@ -55,6 +58,24 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
     in_parts.parts = IndexParts(in_parts.index, memory=60_000)
     assert len(in_parts.parts.bounds) > 8
     assert records(in_parts, small_reads) == saved
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3])
+def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads, monkeypatch, sensitivity):
+    """Single reads, of which those of many errors come to the last stages, and pairs, which look twice at the first."""
+    singles = gassst.reads.ReadBatch.from_records(small_reads[:400])
+    pairs = replace(singles, mate=np.tile(np.array([1, 2], np.uint8), 200))
+
+    def rows() -> list[str]:
+        mapper = gassst.Mapper(small_index, device="none", sensitivity=sensitivity, insert=(9_000.0, 4_000.0))
+        found = [mapper.map_batch(b)[0] for b in (singles, pairs)]
+        return [array.tobytes() for result in found for array in (result.hits, result.cigars)]
+
+    known = rows()
+    monkeypatch.setattr(
+        BatchSearch, "part", property(lambda search: None, lambda search, seeds: None), raising=False
+    )
+    assert rows() == known
 
 
 def test_order_of_reads_changes_nothing(small_index, small_reads, baseline):

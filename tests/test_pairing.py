@@ -159,6 +159,16 @@ class PlainLedger:
         """Whose part of the coordinates holds the middle; those before the first and after the last count to them."""
         return sum(border <= at + m // 2 for border in self.borders[1:-1])
 
+    def alone(self, r, margin) -> bool:
+        """Whether all concordant pairs of so few errors lie within ten diagonals of each other."""
+        found = [(a, b) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
+        least = min((a[2] + b[2] for a, b in found), default=0)
+        found = [pair for pair in found if pair[0][2] + pair[1][2] <= least + margin]
+        sides = list(zip(*found, strict=True))
+        return all(
+            len({p[0] for p in s}) == 1 and max(p[1] for p in s) - min(p[1] for p in s) <= 10 for s in sides
+        )
+
     def paired(self, r) -> tuple[int, int]:
         """Most errors of both mates in the concordant pairs of least errors."""
         found = [(a[2], b[2]) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
@@ -196,7 +206,7 @@ class PlainLedger:
 @pytest.mark.parametrize("orientation, seed", CASES)
 def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
     rng = np.random.default_rng(seed)
-    found = 0
+    found, alones = 0, []
     for _ in range(6):
         mate = some_mates(rng, 7)
         n = len(mate)
@@ -233,6 +243,11 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
                 expected = plain.paired(r)
                 assert (int(ledger.paired[r]), int(ledger.paired[r + 1])) == expected
                 found += expected[0] < NO_SCORE
+                margin = int(rng.integers(0, 8))
+                if expected[0] < NO_SCORE:
+                    alone = plain.alone(r, margin)
+                    assert ledger.alone(np.array([r]), margin).tolist() == [alone]
+                    alones.append(alone)
             wanted = rng.random(n) < 0.7
             most = int(rng.integers(1, 6))
             read_strand, bucket = ledger.windows(wanted.view(np.uint8), best, most, shift, slack)
@@ -241,6 +256,7 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
             passed_over |= unguided
             assert passed_over == set(np.flatnonzero(ledger.unguided).tolist())
     assert found >= 4
+    assert True in alones and (False in alones or found < 30)
 
 
 def test_no_place_is_looked_around_twice():

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from gassst.params import MapParams
-from gassst.seeding import SearchPlan, band_words, chance_hits, default_errors, longest_seed, miss_probability
+from gassst.seeding import (
+    SearchPlan,
+    Stage,
+    _missed_by_seeds,
+    band_words,
+    chance_hits,
+    default_errors,
+    longest_seed,
+    miss_probability,
+    seed_offsets,
+    settled_errors,
+    stage_miss,
+)
 
 
 def test_published_values():
@@ -51,8 +65,7 @@ def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
     plan = SearchPlan(MapParams(sensitivity=2), 11, 14_000_000)
     plan.prepare(np.array([100], np.uint32))
     assert plan.settled[0, 100] == -1
-    for stage, (w, count, disjoint) in enumerate(plan.plan(100).stages[:-1], 1):
-        assert disjoint
+    for stage, (w, count, _, _) in enumerate((s for s in plan.plan(100).stages if s.disjoint), 1):
         for errors, beyond in (
             (int(plan.settled[stage, 100]), False),
             (int(plan.settled[stage, 100]) + 2, True),
@@ -72,17 +85,45 @@ def test_no_read_is_settled_early_where_strata_must_be_complete():
 @pytest.mark.parametrize("m", [20, 36, 50, 100, 151, 300, 1000])
 def test_stages_grow_and_fit(m, all_hits):
     plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
-    counts = [count for _, count, _ in plan.stages]
+    counts = [stage.looked_up for stage in plan.stages]
     assert counts == sorted(counts)
-    for w, count, disjoint in plan.stages:
+    for w, count, disjoint, every in plan.stages:
         assert 4 <= w <= 27
         assert not disjoint or w * count <= m
+        assert every == 1 or not disjoint
+
+
+@pytest.mark.parametrize("stage", [(3, 10, False, 1), (3, 10, False, 4), (5, 8, False, 3), (4, 3, False, 1)])
+def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
+    """All sets of errors in 12 bases, one by one."""
+    m, stage = 12, Stage(*stage)
+    seeds = [set(range(o, o + stage.length)) for o in seed_offsets(m, stage)]
+    assert len(seeds) == stage.looked_up
+    for errors in range(m):
+        sets = [set(some) for some in combinations(range(m), errors)]
+        missed = sum(all(seed & some for seed in seeds) for some in sets)
+        assert _missed_by_seeds(m, stage)[errors] == pytest.approx(missed / len(sets), abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
+def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
+    plan = SearchPlan(MapParams(), 13, 14_000_000)
+    *_, sparse, dense = plan.plan(m).stages
+    assert (sparse.length, sparse.number) == (dense.length, dense.number)
+    assert sparse.every > 1 == dense.every
+    assert set(seed_offsets(m, sparse)) < set(seed_offsets(m, dense))
+    shares = [stage_miss(m, errors, sparse) for errors in range(m // 5)]
+    assert shares == sorted(shares) and shares[0] == 0
+    assert all(stage_miss(m, e, dense) <= share + 1e-9 for e, share in enumerate(shares))
+    plan.prepare(np.array([m], np.uint32))
+    last = len(plan.plan(m).stages) - 1
+    assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.level.share) > 1
 
 
 def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
     plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
     assert plan.errors == 4
-    assert plan.stages == ((10, 5, True),)
+    assert plan.stages == (Stage(10, 5, True),)
 
 
 def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
@@ -90,5 +131,5 @@ def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
     level = plan.level
     assert plan.occurrence_cap(25) == level.occurrences
     assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
-    w, count, disjoint = plan.plan(100).stages[-1]
+    w, count, disjoint, _ = plan.plan(100).stages[-1]
     assert not disjoint and count == -(-(100 - w) // level.step) + 1
