@@ -120,6 +120,48 @@ cdef void mark_near(const window_t *w, bint reverse, int64_t own, int64_t other,
         a += 1
 
 
+def few(const uint8_t[::1] near, const int64_t[::1] start, const uint32_t[::1] active, const uint8_t[::1] mate,
+        int most):
+    """Reads of pairs both mates of which have at most so many anchors that are near.
+
+    Parameters
+    ----------
+    near : uint8[c], start : int64[a + 1], active : uint32[a]
+        Anchors and the reads that they are of; the mates of a pair are both active.
+    mate : uint8[n]
+    most : int
+
+    Returns
+    -------
+    uint8[n]
+    """
+    cdef Py_ssize_t i, j
+    cdef int found = 0
+    out_array = np.zeros(mate.shape[0], np.uint8)
+    cdef uint8_t[::1] out = out_array
+    with nogil:
+        for i in range(active.shape[0]):
+            found = 0
+            for j in range(start[i], start[i + 1]):
+                found += near[j]
+            out[active[i]] = found <= most
+        for i in range(mate.shape[0] - 1):
+            if mate[i] == 1:
+                out[i] = out[i + 1] = out[i] & out[i + 1]
+    return out_array
+
+
+def of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uint8_t[::1] reads, bint is_near):
+    """uint8[c]: anchors that are near, or are not, of the reads that are 1 in `reads` (uint8[n])."""
+    cdef Py_ssize_t i, c = read_strand.shape[0]
+    out_array = np.empty(c, np.uint8)
+    cdef uint8_t[::1] out = out_array
+    with nogil:
+        for i in range(c):
+            out[i] = (near[i] == is_near) & reads[read_strand[i] >> 1]
+    return out_array
+
+
 def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     """Distinct buckets among these that are in none of the known arrays.
 

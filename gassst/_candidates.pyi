@@ -49,7 +49,7 @@ def gather(
     scored_start: _I64,
 ) -> tuple[_U32, _U32, _U16, _U16, _I64]: ...
 def best_supported(
-    read_strand: _U32, diagonal: _U32, length: _U16, start: _I64, shift: int
+    read_strand: _U32, diagonal: _U32, length: _U16, start: _I64, shift: int, chosen: _U8 | None = None
 ) -> tuple[_U32, _U32]: ...
 def supported(
     read_strand: _U32, diagonal: _U32, length: _U16, shift: int, width: _U16, need: _U16

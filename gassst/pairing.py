@@ -146,12 +146,13 @@ class PairSearch(BatchSearch):
         self.stage[active] = stage + 1
         near = self._near(anchors, start, active)
         if near.any():
-            self._verify(self._scout(anchors, start, near))
+            self._scout(anchors, start, near)
+            self._verify(anchors, near)
         self._settle(guided=False)
-        rest = self._scout(anchors, start, ~near & self._is_open(anchors))
+        self._scout(anchors, start, self._of_open(anchors, near, False))
         self._rescue(stage, active)
         self._settle(guided=False)
-        self._verify(rest.take(self._is_open(rest)))
+        self._verify(anchors, self._of_open(anchors, near, False))
         self._rescue(stage, active)
         self._settle(guided=True)
 
@@ -176,44 +177,41 @@ class PairSearch(BatchSearch):
         anchors, start = self._gather(seeds, active, *self._nothing_scored())
         near = self._near(anchors, start, active)
         with self.stats.timed("candidates"):
-            within = np.concatenate([[0], np.cumsum(near)])[start]
-            few = np.zeros(self.n, bool)
-            few[active] = np.diff(within) <= QUICK_PLACES
-            few &= few[self.partner]
-            near &= few[anchors.read_strand >> 1]
-            chosen = anchors.take(np.flatnonzero(near))
+            reads = _pairs.few(near, start, active, self.mate, QUICK_PLACES)
+            chosen = anchors.take(np.flatnonzero(_pairs.of_reads(anchors.read_strand, near, reads, True)))
         self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
         self._settle(guided=False, quick=True)
-        self.stats.candidates += int(np.count_nonzero(~self._is_open(anchors)))  # the others come again
+        closed = _pairs.of_reads(anchors.read_strand, near, (~self.open).view(np.uint8), True)
+        self.stats.candidates += int(np.count_nonzero(closed))  # those of open pairs come again
 
     def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
         return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)
 
     def _near(self, anchors: Candidates, start: np.ndarray, active: np.ndarray) -> np.ndarray:
-        """bool[c]: anchors that have an anchor of the mate in the window."""
+        """uint8[c]: anchors that have an anchor of the mate in the window."""
         with self.stats.timed("pairs"):
             return _pairs.near(
                 anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
                 self.insert.code, self.insert.low, self.insert.high, self.slack,
-            ).view(bool)  # fmt: skip
+            )  # fmt: skip
 
-    def _is_open(self, anchors: Candidates) -> np.ndarray:
-        return self.open[anchors.read_strand >> 1]
-
-    def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> Candidates:
-        """The chosen anchors, after the best supported bucket of every read among them has been scored."""
+    def _of_open(self, anchors: Candidates, near: np.ndarray, is_near: bool) -> np.ndarray:
+        """uint8[c]: anchors that are near, or are not, of the reads whose pairs are not settled."""
         with self.stats.timed("candidates"):
-            within = np.concatenate([[0], np.cumsum(chosen)])[start]
-            some = anchors.take(np.flatnonzero(chosen))
-            scouts = _candidates.best_supported(
-                some.read_strand, some.diagonal, some.length, within, self.shift
-            )
-        self._score_fresh(*scouts)
-        return some
+            return _pairs.of_reads(anchors.read_strand, near, self.open.view(np.uint8), is_near)
 
-    def _verify(self, anchors: Candidates) -> None:
-        """Filter anchors and score the buckets of those that pass."""
+    def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> None:
+        """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
+        with self.stats.timed("candidates"):
+            columns = anchors.read_strand, anchors.diagonal, anchors.length
+            scouts = _candidates.best_supported(*columns, start, self.shift, chosen)
+        self._score_fresh(*scouts)
+
+    def _verify(self, anchors: Candidates, chosen: np.ndarray) -> None:
+        """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""
         planes, funnel = self.index.reference.planes, self.stats.funnel
+        with self.stats.timed("candidates"):
+            anchors = anchors.take(np.flatnonzero(chosen))
         survivors = self.cascade.run(anchors, self.limit, self.packed, planes, counters=funnel)
         self._score_fresh(survivors.read_strand, survivors.diagonal >> np.uint32(self.shift))
 

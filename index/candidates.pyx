@@ -556,7 +556,7 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forwa
 
 
 def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length,
-                   const int64_t[::1] start, int shift):
+                   const int64_t[::1] start, int shift, const uint8_t[::1] chosen=None):
     """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
 
     Parameters
@@ -565,6 +565,8 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
         From `gather`.
     shift : int
         log2 of the bucket span.
+    chosen : uint8[c], optional
+        1 for the anchors that count, all by default.
 
     Returns
     -------
@@ -575,13 +577,14 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
     cdef uint32_t bucket, current_bucket, current_strand, support, best
+    cdef const uint8_t *counts = &chosen[0] if chosen is not None and chosen.shape[0] else NULL
     with nogil:
         for i in range(a):
-            if start[i] == start[i + 1]:
-                continue
             best = support = 0
             current_strand = current_bucket = 0xffffffff
             for j in range(start[i], start[i + 1]):
+                if counts != NULL and not counts[j]:
+                    continue
                 bucket = diagonal[j] >> shift
                 if bucket != current_bucket or read_strand[j] != current_strand:
                     current_bucket, current_strand, support = bucket, read_strand[j], 0
@@ -589,7 +592,7 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
                 if support > best:
                     best = support
                     rs_out[n], bucket_out[n] = current_strand, current_bucket
-            n += 1
+            n += best > 0
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 
