@@ -207,7 +207,6 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
 cdef struct place_t:
     uint64_t key       # read_strand << 32 | end
     uint16_t edits
-    uint8_t fresh      # added by the last call
     uint8_t rescued    # the mate has been found, or looked for, in its window
 
 
@@ -274,45 +273,37 @@ cdef class Ledger:
             self.places, self.room = <place_t *>p, n + n // 2
         return 0
 
-    def add(self, read_strand, end_position, const uint16_t[::1] edits):
+    def add(self, read_strand, end_position, edits):
         """Places within the limit, just scored: read_strand uint32[k], end_position uint32[k], edits uint16[k]."""
         keys_array = read_strand.astype(np.uint64) << np.uint64(32) | end_position
-        cdef const uint64_t[::1] keys = keys_array
-        cdef const int64_t[::1] order = np.argsort(keys_array, kind="stable")
+        order_array = np.argsort(keys_array, kind="stable")
+        order_array = order_array[np.take(self.mate, keys_array[order_array] >> np.uint64(33)) > 0]
+        cdef const uint64_t[::1] keys = keys_array[order_array]
+        cdef const uint16_t[::1] errors = edits[order_array]
         cdef Py_ssize_t k = keys.shape[0], i
+        cdef int64_t[::1] at = np.empty(k, np.int64)
         self.reserve(self.n + k)
         with nogil:
-            self.merge(keys, order, edits)
-            for i in range(self.n):
-                if self.places[i].fresh:
-                    self.pair_up(&self.places[i])
-            for i in range(self.n):
-                self.places[i].fresh = 0
+            self.merge(keys, errors, at)
+            for i in range(k):
+                self.pair_up(&self.places[at[i]])
 
-    cdef void merge(self, const uint64_t[::1] keys, const int64_t[::1] order, const uint16_t[::1] edits) noexcept nogil:
-        """Put the new places of mates among the old ones, from the last backwards."""
-        cdef Py_ssize_t i, j, to = self.n
-        cdef uint64_t key
-        for j in range(order.shape[0]):
-            to += self.mate[keys[j] >> 33] > 0
-        i, self.n = self.n, to
-        for j in range(order.shape[0] - 1, -1, -1):
-            key = keys[order[j]]
-            if self.mate[key >> 33] == 0:
-                continue
-            while i > 0 and self.places[i - 1].key > key:
+    cdef void merge(self, const uint64_t[::1] keys, const uint16_t[::1] edits, int64_t[::1] at) noexcept nogil:
+        """Put new places, sorted, among the old ones, from the last backwards; `at`: where they are then."""
+        cdef Py_ssize_t k = keys.shape[0], i = self.n, j, new = k
+        self.n += k
+        while new:
+            if i > 0 and self.places[i - 1].key > keys[new - 1]:
                 i -= 1
-                to -= 1
-                self.places[to] = self.places[i]
-            to -= 1
-            self.places[to] = place_t(key, edits[order[j]], 1, 0)
-        j = 0
-        for i in range(self.n):
-            while j <= <Py_ssize_t>(self.places[i].key >> 32):
-                self.start[j] = i
-                j += 1
-        for j in range(j, self.start.shape[0]):
-            self.start[j] = self.n
+                self.places[i + new] = self.places[i]
+            else:
+                new -= 1
+                at[new] = i + new
+                self.places[i + new] = place_t(keys[new], edits[new], 0)
+        for j in range(self.start.shape[0]):
+            while new < k and <Py_ssize_t>(keys[new] >> 32) < j:
+                new += 1
+            self.start[j] += new
 
     cdef void partners(self, const window_t *w, const place_t *place, int64_t *lo, int64_t *hi) noexcept nogil:
         """Diagonals of the mate within the window of a place and on its contig."""
