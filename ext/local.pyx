@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from gassst._planes cimport bases64_t, bases_at, differences, planes_t
+from gassst._planes cimport bases64_t, bases_at, differences, planes_t, prefetch_bases
 from gassst._types cimport hit_t
 
 from gassst.layouts import HIT
@@ -14,6 +14,10 @@ DEF MATCH = 0  # BAM operations
 DEF INSERTION = 1
 DEF DELETION = 2
 DEF CLIPPED = 4
+DEF AHEAD = 12          # alignments from prefetch to use
+DEF READ = 128  # bases that are prefetched
+DEF SAME_PLACE = 10     # diagonals, as in select.pyx
+DEF MOST_KNOWN = 32     # places of a read
 
 cdef struct costs_t:
     int32_t match, mismatch
@@ -26,7 +30,6 @@ cdef extern from "contigs.h" nogil:
 
 cdef extern from *:
     int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
-    int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil
 
 cdef struct column_t:
     uint8_t op
@@ -138,11 +141,39 @@ cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *be
     hit.score = score
 
 
+cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base, int64_t at,
+                 const costs_t *costs, hit_t *hit) noexcept nogil:
+    """Score and edits of an alignment that lies inside a contig, 64 bases at once; `at` is its first base."""
+    cdef Py_ssize_t i
+    cdef uint32_t op, length, j
+    cdef uint64_t live, differ, masked
+    cdef bases64_t x, y
+    cdef int32_t score = 0, edits = 0, unequal, unknown
+    for i in range(runs):
+        op, length = cigar[i] & 15, cigar[i] >> 4
+        if op == MATCH:
+            unequal = unknown = 0
+            for j in range(0, length, 64):
+                x, y = bases_at(reads, base + j), bases_at(reference, at + j)
+                live = ~<uint64_t>0 if length - j >= 64 else (<uint64_t>1 << (length - j)) - 1
+                differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
+                unequal += POPCOUNT(differ)
+                unknown += POPCOUNT(masked)
+            edits += unequal
+            score += costs.match * (<int32_t>length - unequal) - costs.mismatch * (unequal - unknown) - unknown
+        elif op != CLIPPED:
+            edits += length
+            score -= costs.open_gap[op] + costs.extend_gap[op] * <int32_t>length
+        base += length if op != DELETION else 0
+        at += length if op == MATCH or op == DELETION else 0
+    hit.edits, hit.score = <uint16_t>edits, score
+
+
 def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const uint32_t[::1] cigars,
            const uint32_t[::1] cigar_start, const uint16_t[::1] cigar_runs, const uint64_t[:, ::1] reference,
            const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
-           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths, scoring):
-    """Hits and CIGARs of local alignments.
+           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths, scoring, uint32_t first_run):
+    """Hits and CIGARs of local alignments, and where they lie.
 
     Parameters
     ----------
@@ -153,258 +184,211 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
         Planes of the reference and of the reads.
     contig_starts, contig_lengths : int64[c]
     scoring : params.Scoring
+    first_run : int
+        Where the CIGARs that are returned will lie among others.
 
     Returns
     -------
     hits : HIT[k]
         `flag` holds the strand only; `mapq` is 0; no runs where nothing inside a contig is worth aligning.
     cigars : uint32[]
-    begin, end : uint16[k]
-        The bases of the strand that are aligned.
+    begin, end : int64[k]
+        The bases that are aligned, of the read as sequenced.
+    total : int32[k]
+        Scores with the bonus for each end that is reached.
+    first_diagonal, last_diagonal : uint32[k]
+        Of the first and of the last aligned base.
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i, j, widest = 1, size, contig
-    cdef int64_t span
-    cdef uint32_t r, strand, at = 0
+    cdef Py_ssize_t k = read_strand.shape[0], i, j, runs, contig
+    cdef int64_t span, base, at, end_at
+    cdef uint32_t r, op, strand, done = 0, clipped, columns, widest = 1
+    cdef uint16_t first = 0, last = 0
     cdef costs_t costs
     cdef planes_t bases, read_bases
+    cdef const uint32_t *cigar
     cdef alignment_t a
     hits_array, cigars_array = np.zeros(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
-    begin_array, end_array = np.zeros(k, np.uint16), np.zeros(k, np.uint16)
+    ends_array, total_array = np.zeros((2, k), np.int64), np.zeros(k, np.int32)
+    diagonals_array = np.zeros((2, k), np.uint32)
     cdef hit_t[::1] hits = hits_array
     cdef uint32_t[::1] out = cigars_array
-    cdef uint16_t[::1] begin = begin_array, end = end_array
+    cdef int64_t[:, ::1] ends = ends_array
+    cdef int32_t[::1] total = total_array
+    cdef uint32_t[:, ::1] diagonals = diagonals_array
     if k == 0:
-        return hits_array, cigars_array[:0], begin_array, end_array
+        return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
     costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
     costs.open_gap[DELETION], costs.open_gap[INSERTION] = scoring.gap_open
     costs.extend_gap[DELETION], costs.extend_gap[INSERTION] = scoring.gap_extend
     bases.words, bases.rows = &reference[0, 0], reference.shape[0]
     read_bases.words, read_bases.rows = &planes[0, 0], planes.shape[0]
     for i in range(k):
-        size = 0
+        columns = 0
         for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
-            size += cigars[j] >> 4
-        widest = max(widest, size)
+            columns += cigars[j] >> 4
+        widest = max(widest, columns)
     a.columns = <column_t *>malloc(widest * sizeof(column_t))
     if a.columns == NULL:
         raise MemoryError
     with nogil:
         for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(bases, position[i + AHEAD], position[i + AHEAD] + <int64_t>READ)
             r, strand = read_strand[i] >> 1, read_strand[i] & 1
             a.length, a.position = lengths[r], position[i]
-            expand(&cigars[cigar_start[i]], cigar_runs[i], bases, read_bases,
-                   64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6)), &costs, &a)
-            span = size = 0
-            for j in range(a.n):
-                span += a.columns[j].op != INSERTION
-                size += a.columns[j].op != DELETION
+            base = 64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6))
+            cigar, runs = &cigars[cigar_start[i]], cigar_runs[i]
+            span = covered(cigar, runs)
             contig = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
                                              a.position + (span >> 1))
-            if (a.position < contig_starts[contig]
-                    or a.position + span > contig_starts[contig] + contig_lengths[contig]):
-                cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,
-                    a.clipped == 0, a.clipped + size == a.length, &a)
             hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(strand << 4)
-            hits[i].cigar_start = at
-            write(&a, &out[at], &hits[i], &begin[i], &end[i])
-            at += hits[i].cigar_runs
+            hits[i].cigar_start = first_run + done
+            if (a.position >= contig_starts[contig]
+                    and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
+                hits[i].position = position[i]
+                inside(cigar, runs, bases, read_bases, base, a.position, &costs, &hits[i])
+                first = <uint16_t>(cigar[0] >> 4 if cigar[0] & 15 == CLIPPED else 0)
+                last = <uint16_t>(a.length - (cigar[runs - 1] >> 4 if cigar[runs - 1] & 15 == CLIPPED else 0))
+                hits[i].cigar_runs = <uint16_t>(runs if span > 0 else 0)
+                for j in range(hits[i].cigar_runs):
+                    out[done + j] = cigar[j]
+            else:
+                expand(cigar, runs, bases, read_bases, base, &costs, &a)
+                cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,
+                    cigar[0] & 15 != CLIPPED, cigar[runs - 1] & 15 != CLIPPED, &a)
+                write(&a, &out[done], &hits[i], &first, &last)
+                span = covered(&out[done], hits[i].cigar_runs)
+            done += hits[i].cigar_runs
+            ends[0, i], ends[1, i] = first, last
+            if strand:
+                ends[0, i], ends[1, i] = a.length - last, a.length - first
+            total[i] = hits[i].score + costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
+            diagonals[0, i] = hits[i].position - first
+            diagonals[1, i] = hits[i].position + <uint32_t>span - last
     free(a.columns)
-    return hits_array, cigars_array[:at].copy(), begin_array, end_array
+    return hits_array, cigars_array[:done].copy(), *ends_array, total_array, *diagonals_array
 
 
-DEF SAME_PLACE = 10     # diagonals, as in select.pyx
-DEF STANDS_WORDS = 8    # of 64 bases: longer reads are not judged here
-DEF STANDS_ERRORS = 24  # nor reads with more mismatches
-
-cdef struct mask_t:
-    uint64_t word[STANDS_WORDS]
-
-cdef struct prices_t:
-    int match
-    int each       # mismatch: its penalty and the match it is not
-    int bonus
-    int opening
-    int extending
-
-# The mismatches of one alignment.
-cdef struct ungapped_t:
-    int positions[STANDS_ERRORS]
-    int n, m, words
-    mask_t mismatches
-    bases64_t bases[STANDS_WORDS]
+cdef inline int64_t covered(const uint32_t *cigar, Py_ssize_t runs) noexcept nogil:
+    """Bases of the reference."""
+    cdef int64_t span = 0
+    cdef Py_ssize_t i
+    for i in range(runs):
+        if cigar[i] & 15 == MATCH or cigar[i] & 15 == DELETION:
+            span += cigar[i] >> 4
+    return span
 
 
-def stands(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint32_t[::1] band_start,
-           const uint8_t[::1] words, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes,
-           const uint32_t[::1] plane_start, const uint32_t[::1] lengths, scoring):
-    """Ungapped alignments of whole reads than which no other alignment in their bands has a better score.
-
-    An alignment that leaves the diagonal pays for a gap with mismatches that it avoids, less those that it takes on
-    instead. Where no other diagonal offers enough of them, nor one that half of the read fits, what remains is to
-    clip an end, and that is tried. (Each diagonal is looked at alone: a read made of several tandem repeats might do
-    better on two of them.)
+def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] start,
+                 const int64_t[::1] chosen):
+    """Reads all of whose bands are at the chosen band's place.
 
     Parameters
     ----------
-    read_strand : uint32[k], diagonal : uint32[k]
-        Ungapped alignments.
-    band_start : uint32[k], words : uint8[k]
-        Of their bands.
-    reference, planes : uint64[, 3]
-    plane_start, lengths : uint32[n]
-    scoring : params.Scoring
+    read_strand, diagonal : uint32[h]
+        Bands grouped by read, and the diagonals on which their alignments end.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    chosen : int64[n]
+        Row of each read's band; -1 for none.
 
     Returns
     -------
-    uint8[k]
-        1 where the alignment is the best; 0 where it may not be.
+    uint8[n]
+        1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef uint32_t read
-    cdef planes_t ref = planes_t(&reference[0, 0], reference.shape[0])
-    cdef planes_t own = planes_t(&planes[0, 0], planes.shape[0])
-    cdef prices_t price = prices_t(scoring.match, scoring.match + scoring.mismatch, scoring.clip,
-                                   min(scoring.gap_open), min(scoring.gap_extend))
-    cdef bint dear = price.opening + price.extending > price.each  # one mismatch does not pay for a gap
-    cdef ungapped_t u
-    out_array = np.zeros(k, np.uint8)
-    cdef uint8_t[::1] out = out_array
+    cdef Py_ssize_t n = chosen.shape[0], r, row
+    cdef int64_t away
+    alone_array = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] alone = alone_array
     with nogil:
-        for i in range(k):
-            read = read_strand[i] >> 1
-            u.m = lengths[read]
-            u.words = (u.m + 63) >> 6
-            if dear and u.words <= STANDS_WORDS:
-                out[i] = (
-                    look_at(&u, ref, own, 64 * (<int64_t>plane_start[read] + (read_strand[i] & 1) * u.words),
-                            diagonal[i])
-                    and not clips(&u, &price) and not leaves(&u, ref, diagonal[i], band_start[i], 64 * words[i], &price))
-    return out_array
+        for r in range(n):
+            if chosen[r] < 0:
+                continue
+            alone[r] = 1
+            for row in range(start[r], start[r + 1]):
+                away = <int64_t>diagonal[row] - diagonal[chosen[r]]
+                if read_strand[row] != read_strand[chosen[r]] or away > SAME_PLACE or away < -SAME_PLACE:
+                    alone[r] = 0
+                    break
+    return alone_array
 
 
-cdef inline uint64_t live(const ungapped_t *u, int word) noexcept nogil:
-    return ~<uint64_t>0 if u.m - 64 * word >= 64 else (<uint64_t>1 << (u.m - 64 * word)) - 1
+cdef struct known_t:
+    uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
+    int64_t row
 
 
-cdef bint look_at(ungapped_t *u, planes_t reference, planes_t reads, int64_t first, int64_t diagonal) noexcept nogil:
-    """Fill `u`; False where there are too many mismatches."""
-    cdef int word
-    cdef uint64_t x
-    u.n = 0
-    for word in range(u.words):
-        u.bases[word] = bases_at(reads, first + 64 * word)
-        x = differences(bases_at(reference, diagonal + 64 * word), u.bases[word]) & live(u, word)
-        u.mismatches.word[word] = x
-        if u.n + POPCOUNT(x) > STANDS_ERRORS:
-            return False
-        while x:
-            u.positions[u.n] = 64 * word + TRAILING_ZEROS(x)
-            u.n += 1
-            x &= x - 1
-    return True
+def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start, const uint16_t[::1] end,
+                 const uint16_t[::1] edits, const int64_t[::1] start, const uint8_t[::1] wanted,
+                 const int64_t[::1] chosen, const uint8_t[::1] flip):
+    """Up to 32 bands of each read that is wanted: the chosen one, then those with the fewest errors.
+
+    Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
+
+    Parameters
+    ----------
+    read_strand, band_start : uint32[h], end, edits : uint16[h]
+        Bands grouped by read.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    wanted : uint8[n]
+    chosen : int64[n]
+        Row of each wanted read's band.
+    flip : uint8[n]
+        From `orient`.
+
+    Returns
+    -------
+    rows : int64[k]
+        Read by read.
+    """
+    cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
+    cdef int64_t row
+    cdef known_t places[MOST_KNOWN]
+    for r in range(n):
+        if wanted[r]:
+            room += min(start[r + 1] - start[r], MOST_KNOWN)
+    rows_array = np.empty(room, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        for r in range(n):
+            if not wanted[r]:
+                continue
+            kept = 0
+            for row in range(start[r], start[r + 1]):
+                kept = keep_known(places, kept, known_t(
+                    <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << 33
+                    | <uint64_t>((read_strand[row] & 1) ^ flip[r]) << 32 | band_start[row], row),
+                    &read_strand[0], &band_start[0], &end[0])
+            for i in range(kept):
+                rows[done] = places[i].row
+                done += 1
+    return rows_array[:done]
 
 
-cdef bint clips(const ungapped_t *u, const prices_t *price) noexcept nogil:
-    """Whether an end is better clipped: what is clipped off would have to cost more than the bonus."""
-    cdef int i
-    for i in range(u.n):
-        # Up to and with mismatch i, and from it on.
-        if (u.positions[i] + 1) * price.match - price.each * (i + 1) + price.bonus < 0:
-            return True
-        if (u.m - u.positions[i]) * price.match - price.each * (u.n - i) + price.bonus < 0:
-            return True
-    return False
-
-
-cdef bint leaves(const ungapped_t *u, planes_t reference, int64_t diagonal, int64_t band_start, int width,
-                 const prices_t *price) noexcept nogil:
-    """Whether another diagonal of the band fits half of the read, or avoids mismatches worth the gap.
-
-    One too far for a gap that pays, and so far that it is another place, has been told apart by the search."""
+cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place, const uint32_t *read_strand,
+                           const uint32_t *band_start, const uint16_t *end) noexcept nogil:
+    """Put a place in its order among `kept` ones; returns how many there are now."""
+    cdef Py_ssize_t i, at = kept
     cdef int64_t other
-    cdef mask_t own   # mismatches of the other diagonal where this one has none
-    cdef mask_t both
-    cdef uint64_t x
-    cdef int word, n, gap
-    cdef int64_t reach = max(SAME_PLACE, (price.each * u.n - price.opening) // price.extending)
-    for other in range(max(band_start, diagonal - reach), min(band_start + width, diagonal + reach + 1)):
-        if other == diagonal:
-            continue
-        n = 0
-        for word in range(u.words):
-            x = differences(bases_at(reference, other + 64 * word), u.bases[word]) & live(u, word)
-            n += POPCOUNT(x)
-            own.word[word] = x & ~u.mismatches.word[word]
-            both.word[word] = x & u.mismatches.word[word]
-        if 2 * n < u.m:
-            return True
-        gap = <int>(other - diagonal if other > diagonal else diagonal - other)
-        if price.opening + gap * price.extending < price.each * u.n and avoids(u, &own, &both, gap, price):
-            return True
-    return False
-
-
-cdef bint avoids(const ungapped_t *u, const mask_t *own, const mask_t *both, int gap,
-                 const prices_t *price) noexcept nogil:
-    """Whether a stretch of another diagonal, `gap` away, avoids mismatches worth a deletion, or one that begins or
-    ends with `gap` inserted bases those worth an insertion."""
-    cdef int i, j, run = 0, inserted, last = -1
-    cdef int deletion = price.opening + gap * price.extending
-    cdef int insertion = deletion + gap * price.match
-    for i in range(u.n):
-        if not is_set(both, u.positions[i]):
-            run = max(run - count_within(own, last + 1, u.positions[i], run), 0) + 1
-            last = u.positions[i]
-            if price.each * run >= deletion:
-                return True
-        for j in range(-1, 2, 2):
-            inserted = u.positions[i] + j * gap  # the first base that is not inserted
-            if price.each * most_avoided(u, own, both, i, inserted, j) >= insertion:
-                return True
-    return False
-
-
-cdef int most_avoided(const ungapped_t *u, const mask_t *own, const mask_t *both, int i, int at,
-                      int step) noexcept nogil:
-    """Mismatches avoided when all bases from mismatch `i` to before `at` are inserted and then, going on to the right
-    (step 1) or to the left (-1), the other diagonal is followed as far as it pays."""
-    cdef int n = 0, most, position
-    while 0 <= i < u.n and (at - u.positions[i]) * step > 0:
-        n += 1
-        i += step
-    most = n
-    while 0 <= i < u.n:
-        position = u.positions[i]
-        if step > 0:
-            n -= count_within(own, at, position, n + u.n)
+    for i in range(kept):
+        other = places[i].row
+        if (read_strand[other] == read_strand[place.row]
+                and band_start[other] + end[other] == band_start[place.row] + end[place.row]):
+            if places[i].key <= place.key:
+                return kept
+            at = i      # its slot is taken over
+            break
+    if at == kept:
+        if kept == MOST_KNOWN:
+            if places[kept - 1].key <= place.key:
+                return kept
+            at = kept - 1
         else:
-            n -= count_within(own, position, at + 1, n + u.n)
-        at = position
-        if n + u.n <= most:
-            break
-        n += not is_set(both, position)
-        most = max(most, n)
-        i += step
-    return most
-
-
-cdef inline bint is_set(const mask_t *mask, int position) noexcept nogil:
-    return mask.word[position >> 6] >> (position & 63) & 1
-
-
-cdef int count_within(const mask_t *mask, int from_, int to, int enough) noexcept nogil:
-    """Bits at from_..to-1, or at least `enough` of them."""
-    cdef int word, n = 0
-    cdef uint64_t x
-    if from_ >= to:
-        return 0
-    for word in range(from_ >> 6, ((to - 1) >> 6) + 1):
-        x = mask.word[word]
-        if word == from_ >> 6:
-            x &= ~<uint64_t>0 << (from_ & 63)
-        if word == (to - 1) >> 6:
-            x &= ~<uint64_t>0 >> (63 - ((to - 1) & 63))
-        n += POPCOUNT(x)
-        if n > enough:
-            break
-    return n
+            kept += 1
+    while at > 0 and places[at - 1].key > place.key:
+        places[at] = places[at - 1]
+        at -= 1
+    places[at] = place
+    return kept

@@ -14,8 +14,9 @@ typedef uint8_t u8;
 #define local_state LOCAL_VARIANT(local_state)
 #define local_block LOCAL_VARIANT(local_block)
 #define local_open LOCAL_VARIANT(local_open)
-#define local_plane LOCAL_VARIANT(local_plane)
+#define local_planes LOCAL_VARIANT(local_planes)
 #define local_unpack LOCAL_VARIANT(local_unpack)
+#define local_load_reference LOCAL_VARIANT(local_load_reference)
 #define local_load LOCAL_VARIANT(local_load)
 #define local_reset LOCAL_VARIANT(local_reset)
 #define local_note LOCAL_VARIANT(local_note)
@@ -26,7 +27,7 @@ typedef uint8_t u8;
 #define local_push LOCAL_VARIANT(local_push)
 #define local_walk LOCAL_VARIANT(local_walk)
 #define local_align LOCAL_VARIANT(local_align)
-#define LOCAL_WORDS 8
+#define LOCAL_WIDTH 512 /* at most */
 
 #ifdef NW_X86
 #include <immintrin.h>
@@ -46,6 +47,11 @@ typedef i16 local_vec __attribute__((vector_size(64)));
     ((local_vec)_mm512_mask_blend_epi16(test((__m512i)(a), (__m512i)(b)), (__m512i)(no), (__m512i)(yes)))
 #define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(_mm512_cmpeq_epi16_mask, a, b, yes, no)
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(_mm512_cmpgt_epi16_mask, a, b, yes, no)
+#define LOCAL_MARK_(test, flags, a, b, flag)                                                      \
+    ((local_vec)_mm512_mask_add_epi16((__m512i)(flags), test((__m512i)(a), (__m512i)(b)), (__m512i)(flags), \
+                                      _mm512_set1_epi16(flag)))
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(_mm512_cmpeq_epi16_mask, flags, a, b, flag)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(_mm512_cmpgt_epi16_mask, flags, a, b, flag)
 #include "local_cpu_loops.h"
 
 #define ISA avx2
@@ -64,6 +70,9 @@ typedef i16 local_vec __attribute__((vector_size(32)));
     ((local_vec)_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), test((__m256i)(a), (__m256i)(b))))
 #define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(_mm256_cmpeq_epi16, a, b, yes, no)
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(_mm256_cmpgt_epi16, a, b, yes, no)
+#define LOCAL_MARK_(test, flags, a, b, flag) ((flags) | ((local_vec)test((__m256i)(a), (__m256i)(b)) & LOCAL_SET(flag)))
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(_mm256_cmpeq_epi16, flags, a, b, flag)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(_mm256_cmpgt_epi16, flags, a, b, flag)
 #include "local_cpu_loops.h"
 #endif
 
@@ -98,11 +107,13 @@ typedef i16 local_vec;
 #define LOCAL_LOOP static
 #define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_((a) == (b), yes, no)
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_((a) > (b), yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
+#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
 #include "local_cpu_loops.h"
 
 typedef struct {
-    void (*score)(const band_batch *, const local_scoring *, u32 words, const local_ends *);
-    int (*align)(const band_batch *, const local_scoring *, u32 words, const local_ends *, const local_paths *,
+    void (*score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
+    int (*align)(const band_batch *, const local_scoring *, u32 width, const local_ends *, const local_paths *,
                  u32 rows);
 } local_variant;
 

@@ -7,22 +7,22 @@
 #endif
 #include "local.h"
 
-LOCAL_LOOP void LOCAL_VARIANT(local_scores)(const band_batch *batch, const local_scoring *scoring, u32 words,
+LOCAL_LOOP void LOCAL_VARIANT(local_scores)(const band_batch *batch, const local_scoring *scoring, u32 width,
                                             const local_ends *ends)
 {
     for (u32 group = 0; group * LOCAL_LANES < batch->n; group++)
-        local_score(batch, scoring, words, group, ends);
+        local_score(batch, scoring, width, group, ends);
 }
 
 /* rows: of the longest read. -1 when there is no memory for one group's traceback. */
-LOCAL_LOOP int LOCAL_VARIANT(local_alignments)(const band_batch *batch, const local_scoring *scoring, u32 words,
+LOCAL_LOOP int LOCAL_VARIANT(local_alignments)(const band_batch *batch, const local_scoring *scoring, u32 width,
                                                const local_ends *ends, const local_paths *paths, u32 rows)
 {
-    u8 *trace = malloc((size_t)rows * 64 * words * LOCAL_TILE + 1);
+    u8 *trace = malloc((size_t)rows * width * LOCAL_TILE + 1);
     if (!trace)
         return -1;
     for (u32 group = 0; group * LOCAL_LANES < batch->n; group++)
-        local_align(batch, scoring, words, group, ends, paths, trace);
+        local_align(batch, scoring, width, group, ends, paths, trace);
     free(trace);
     return 0;
 }
@@ -40,3 +40,6 @@ LOCAL_LOOP int LOCAL_VARIANT(local_alignments)(const band_batch *batch, const lo
 #undef LOCAL_IF_
 #undef LOCAL_IF_EQUAL
 #undef LOCAL_IF_GREATER
+#undef LOCAL_MARK_
+#undef LOCAL_MARK_EQUAL
+#undef LOCAL_MARK_GREATER

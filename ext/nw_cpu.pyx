@@ -56,8 +56,8 @@ cdef extern from "local_cpu.h" nogil:
         uint32_t *runs
 
     ctypedef struct local_variant:
-        void (*score)(const band_batch *, const local_scoring *, uint32_t words, const local_ends *) noexcept nogil
-        int (*align)(const band_batch *, const local_scoring *, uint32_t words, const local_ends *,
+        void (*score)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *) noexcept nogil
+        int (*align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
                      const local_paths *, uint32_t rows) noexcept nogil
 
     const local_variant *local_variants
@@ -148,21 +148,22 @@ cdef class Band:
         if failed:
             raise MemoryError("no memory for the filter's state")
 
-    def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+    def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
               const int16_t[::1] scoring, uint16_t[:, ::1] ends):
-        """Best local scores: `ends` uint16[3, n] gets key, rows and end of kernels/local.h.
+        """Best local scores: `ends` uint16[3, n] gets key, rows and end of kernels/local.h, whose bands have `width`
+        diagonals.
 
         `scoring` int16[7]: the fields of local_scoring.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
         with nogil:
-            self.local_variant.score(&batch, <const local_scoring *>&scoring[0], words, &out)
+            self.local_variant.score(&batch, <const local_scoring *>&scoring[0], width, &out)
 
-    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
+    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width, uint32_t rows,
                     const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint16_t[:, ::1] ends,
                     uint32_t[::1] position, uint16_t[::1] edits, uint16_t[::1] n_runs, uint32_t[::1] runs):
-        """As `local`, and the alignments: the runs fill each pair's slot of 2 * length + 3 from its end.
+        """As `local`, and the alignments: the runs fill each pair's slot (kernels/local.h) from its end.
 
         `rows` is the length of the longest read of the call.
         """
@@ -172,7 +173,7 @@ cdef class Band:
         cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
         cdef int failed
         with nogil:
-            failed = self.local_variant.align(&batch, costs, words, &out, &paths, rows)
+            failed = self.local_variant.align(&batch, costs, width, &out, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
 

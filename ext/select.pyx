@@ -10,7 +10,7 @@ from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from gassst._planes cimport bases_at, differences, planes_t
+from gassst._planes cimport bases_at, differences, planes_t, prefetch_bases
 from gassst._types cimport hit_t, read_summary_t
 
 from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
@@ -26,6 +26,8 @@ cdef extern from *:
 
 DEF SAME_PLACE = 10  # alignments of one strand that end this near to each other are one place
 DEF NONE = 0xFFFF
+DEF AHEAD = 12  # alignments from prefetch to use
+DEF READ = 128  # bases that are prefetched
 
 
 cdef inline int mismatches(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, Py_ssize_t m,
@@ -288,6 +290,8 @@ def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] p
     cdef uint32_t[::1] found = found_array
     with nogil:
         for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(reference_planes, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
             r = read_strand[i] >> 1
             m = lengths[r]
             first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((m + 63) >> 6))

@@ -55,7 +55,7 @@ class Band:
         self,
         read_strand: NDArray[np.uint32],
         band_start: NDArray[np.uint32],
-        words: int,
+        width: int,
         scoring: NDArray[np.int16],
         ends: NDArray[np.uint16],
     ) -> None: ...
@@ -63,7 +63,7 @@ class Band:
         self,
         read_strand: NDArray[np.uint32],
         band_start: NDArray[np.uint32],
-        words: int,
+        width: int,
         rows: int,
         scoring: NDArray[np.int16],
         slot_end: NDArray[np.uint32],

@@ -6,7 +6,7 @@ cdef extern from "planes.h" nogil:
         const uint64_t *words
         int64_t rows
     ctypedef struct bases64_t:
-        pass
+        uint64_t low, high, masked
     bases64_t bases_at(planes_t planes, int64_t coordinate)
     uint64_t differences(bases64_t a, bases64_t b)
     void prefetch_bases(planes_t planes, int64_t first, int64_t end)

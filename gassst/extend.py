@@ -22,6 +22,7 @@ from gassst.opencl import Times
 log = logging.getLogger("gassst")
 
 WORDS = (1, 2, 4, 8)
+WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
 BAD_EDITS = 0xFFFF  # band.h
 
 
@@ -40,12 +41,19 @@ def doubled(scoring):
     return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
 
 
+def most_gaps(lengths, scoring):
+    """Gaps that a local alignment of so many bases has at the most: all of them are paid for by matches and bonus."""
+    gain = lengths * scoring.match + 2 * scoring.clip
+    least = min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
+    return np.minimum(gain // least, lengths)
+
+
 class ReadsHandle(ABC):
     """One batch of reads, ready for any number of calls; a context manager, or closed when it is collected.
 
     `read_strand` uint32[n] is 2 * read + strand, `band_start` uint32[n] the concatenated coordinate of
-    diagonal 0 of each pair's band of 64 * `words` diagonals. ValueError for arrays that do not fit each
-    other or the batch.
+    diagonal 0 of each pair's band of 64 * `words` or, of local alignments, `width` diagonals. ValueError for
+    arrays that do not fit each other or the batch.
     """
 
     def __init__(self, packed):
@@ -109,40 +117,42 @@ class ReadsHandle(ABC):
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
         return start, cigars, cigar_start, n_runs
 
-    def local(self, read_strand, band_start, words, scoring):
+    def local(self, read_strand, band_start, width, scoring):
         """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
 
-        Returns (score int32[n]: without the bonus for ends that are reached, 0 where nothing is worth aligning,
-        reached uint8[n]: bit 0 the first, bit 1 the last base of the strand is aligned, rows uint16[n]: bases of
-        the strand before the end of the alignment, end uint16[n]: diagonal of its last base).
+        `width` is one of `WIDTHS`. Returns (score int32[n]: without the bonus for ends that are reached, 0 where
+        nothing is worth aligning, reached uint8[n]: bit 0 the first, bit 1 the last base of the strand is aligned,
+        rows uint16[n]: bases of the strand before the end of the alignment, end uint16[n]: diagonal of its last
+        base).
         """
-        pairs = self._pairs(read_strand, band_start, words)
+        pairs = self._pairs(read_strand, band_start, width, WIDTHS)
         if not len(pairs[0]):
             return tuple(np.empty(0, dtype) for dtype in (np.int32, np.uint8, np.uint16, np.uint16))
-        ends = self._local(*pairs, words, doubled(scoring))
+        ends = self._local(*pairs, width, doubled(scoring))
         return *self._without_bonus(pairs[0], ends, scoring), ends[1], ends[2]
 
-    def align_local(self, read_strand, band_start, words, scoring):
+    def align_local(self, read_strand, band_start, width, scoring):
         """The alignments that `local` scores.
 
-        Returns (score int32[n] as from `local`, position uint32[n]: concatenated coordinate of the first aligned
-        base, cigars uint32[]: BAM runs, clipped bases as op 4, cigar_start uint32[n], cigar_runs uint16[n], edits
-        uint16[n]: mismatches, inserted and deleted bases). Where the score is 0 all of the read is clipped.
+        Returns (score int32[n] and reached uint8[n] as from `local`, position uint32[n]: concatenated coordinate of
+        the first aligned base, cigars uint32[]: BAM runs, clipped bases as op 4, cigar_start uint32[n], cigar_runs
+        uint16[n], edits uint16[n]: mismatches, inserted and deleted bases). Where the score is 0 all of the read is
+        clipped.
         """
-        pairs = self._pairs(read_strand, band_start, words)
+        pairs = self._pairs(read_strand, band_start, width, WIDTHS)
         if not len(pairs[0]):
-            types = np.int32, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
+            types = np.int32, np.uint8, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
             return tuple(np.empty(0, dtype) for dtype in types)
-        slot_end = np.cumsum(2 * self.lengths[pairs[0] >> 1].astype(np.int64) + 3)
+        lengths = self.lengths[pairs[0] >> 1].astype(np.int64)
+        slot_end = np.cumsum(2 * most_gaps(lengths, scoring) + 3)
         if slot_end[-1] >> 32:
             raise ValueError("too many alignments for one call")
         slot_end = _u32(slot_end)
-        rows = int(self.lengths[pairs[0] >> 1].max())
-        found = self._align_local(*pairs, words, doubled(scoring), slot_end, rows)
+        rows = int(lengths.max())
+        found = self._align_local(*pairs, width, doubled(scoring), slot_end, rows)
         ends, position, edits, n_runs, runs = found
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)
-        score, _ = self._without_bonus(pairs[0], ends, scoring)
-        return score, position, cigars, cigar_start, n_runs, edits
+        return *self._without_bonus(pairs[0], ends, scoring), position, cigars, cigar_start, n_runs, edits
 
     def _without_bonus(self, read_strand, ends, scoring):
         """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
@@ -154,9 +164,9 @@ class ReadsHandle(ABC):
             np.uint8
         )
 
-    def _pairs(self, read_strand, band_start, words):
-        if words not in WORDS:
-            raise ValueError(f"words is one of {WORDS}, not {words}")
+    def _pairs(self, read_strand, band_start, size, sizes=WORDS):
+        if size not in sizes:
+            raise ValueError(f"the size of a band is one of {sizes}, not {size}")
         read_strand, band_start = _u32(read_strand), _u32(band_start)
         if read_strand.shape != band_start.shape or read_strand.ndim != 1:
             raise ValueError("read_strand and band_start differ in shape")
@@ -174,10 +184,10 @@ class ReadsHandle(ABC):
     def _align(self, read_strand, band_start, words, end, edits, slot_end, rows): ...
 
     @abstractmethod
-    def _local(self, read_strand, band_start, words, costs): ...
+    def _local(self, read_strand, band_start, width, costs): ...
 
     @abstractmethod
-    def _align_local(self, read_strand, band_start, words, costs, slot_end, rows): ...
+    def _align_local(self, read_strand, band_start, width, costs, slot_end, rows): ...
 
 
 class CpuReads(ReadsHandle):
@@ -213,17 +223,17 @@ class CpuReads(ReadsHandle):
         self._timed(self.band.align, n, *inputs, start, n_runs, runs)
         return start, n_runs, runs
 
-    def _local(self, read_strand, band_start, words, costs):
+    def _local(self, read_strand, band_start, width, costs):
         ends = np.empty((3, len(read_strand)), np.uint16)
-        self._timed(self.band.local, len(read_strand), read_strand, band_start, words, costs, ends)
+        self._timed(self.band.local, len(read_strand), read_strand, band_start, width, costs, ends)
         return ends
 
-    def _align_local(self, read_strand, band_start, words, costs, slot_end, rows):
+    def _align_local(self, read_strand, band_start, width, costs, slot_end, rows):
         n = len(read_strand)
         ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
         edits, n_runs = np.empty(n, np.uint16), np.empty(n, np.uint16)
         runs = np.empty(int(slot_end[-1]), np.uint32)
-        inputs = (read_strand, band_start, words, rows, costs, slot_end)
+        inputs = (read_strand, band_start, width, rows, costs, slot_end)
         self._timed(self.band.align_local, n, *inputs, ends, position, edits, n_runs, runs)
         return ends, position, edits, n_runs, runs
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .insert import InsertModel
-from .local import Lines, LocalEnds, Places, Rivals, _at
+from .local import LocalEnds
+from .local_places import Lines, Places, at
+from .local_rivals import Rivals
 from .select import MAX_MAPQ
 
 PAIR = 17  # score that a concordant place is worth
@@ -38,13 +40,20 @@ def mate_window(insert: InsertModel, diagonal, strand, mate, length, other_lengt
 class PairedEnds(LocalEnds):
     """`LocalEnds` of a `pairing.PairSearch`."""
 
-    def _pair(self, settled: Lines, primary: Lines, places: Places) -> tuple[Lines, Places]:
+    def _to_be_paired(self) -> np.ndarray:
         search: Any = self.search
-        lines = Lines.concatenate([settled, primary])
+        return search.paired & ~search.proper
+
+    def _pair(self, clear: Lines, primary: Lines, places: Places) -> tuple[Lines, Places]:
+        search: Any = self.search
+        aligned = np.zeros(self.n, bool)
+        aligned[clear.read] = aligned[primary.read] = True
+        movable = self._to_be_paired() & aligned[search.partner]
+        movable[clear.read] = False
+        concerned = movable | movable[search.partner]
+        lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
         of_read = np.full(self.n, -1, np.int64)
         of_read[lines.read] = np.arange(len(lines.read))
-        movable = search.paired & ~search.proper & (of_read[search.partner] >= 0)
-        movable[settled.read] = False
         windows = self._windows(np.flatnonzero(movable), lines, of_read)
         fits = self._concordant(places, windows)
         lonely = movable.copy()
@@ -55,12 +64,12 @@ class PairedEnds(LocalEnds):
         rows = self._best(places, self._concordant(places, windows))
         read = places.read[rows]
         gain = np.full(self.n, np.iinfo(np.int32).min, np.int64)
-        gain[read] = places.total[rows] + PAIR - _at(lines.total, of_read[read])
+        gain[read] = places.total[rows] + PAIR - at(lines.total, of_read[read])
         first = search.first
         better = np.where(gain[first] >= gain[first + 1], first, first + 1)
         better = better[gain[better] >= 0]
         taken = rows[np.isin(read, better)]
-        moved = self._align(places.take(taken))
+        moved = self.aligner.places(places.take(taken))
         done = np.r_[moved.read, search.partner[moved.read]]
         search.proper[done] = True
         self.joined, self.rescued = moved.read, np.zeros(self.n, bool)
@@ -73,7 +82,7 @@ class PairedEnds(LocalEnds):
         """Of mates that were placed together each is right if the other one is and no rival is as near to that; so
         its quality is at least the lower one of the two. One that was found near its mate alone has no other."""
         search: Any = self.search
-        near = self._quality(primary, rivals, np.ones(len(primary.read), bool), PAIR)
+        near = self.rivalry.quality(primary, rivals, np.ones(len(primary.read), bool), PAIR)
         given_mate = np.full(self.n, MAX_MAPQ, np.uint8)
         given_mate[primary.read] = near
         pairs = np.r_[self.joined, search.partner[self.joined]]
@@ -109,7 +118,7 @@ class PairedEnds(LocalEnds):
         return (diagonal >= low) & (diagonal <= high) & ((places.read_strand & 1) == strand)
 
     def _bands_within(self, wanted: np.ndarray, windows: np.ndarray):
-        """read_strand, band_start, words and `given` of all buckets in the windows of the wanted reads."""
+        """read_strand, band_start, words of all buckets in the windows of the wanted reads."""
         search = self.search
         low, high, strand = windows
         first = np.maximum(low, 0) >> search.shift
@@ -119,4 +128,4 @@ class PairedEnds(LocalEnds):
         bucket = first[read] + np.arange(read.size) - np.repeat(np.cumsum(count) - count, count)
         band_start = (bucket << search.shift).astype(np.uint32) - search.margin[read]
         read_strand = (2 * read + strand[read]).astype(np.uint32)
-        return read_strand, band_start, search.words[read], np.zeros(read.size, bool)
+        return read_strand, band_start, search.words[read]

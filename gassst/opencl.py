@@ -215,7 +215,7 @@ class Engine:
         return _AsDeviceError(self.cl, self.info.name)
 
     def program(self, words, names=SOURCES):
-        """The compiled program for bands of 64 * words diagonals."""
+        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals."""
         with self.lock:
             if (words, names) not in self.programs:
                 began = time.perf_counter_ns()
@@ -224,7 +224,8 @@ class Engine:
             return self.programs[words, names]
 
     def _build(self, words, names):
-        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", f"-DWORDS={words}"]
+        band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
+        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", *band]
         program = self.cl.Program(self.context, source(names))
         try:
             program.build(options=options)
@@ -375,7 +376,7 @@ class DeviceBatch:
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return start, n_runs, runs
 
-    def local(self, read_strand, band_start, words, costs):
+    def local(self, read_strand, band_start, width, costs):
         """uint16[3, n] as `_nw_cpu.Band.local` has it."""
         n = len(read_strand)
         ends = np.empty((3, n), np.uint16)
@@ -383,14 +384,14 @@ class DeviceBatch:
         def run(part):
             found = np.empty((3, part.stop - part.start), np.uint16)
             out = self.worker.buffer("small_out", found.nbytes)
-            self._launch("local_scores", words, part, read_strand, band_start, self._costs(costs), out)
+            self._launch("local_scores", width, part, read_strand, band_start, self._costs(costs), out)
             self.worker.download(found, out)
             ends[:, part] = found
 
         self._in_chunks(n, MAX_CHUNK, run)
         return ends
 
-    def align_local(self, read_strand, band_start, words, costs, slot_end, rows):
+    def align_local(self, read_strand, band_start, width, costs, slot_end, rows):
         """(ends, position, edits, n_runs, runs) as `_nw_cpu.Band.align_local` has them."""
         n, worker = len(read_strand), self.worker
         ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
@@ -400,18 +401,18 @@ class DeviceBatch:
             first, size = int(slot_end[part.start - 1]) if part.start else 0, part.stop - part.start
             slots = slot_end[part] - np.uint32(first)
             tile = BAND_TILE if self.engine.lanes == 1 else LOCAL_LANES
-            trace = worker.buffer("trace", -(-size // tile) * tile * 64 * words * rows)
+            trace = worker.buffer("trace", -(-size // tile) * tile * width * rows)
             inputs = self._costs(costs), np.uint32(rows), worker.upload("slot_end", slots), trace
             found = np.empty((3, size), np.uint16), np.empty(size, np.uint32), np.empty((2, size), np.uint16)
             out = [worker.buffer(f"local_out{i}", array.nbytes) for i, array in enumerate(found)]
             large = worker.buffer("large_out", int(slots[-1]) * 4)
-            self._launch("local_alignments", words, part, read_strand, band_start, *inputs, *out, large)
+            self._launch("local_alignments", width, part, read_strand, band_start, *inputs, *out, large)
             for array, buffer in zip(found, out, strict=True):
                 worker.download(array, buffer)
             worker.download(runs[first : first + int(slots[-1])], large)
             ends[:, part], position[part], small[:, part] = found
 
-        per_pair = 64 * words * rows + 4 * -(-len(runs) // n)
+        per_pair = width * rows + 4 * -(-len(runs) // n)
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return ends, position, *small, runs
 

@@ -282,7 +282,7 @@ class PairSearch(BatchSearch):
             chosen = np.append(wide[0], -1)[primary]
             rows, row_start = _chosen_first(rows, row_start, chosen, self.params.max_hits)
             summary["n_reported"] = np.diff(row_start)
-        return self._finish(bands.take(rows), row_start, summary)
+        return self._finish(bands, rows, row_start, summary)
 
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         order = super()._primary_order(bands, start, summary)
@@ -308,11 +308,11 @@ class PairSearch(BatchSearch):
         unseen = np.minimum(unseen, unseen[self.partner])
         return np.where(self.decided, phred(self.wrong + unseen), super()._qualities(summary))
 
-    def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> PairedEnds:
-        return PairedEnds(self, bands, start, summary)
+    def _local_ends(self, *found) -> PairedEnds:
+        return PairedEnds(self, *found)
 
-    def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
-        result = super()._finish(bands, start, summary)
+    def _finish(self, found: Bands, rows: np.ndarray, start: np.ndarray, summary: np.ndarray) -> BatchResult:
+        result = super()._finish(found, rows, start, summary)
         self._flag_proper(result)
         self.stats.pairs += len(self.first)
         return result

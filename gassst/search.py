@@ -274,7 +274,7 @@ class BatchSearch:
         with self.stats.timed("select"):
             bands, start = self._bands_by_read()
             rows, row_start, summary = self._select(bands, start, MARGIN, self.params.max_hits)
-        return self._finish(bands.take(rows), row_start, summary)
+        return self._finish(bands, rows, row_start, summary)
 
     def _bands_by_read(self) -> tuple[Bands, np.ndarray]:
         bands = Bands.concatenate(self.bands)
@@ -294,15 +294,17 @@ class BatchSearch:
         bands, read = bands.take(order), read[order]
         start = np.searchsorted(read, np.arange(self.n + 1))
         summary = summarise_all(read, bands.edits, self.n, start)
-        return self._finish(bands.take(self._primary_order(bands, start, summary)), start, summary)
+        return self._finish(bands, self._primary_order(bands, start, summary), start, summary)
 
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         return _primary_first(bands.edits, start, summary, self.digest)
 
-    def _finish(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> BatchResult:
-        """Trace back what is not ungapped, and lay out the rows with one for every unmapped read."""
+    def _finish(self, found: Bands, rows: np.ndarray, start: np.ndarray, summary: np.ndarray) -> BatchResult:
+        """Trace back what is not ungapped of the `rows` of what was found, read by read from `start` on, and lay them
+        out with one for every unmapped read."""
         if self.params.mode == "local":
-            return BatchResult(*self._local_ends(bands, start, summary).run())
+            return BatchResult(*self._local_ends(found, rows, start, summary).run())
+        bands = found.take(rows)
         reference, packed = self.index.reference, self.packed
         with self.stats.timed("align"):
             ungapped = _select.ungapped_diagonal(
@@ -330,8 +332,8 @@ class BatchSearch:
         blank["read"], blank["flag"] = unmapped, FLAG_UNMAPPED
         return BatchResult(np.insert(hits, start[unmapped], blank), summary, cigars)
 
-    def _local_ends(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> LocalEnds:
-        return LocalEnds(self, bands, start, summary)
+    def _local_ends(self, *found) -> LocalEnds:
+        return LocalEnds(self, *found)
 
     def _qualities(self, summary: np.ndarray) -> np.ndarray:
         return mapping_quality(summary, self.lengths, self.seen)

@@ -131,7 +131,7 @@ def make_pairs(rng, reference, n, words, lengths=(1, 300)):
             read[rng.integers(0, len(read), 2)] = MASKED
         strand = int(rng.integers(2))
         reads.append(reverse_complement(read) if strand else read)
-        near = at - int(rng.integers(64 * words))
+        near = at - int(rng.integers(int(64 * words)))
         start = near if rng.random() < 0.8 else int(rng.integers(len(reference)))
         read_strand.append(2 * i + strand)
         band_start.append(max(0, start))

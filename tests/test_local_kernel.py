@@ -34,10 +34,9 @@ SCORINGS = {
 }
 
 
-def gotoh(read, reference, start, words, scoring, from_first):
+def gotoh(read, reference, start, width, scoring, from_first):
     """(H, I, D) int[m + 1, B] in the band; row 0 is before the read. `from_first`: all alignments begin with the
     first base, which brings the bonus; else anywhere, without it."""
-    width = 64 * words
     diagonals = np.arange(width)
     h, insertion, deletion = (np.full((len(read) + 1, width), NEVER) for _ in range(3))
     h[0] = scoring.clip if from_first else NEVER
@@ -58,11 +57,11 @@ def gotoh(read, reference, start, words, scoring, from_first):
     return h, insertion, deletion
 
 
-def textbook(read, reference, start, words, scoring):
+def textbook(read, reference, start, width, scoring):
     """(score without bonus, rows, end, position, runs) by the documented tie rule; None for no alignment."""
     best = None
     for from_first in (True, False):
-        matrices = gotoh(read, reference, start, words, scoring, from_first)
+        matrices = gotoh(read, reference, start, width, scoring, from_first)
         ends = matrices[0][1:].copy()
         ends[-1] += scoring.clip
         total = ends.max()
@@ -146,21 +145,26 @@ def joined(rng, reads):
 
 
 @pytest.fixture(
-    scope="module", params=[(1, "bwa"), (2, "bwa"), (8, "bwa"), *((1, s) for s in list(SCORINGS)[1:])]
+    scope="module",
+    params=[
+        *((w, "bwa") for w in (16, 32, 64, 128, 512)),
+        *((64, s) for s in list(SCORINGS)[1:]),
+        (16, "extremes"),
+    ],
 )
 def case(request):
     """Pairs and what the textbook says of them, made once for all backends."""
-    words, scoring = request.param[0], SCORINGS[request.param[1]]
-    rng = np.random.default_rng(words)
+    width, scoring = request.param[0], SCORINGS[request.param[1]]
+    rng = np.random.default_rng(width)
     reference = make_reference(rng)
-    reads, read_strand, band_start = make_pairs(rng, reference, 400 if words < 8 else 120, words)
+    reads, read_strand, band_start = make_pairs(rng, reference, 400 if width < 512 else 120, width / 64)
     reads = joined(rng, reads)
     truth = [
-        textbook(oriented(reads, rs), reference, int(start), words, scoring)
+        textbook(oriented(reads, rs), reference, int(start), width, scoring)
         for rs, start in zip(read_strand, band_start, strict=True)
     ]
     return SimpleNamespace(
-        words=words,
+        width=width,
         scoring=scoring,
         reference=reference,
         reads=reads,
@@ -172,11 +176,12 @@ def case(request):
 
 def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
     handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
-    pairs = case.read_strand, case.band_start, case.words, case.scoring
+    pairs = case.read_strand, case.band_start, case.width, case.scoring
     score, reached, rows, end = handle.local(*pairs)
     aligned = handle.align_local(*pairs)
     np.testing.assert_array_equal(score, aligned[0])
-    _, position, cigars, at, runs, edits = aligned
+    np.testing.assert_array_equal(reached, aligned[1])
+    _, _, position, cigars, at, runs, edits = aligned
     assert len(cigars) == runs.sum() and at[0] == 0
     for p, expected in enumerate(case.truth):
         read, path = oriented(case.reads, case.read_strand[p]), decode(cigars, at[p], runs[p])
@@ -231,22 +236,22 @@ def bounds():
 def test_score_is_parasail(backend, bounds):  # noqa: F811
     for planes, packed, band_start, words, scoring, lower, upper in bounds:
         handle = backend(planes).open_reads(packed)
-        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, words, scoring)
+        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
         assert (lower <= score).all() and (score <= upper).all()
         assert (score == upper).mean() > 0.7
 
 
 @pytest.mark.parametrize("n", [0, 1, 33, 700])
-@pytest.mark.parametrize("words", [1, 4])
-def test_all_backends_return_the_same_bytes(backend, n, words):  # noqa: F811
-    rng = np.random.default_rng(n + words)
+@pytest.mark.parametrize("width", [16, 64, 256])
+def test_all_backends_return_the_same_bytes(backend, n, width):  # noqa: F811
+    rng = np.random.default_rng(n + width)
     reference = make_reference(rng)
-    reads, read_strand, band_start = make_pairs(rng, reference, n or 1, words, (1, 1000))
+    reads, read_strand, band_start = make_pairs(rng, reference, n or 1, width / 64, (1, 1000))
     reads, read_strand, band_start = joined(rng, reads), read_strand[:n], band_start[:n]
     results = []
     for make in (backend, lambda planes: CpuExtender(planes, "generic")):
         handle = make(planes_of(reference)).open_reads(pack(reads))
-        pairs = read_strand, band_start, words, Scoring()
+        pairs = read_strand, band_start, width, Scoring()
         results.append([*handle.local(*pairs), *handle.align_local(*pairs)])
     for ours, theirs in zip(*results, strict=True):
         assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
@@ -258,7 +263,7 @@ def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
     rng = np.random.default_rng(8)
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 150, 2)
-    pairs = read_strand, band_start, 2, Scoring()
+    pairs = read_strand, band_start, 128, Scoring()
     results = []
     for extender in (OpenCLExtender(planes_of(reference)), CpuExtender(planes_of(reference))):
         handle = extender.open_reads(pack(joined(np.random.default_rng(1), reads)))
@@ -271,9 +276,9 @@ def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
     handle = backend(planes_of(reference)).open_reads(pack(reads))
-    whole = handle.local(read_strand, band_start, 1, Scoring())
+    whole = handle.local(read_strand, band_start, 64, Scoring())
     for p in range(41):
-        alone = handle.local(read_strand[p : p + 1], band_start[p : p + 1], 1, Scoring())
+        alone = handle.local(read_strand[p : p + 1], band_start[p : p + 1], 64, Scoring())
         assert [a[0] for a in alone] == [w[p] for w in whole]
 
 
@@ -285,16 +290,16 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):  # no
     ).verify()
     reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
     handle = backend(planes_of(reference)).open_reads(pack(reads))
-    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 1, scoring)
+    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 64, scoring)
     assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
-    assert [score[p] for p in (1, 2)] == [textbook(reads[p], reference, 480, 1, scoring)[0] for p in (1, 2)]
+    assert [score[p] for p in (1, 2)] == [textbook(reads[p], reference, 480, 64, scoring)[0] for p in (1, 2)]
 
 
 def test_beyond_the_reference_all_is_masked(backend):  # noqa: F811
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)
-    score, _, rows, _ = handle.local([0] * 5, starts, 1, Scoring(clip=0))
+    score, _, rows, _ = handle.local([0] * 5, starts, 64, Scoring(clip=0))
     assert score.tolist() == [100, 100, 56, 0, 0]
     assert rows.tolist() == [100, 100, 56, 0, 0]
 

@@ -21,7 +21,7 @@
  * than begins; an alignment goes on rather than begins. */
 #ifdef __OPENCL_VERSION__
 #define LOCAL_LANES (LANES == 1 ? 1 : 16)
-#define LOCAL_WORDS WORDS
+#define LOCAL_WIDTH WIDTH
 #if LANES == 1
 typedef short local_vec;
 #define LOCAL_SET(x) ((short)(x))
@@ -40,6 +40,8 @@ typedef short16 local_vec;
 #define LOCAL_MAX(a, b) LOCAL_IF_GREATER(a, b, a, b)
 #define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF((a) == (b), yes, no)
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF((a) > (b), yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
+#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
 typedef short i16;
 typedef uchar u8;
 #endif
@@ -52,10 +54,10 @@ typedef uchar u8;
 /* Flags of a cell in the traceback. */
 #define LOCAL_DIAGONAL 1    /* H is the diagonal step */
 #define LOCAL_INSERTION 2   /* H is I */
-#define LOCAL_I_GOES_ON 4
-#define LOCAL_D_GOES_ON 8
+#define LOCAL_I_OPENS 4     /* I is a gap's first base */
+#define LOCAL_D_OPENS 8
 #define LOCAL_BEGINS 16     /* nothing before the diagonal step is worth it */
-#define LOCAL_DIFFERS 32
+#define LOCAL_EQUAL 32      /* both bases are */
 
 #ifndef LOCAL_TYPES
 #define LOCAL_TYPES
@@ -64,8 +66,9 @@ typedef struct {
     i16 match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus;
 } local_scoring;
 
-/* Slot of pair p: runs[slot_end[p - 1] .. slot_end[p]], 2 * length + 3 places: of two gaps of one kind that follow
- * each other there is a base of the read between, and both ends may be clipped. */
+/* Slot of pair p: runs[slot_end[p - 1] .. slot_end[p]], 2 * g + 3 places where g gaps are more than the score of the
+ * whole read pays for: gaps that follow each other have bases between them or are of two kinds, and both ends may be
+ * clipped. */
 typedef struct {
     BAND_GLOBAL const u32 *slot_end;
     BAND_GLOBAL u32 *position; /* of the first aligned base */
@@ -88,13 +91,13 @@ typedef struct {
 } local_lanes;
 
 typedef struct {
-    local_vec h[64 * LOCAL_WORDS + 1], insertion[64 * LOCAL_WORDS + 1];
+    local_vec h[LOCAL_WIDTH + 1], insertion[LOCAL_WIDTH + 1];
     local_vec best, rows, end; /* over all rows so far */
 } local_state;
 
 typedef struct {
-    local_vec reference[64 * LOCAL_WORDS + LOCAL_BLOCK], read[LOCAL_BLOCK];
-    u32 any_masked;
+    local_vec reference[LOCAL_WIDTH + LOCAL_BLOCK], read[LOCAL_BLOCK];
+    u32 any_masked; /* in this block or one before it */
 } local_block;
 
 /* Pairs of a group; past the last pair it is repeated, which costs no special case. */
@@ -115,16 +118,17 @@ BAND_FN void local_open(const band_batch *batch, u32 group, local_lanes *lanes)
     lanes->lengths = LOCAL_LOAD(lengths);
 }
 
-/* Bits at..at+15 of a plane; everything behind the reference is masked. */
-BAND_FN u32 local_plane(BAND_GLOBAL const u64 *planes, u64 rows, u64 at, int plane)
+/* Bits at..at+15 of the three planes; everything behind the reference is masked. */
+BAND_FN void local_planes(BAND_GLOBAL const u64 *planes, u64 rows, u64 at, u32 bits[3])
 {
-    u64 row = at >> 6, outside = plane == 2 ? ~(u64)0 : 0;
-    u64 first = row < rows ? planes[3 * row + plane] : outside;
-    u32 shift = at & 63;
-    if (shift <= 48)
-        return (u32)(first >> shift) & 0xFFFF;
-    u64 second = row + 1 < rows ? planes[3 * (row + 1) + plane] : outside;
-    return (u32)(first >> shift | second << (64 - shift)) & 0xFFFF;
+    const u64 row = at >> 6;
+    const u32 shift = at & 63;
+    BAND_GLOBAL const u64 *first = planes + 3 * row;
+    for (int plane = 0; plane < 3; plane++) {
+        u64 outside = plane == 2 ? ~(u64)0 : 0;
+        u64 low = row < rows ? first[plane] : outside, high = row + 1 < rows ? first[3 + plane] : outside;
+        bits[plane] = (u32)(low >> shift | high << 1 << (63 - shift)) & 0xFFFF; /* a shift by 64 is undefined */
+    }
 }
 
 /* Codes of 16 bases of each lane from their three planes; masked bases have bit `masked_bit` alone. */
@@ -137,20 +141,35 @@ BAND_FN void local_unpack(i16 bits[3][LOCAL_LANES], int masked_bit, local_vec *c
                    (((masked >> (i16)j) & (i16)1) << (i16)masked_bit);
 }
 
-/* What rows row..row+15 see: 16 bases of each read, and the bases of the reference that face them. */
-BAND_FN void local_load(const band_batch *batch, const local_lanes *lanes, u32 words, u32 row, local_block *block)
+/* The 16 bases that diagonals at..at+15 face in row `row`. */
+BAND_FN void local_load_reference(const band_batch *batch, const local_lanes *lanes, u32 row, u32 at,
+                                  local_block *block)
 {
     i16 bits[3][LOCAL_LANES];
-    block->any_masked = 0;
-    for (u32 at = 0; at < 64 * words + LOCAL_BLOCK; at += 16) {
-        for (int l = 0; l < LOCAL_LANES; l++)
-            for (int plane = 0; plane < 3; plane++) {
-                u32 x = local_plane(batch->reference, batch->reference_rows, lanes->start[l] + row + at, plane);
-                bits[plane][l] = (i16)x;
-                block->any_masked |= plane == 2 ? x : 0;
-            }
-        local_unpack(bits, 2, block->reference + at);
+    for (int l = 0; l < LOCAL_LANES; l++) {
+        u32 x[3];
+        local_planes(batch->reference, batch->reference_rows, lanes->start[l] + row + at, x);
+        for (int plane = 0; plane < 3; plane++)
+            bits[plane][l] = (i16)x[plane];
+        block->any_masked |= x[2];
     }
+    local_unpack(bits, 2, block->reference + at);
+}
+
+/* What rows row..row+15 see: 16 bases of each read, and the bases of the reference that face them, of which all but
+ * the last 16 are those of the block before, one diagonal of 16 further on. */
+BAND_FN void local_load(const band_batch *batch, const local_lanes *lanes, u32 width, u32 row, local_block *block)
+{
+    i16 bits[3][LOCAL_LANES];
+    if (row == 0) {
+        block->any_masked = 0;
+        for (u32 at = 0; at < width; at += LOCAL_BLOCK)
+            local_load_reference(batch, lanes, row, at, block);
+    } else {
+        for (u32 at = 0; at < width; at++)
+            block->reference[at] = block->reference[at + LOCAL_BLOCK];
+    }
+    local_load_reference(batch, lanes, row, width, block);
     for (int l = 0; l < LOCAL_LANES; l++)
         for (int plane = 0; plane < 3; plane++) {
             u64 at = 3 * (u64)(lanes->row[l] + (row >> 6)) + plane;
@@ -161,13 +180,13 @@ BAND_FN void local_load(const band_batch *batch, const local_lanes *lanes, u32 w
     local_unpack(bits, 3, block->read);
 }
 
-BAND_FN void local_reset(const local_scoring *scoring, u32 words, local_state *state)
+BAND_FN void local_reset(const local_scoring *scoring, u32 width, local_state *state)
 {
-    for (u32 c = 0; c < 64 * words; c++) {
+    for (u32 c = 0; c < width; c++) {
         state->h[c] = LOCAL_SET(scoring->bonus + 1);
         state->insertion[c] = LOCAL_SET(-LOCAL_INFINITE);
     }
-    state->h[64 * words] = state->insertion[64 * words] = LOCAL_SET(-LOCAL_INFINITE);
+    state->h[width] = state->insertion[width] = LOCAL_SET(-LOCAL_INFINITE);
     state->best = state->rows = state->end = LOCAL_SET(0);
 }
 
@@ -186,15 +205,15 @@ BAND_FN void local_note(const local_lanes *lanes, const local_scoring *scoring, 
 
 /* Row `row`, row r of its block. `masked`, `traced` are constants: may there be masked bases; is each cell's byte of
  * flags wanted, at trace[c * LOCAL_TILE]. */
-BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const local_scoring *scoring, u32 words,
+BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const local_scoring *scoring, u32 width,
                        u32 row, int masked, int traced, local_state *state, BAND_GLOBAL u8 *trace)
 {
-    const u32 r = row % LOCAL_BLOCK, width = 64 * words;
+    const u32 r = row % LOCAL_BLOCK;
     const local_vec zero = LOCAL_SET(0), match = LOCAL_SET(scoring->match), mismatch = LOCAL_SET(-scoring->mismatch);
     const local_vec open_d = LOCAL_SET(scoring->open_deletion), extend_d = LOCAL_SET(scoring->extend_deletion);
     const local_vec open_i = LOCAL_SET(scoring->open_insertion), extend_i = LOCAL_SET(scoring->extend_insertion);
     const local_vec base = block->read[r];
-    local_vec best = LOCAL_SET(-LOCAL_INFINITE), at = zero, goes_on = zero;
+    local_vec best = LOCAL_SET(-LOCAL_INFINITE), at = zero, opens = zero;
     local_vec deletion = LOCAL_SET(-LOCAL_INFINITE), before = state->h[0];
     for (u32 c = 0; c < width; c++) {
         local_vec facing = block->reference[r + c];
@@ -206,13 +225,13 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
         local_vec insertion = LOCAL_MAX(newer, longer);
         local_vec most = LOCAL_MAX(diagonal, insertion), h = LOCAL_MAX(most, deletion);
         if (traced) {
-            local_vec flags = goes_on | LOCAL_IF_EQUAL(h, diagonal, LOCAL_SET(LOCAL_DIAGONAL), zero);
-            flags |= LOCAL_IF_EQUAL(h, insertion, LOCAL_SET(LOCAL_INSERTION), zero);
-            flags |= LOCAL_IF_GREATER(newer, longer, zero, LOCAL_SET(LOCAL_I_GOES_ON));
-            flags |= LOCAL_IF_GREATER(zero, before, LOCAL_SET(LOCAL_BEGINS), zero);
-            flags |= LOCAL_IF_EQUAL(facing, base, zero, LOCAL_SET(LOCAL_DIFFERS));
+            local_vec flags = LOCAL_MARK_EQUAL(opens, h, diagonal, LOCAL_DIAGONAL);
+            flags = LOCAL_MARK_EQUAL(flags, h, insertion, LOCAL_INSERTION);
+            flags = LOCAL_MARK_GREATER(flags, newer, longer, LOCAL_I_OPENS);
+            flags = LOCAL_MARK_GREATER(flags, zero, before, LOCAL_BEGINS);
+            flags = LOCAL_MARK_EQUAL(flags, facing, base, LOCAL_EQUAL);
             LOCAL_STORE_BYTES(flags, trace + (u64)c * LOCAL_TILE);
-            goes_on = LOCAL_IF_GREATER(most - open_d, deletion - extend_d, zero, LOCAL_SET(LOCAL_D_GOES_ON));
+            opens = LOCAL_IF_GREATER(most - open_d, deletion - extend_d, LOCAL_SET(LOCAL_D_OPENS), zero);
         }
         deletion = LOCAL_MAX(most - open_d, deletion - extend_d);
         state->h[c] = h;
@@ -225,20 +244,19 @@ BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const
 }
 
 /* All rows of a group. */
-BAND_FN void local_forward(const band_batch *batch, const local_lanes *lanes, const local_scoring *scoring, u32 words,
+BAND_FN void local_forward(const band_batch *batch, const local_lanes *lanes, const local_scoring *scoring, u32 width,
                            int traced, local_state *state, BAND_GLOBAL u8 *trace)
 {
     local_block block;
-    local_reset(scoring, words, state);
+    local_reset(scoring, width, state);
     for (u32 row = 0; row < lanes->longest; row++) {
         if (row % LOCAL_BLOCK == 0)
-            local_load(batch, lanes, words, row, &block);
-        if (traced)
-            local_row(&block, lanes, scoring, words, row, 1, 1, state, trace + (u64)row * 64 * words * LOCAL_TILE);
-        else if (block.any_masked)
-            local_row(&block, lanes, scoring, words, row, 1, 0, state, trace);
+            local_load(batch, lanes, width, row, &block);
+        if (block.any_masked)
+            local_row(&block, lanes, scoring, width, row, 1, traced, state, trace);
         else
-            local_row(&block, lanes, scoring, words, row, 0, 0, state, trace);
+            local_row(&block, lanes, scoring, width, row, 0, traced, state, trace);
+        trace += traced ? (u64)width * LOCAL_TILE : 0;
     }
 }
 
@@ -257,13 +275,13 @@ BAND_FN void local_put_ends(const local_lanes *lanes, const local_state *state, 
 }
 
 /* Best scores of one group of pairs and where they end. */
-BAND_FN void local_score(const band_batch *batch, const local_scoring *scoring, u32 words, u32 group,
+BAND_FN void local_score(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                          const local_ends *ends)
 {
     local_lanes lanes;
     local_state state;
     local_open(batch, group, &lanes);
-    local_forward(batch, &lanes, scoring, words, 0, &state, 0);
+    local_forward(batch, &lanes, scoring, width, 0, &state, 0);
     local_put_ends(&lanes, &state, ends);
 }
 
@@ -279,43 +297,50 @@ BAND_FN u32 local_push(const local_paths *paths, u32 at, u32 last, u32 length, u
     return at;
 }
 
-/* From the last aligned base, row `i` and diagonal `c`, back to the first. The runs fill the slot from its end. */
-BAND_FN void local_walk(const local_paths *paths, u32 words, u32 pair, u32 start, u32 length, u32 rows, u32 c,
+/* From the last aligned base, row `rows` and diagonal `c`, back to the first. The runs fill the slot from its end. */
+BAND_FN void local_walk(const local_paths *paths, u32 width, u32 pair, u32 start, u32 length, u32 rows, u32 c,
                         BAND_GLOBAL const u8 *trace)
 {
-    u32 i = rows, edits = 0, state = 0; /* i: bases before; 0 H, 1 I, 2 D: the ops of a CIGAR */
+    u32 i = rows, edits = 0, steps = 0, state = 0; /* i: bases before; state 0 H, 1 I, 2 D: the ops of a CIGAR */
     u32 last = paths->slot_end[pair], at = local_push(paths, last, last, length - rows, 4);
     while (i > 0) {
-        u32 flags = trace[((u64)(i - 1) * 64 * words + c) * LOCAL_TILE];
+        u32 flags = trace[((u64)(i - 1) * width + c) * LOCAL_TILE];
         if (state == 0 && !(flags & LOCAL_DIAGONAL))
             state = flags & LOCAL_INSERTION ? 1 : 2;
-        at = local_push(paths, at, last, 1, state);
-        edits += state || (flags & LOCAL_DIFFERS);
-        i -= state != 2;
-        if (state == 0 && (flags & LOCAL_BEGINS) && i > 0)
-            break;
-        c = state == 1 ? c + 1 : state == 2 ? c - 1 : c;
-        state = flags & (state == 1 ? LOCAL_I_GOES_ON : state == 2 ? LOCAL_D_GOES_ON : 0) ? state : 0;
+        if (state == 0) {
+            steps++;
+            edits += !(flags & LOCAL_EQUAL);
+            i--;
+            if (flags & LOCAL_BEGINS && i > 0)
+                break;
+            continue;
+        }
+        at = local_push(paths, local_push(paths, at, last, steps, 0), last, 1, state);
+        steps = 0;
+        edits++;
+        i -= state == 1;
+        c = state == 1 ? c + 1 : c - 1;
+        state = flags & (state == 1 ? LOCAL_I_OPENS : LOCAL_D_OPENS) ? 0 : state;
     }
-    at = local_push(paths, at, last, i, 4);
+    at = local_push(paths, local_push(paths, at, last, steps, 0), last, i, 4);
     paths->position[pair] = start + c + i;
     paths->edits[pair] = (u16)edits;
     paths->n_runs[pair] = (u16)(last - at);
 }
 
-/* Alignments of one group. `trace` is the group's own: bytes [longest, 64 * words, LOCAL_TILE], its lane already
+/* Alignments of one group. `trace` is the group's own: bytes [longest, width, LOCAL_TILE], its lane already
  * added. */
-BAND_FN void local_align(const band_batch *batch, const local_scoring *scoring, u32 words, u32 group,
+BAND_FN void local_align(const band_batch *batch, const local_scoring *scoring, u32 width, u32 group,
                          const local_ends *ends, const local_paths *paths, BAND_GLOBAL u8 *trace)
 {
     local_lanes lanes;
     local_state state;
     local_open(batch, group, &lanes);
-    local_forward(batch, &lanes, scoring, words, 1, &state, trace);
+    local_forward(batch, &lanes, scoring, width, 1, &state, trace);
     local_put_ends(&lanes, &state, ends);
     for (int l = 0; l < LOCAL_LANES; l++) {
         u32 pair = lanes.pair[l];
-        local_walk(paths, words, pair, (u32)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
+        local_walk(paths, width, pair, (u32)lanes.start[l], lanes.length[l], ends->rows[pair], ends->end[pair],
                    trace + l);
     }
 }

@@ -1,0 +1,138 @@
+"""Rivals of alignments with local ends, mapping qualities, supplementary alignments (--mode local)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .layouts import NO_SUBOPTIMAL
+from .local_align import Aligner
+from .local_places import FAR, SAME_PLACE, Lines, Places, at, best_of, overlap, rank
+from .local_seeds import STRIDE, seed_length
+from .seeding import MARGIN
+from .select import MAX_MAPQ, _chance
+
+if TYPE_CHECKING:
+    from .search import BatchSearch
+
+MIN_ERROR_RATE = 0.005  # of a read without any error
+PARTS = 3  # supplementary alignments of a read
+
+
+@dataclass
+class Rivals:
+    """Of the line of each read: the next best place's `total` and `score`, and how many there are with that total."""
+
+    total: np.ndarray
+    score: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def none(cls, k: int) -> Rivals:
+        """Of lines that have none."""
+        return cls(np.zeros(k, np.int32), np.full(k, NO_SUBOPTIMAL, np.int32), np.zeros(k, np.int64))
+
+
+class Rivalry:
+    """Compares the alignments of one batch with the other places of their reads."""
+
+    def __init__(self, search: BatchSearch):
+        self.search, self.scoring, self.lengths, self.n = (
+            search,
+            search.params.scoring,
+            search.lengths,
+            search.n,
+        )
+        self.stretch = seed_length(search.index) + STRIDE - 1
+
+    def rivals(self, lines: Lines, places: Places) -> tuple[Rivals, Places]:
+        """Of every line (one a read at most) the next best place for the same part of the read; and all of these."""
+        of_read = np.full(self.n, -1, np.int64)
+        of_read[lines.read] = np.arange(len(lines.read))
+        places = places.take(of_read[places.read] >= 0)
+        line = of_read[places.read]
+        diagonal = places.diagonal.astype(np.int64)
+        near = np.abs(diagonal - at(lines.first_diagonal, line)) <= SAME_PLACE
+        near |= np.abs(diagonal - at(lines.last_diagonal, line)) <= SAME_PLACE
+        near &= places.read_strand == at(lines.read_strand, line)
+        begin, end = places.parts(self.lengths, self.scoring.match)
+        rival = ~near & overlap(begin, end, at(lines.begin, line), at(lines.end, line))
+        places, line = places.take(rival), line[rival]
+        order = np.lexsort((places.diagonal, places.read_strand, -places.total, line))
+        places, line = places.take(order), line[order]
+        result = Rivals.none(len(lines.read))
+        first = np.flatnonzero(rank(line) == 0)
+        result.total[line[first]], result.score[line[first]] = places.total[first], places.score[first]
+        equal = places.total == result.total[line]
+        same = np.r_[False, (line[1:] == line[:-1]) & (places.read_strand[1:] == places.read_strand[:-1])]
+        same[1:] &= np.diff(places.diagonal.astype(np.int64)) <= SAME_PLACE
+        same[1:] &= equal[:-1]
+        result.count[:] = np.bincount(line[equal & ~same], minlength=len(lines.read))
+        return result, places
+
+    def quality(
+        self, lines: Lines, rivals: Rivals, far: np.ndarray, bonus: np.ndarray | int = 0
+    ) -> np.ndarray:
+        """Mapping qualities, uint8[k]. `bonus`: what a line's score gains over its rivals' for its mate.
+
+        As for whole reads (select.mapping_quality), a difference in score counting as so many mismatches, and so a
+        long gap as a few. Where no rival is known, one is assumed that the seeds would not have found: of a read that
+        was looked into once more (`far`) it has a mismatch in every stretch of a seed's length.
+        """
+        aligned = np.maximum(lines.end - lines.begin, 1)
+        mismatch = self.scoring.match + self.scoring.mismatch
+        edits = np.maximum(0, -(-(aligned * self.scoring.match - lines.hits["score"]) // mismatch))
+        rate = np.clip((edits + 0.5) / aligned, MIN_ERROR_RATE, 0.5)
+        known = rivals.count > 0
+        unseen = np.where(far, np.maximum(1, aligned // self.stretch), MARGIN + 1)
+        total = lines.total + bonus
+        worse = (total - rivals.total) / mismatch
+        odds = rate / (np.where(known, 1, 3) * (1 - rate))
+        wrong = np.where(known, rivals.count, 1) * odds ** np.maximum(np.where(known, worse, unseen), 0)
+        wrong = wrong + _chance(aligned, edits, len(self.search.index.positions))
+        quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(np.clip(wrong / (1 + wrong), 1e-9, 1))))
+        quality[known & (rivals.total >= total)] = 0
+        return quality.astype(np.uint8)
+
+    def part_quality(self, lines: Lines, places: Places) -> np.ndarray:
+        """Mapping qualities of supplementary alignments, of which a read may have several."""
+        quality = np.zeros(len(lines.read), np.uint8)
+        order = np.argsort(lines.read, kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = rank(lines.read[order])
+        for i in range(ranks.max(initial=-1) + 1):
+            some = np.flatnonzero(ranks == i)
+            part = lines.take(some)
+            rivals, _ = self.rivals(part, places)
+            quality[some] = self.quality(part, rivals, np.ones(len(some), bool))
+        return quality
+
+
+def supplementary(search: BatchSearch, aligner: Aligner, places: Places, primary: Lines) -> Lines:
+    """Alignments of parts that better ones leave over, the best first."""
+    least = search.params.scoring.min_score
+    places = places.take(places.score >= least)
+    begin, end = places.parts(search.lengths, search.params.scoring.match)
+    taken, found = primary.take(primary.clipped(search.lengths) >= FAR), [primary.take(slice(0))]
+    of_read = np.full(search.n, -1, np.int64)
+    free = np.ones(len(begin), bool)
+    for _ in range(PARTS):
+        of_read[:] = -1
+        of_read[taken.read] = np.arange(len(taken.read))
+        line = of_read[places.read]
+        free &= (line >= 0) & ~overlap(begin, end, at(taken.begin, line), at(taken.end, line))
+        if not free.any():
+            break
+        lines = aligner.places(places.take(best_of(places, free, search.flip, search.digest)))
+        keep = lines.hits["score"] >= least
+        for before in (primary, *found):
+            of_read[:] = -1
+            of_read[before.read] = np.arange(len(before.read))
+            line = of_read[lines.read]
+            clash = overlap(lines.begin, lines.end, *(at(c, line) for c in (before.begin, before.end)))
+            keep &= (line < 0) | ~clash
+        taken = lines.take(keep)
+        found.append(taken)
+    return Lines.concatenate(found)

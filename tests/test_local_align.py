@@ -1,0 +1,202 @@
+"""Narrow bands of local alignments against the textbook in wide ones, and the compiled helpers against plain Python."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_extend import backend, make_reference, mutated, oriented, pack, planes_of  # noqa: F401 - a fixture
+from test_local_kernel import SCORINGS, cost, decode, joined, textbook
+
+from gassst import _local
+from gassst.extend import WIDTHS
+from gassst.local_align import Aligner, leaving_cost
+from gassst.stats import Stats
+
+WORDS, WIDE = 4, 256
+
+
+def make_aligner(handle, packed, reference, scoring, ends=None):
+    """An Aligner of one contig, or of those between the coordinates `ends`."""
+    ends = np.array(ends or [0, len(reference)], np.int64)
+    contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
+    search = SimpleNamespace(
+        params=SimpleNamespace(scoring=scoring),
+        lengths=packed.lengths,
+        reads=handle,
+        packed=packed,
+        index=SimpleNamespace(reference=contigs),
+        stats=Stats(),
+    )
+    return Aligner(search)
+
+
+def gapped(rng, bases):
+    """A few errors, and in every second read a gap of up to 40 bases anywhere."""
+    bases = mutated(rng, bases, rng.choice([0, 0.01, 0.03, 0.08]))
+    if rng.random() < 0.5:
+        at, n = int(rng.integers(5, len(bases) - 5)), int(rng.integers(1, 40))
+        inserted = rng.integers(0, 4, n).astype(np.uint8)
+        bases = np.concatenate(
+            [bases[:at], inserted if rng.random() < 0.5 else bases[:0], bases[at + n * (n & 1) :]]
+        )
+    return bases
+
+
+def just_worth_it(rng, bases):
+    """A deletion that costs a little less than to clip what is behind it; both cost about as much as leaving a band."""
+    n = int(rng.integers(6, 36))
+    tail = min(n + int(rng.integers(2, 9)), 70)
+    return np.concatenate([bases[: len(bases) - tail - n], bases[len(bases) - tail :]])
+
+
+@pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])
+def case(request):
+    rng = np.random.default_rng(4)
+    reference, scoring = make_reference(rng), SCORINGS[request.param]
+    at = rng.integers(300, len(reference) - 600, 300)
+    kinds = gapped, gapped, just_worth_it
+    reads = joined(rng, [kinds[i % 3](rng, reference[a : a + 120]) for i, a in enumerate(at)])
+    read_strand = (2 * np.arange(len(reads))).astype(np.uint32)
+    last = at.astype(np.uint32)  # a diagonal that most of them touch
+    band = last - np.uint32(WIDE // 2)
+    truth = [textbook(r, reference, int(b), WIDE, scoring) for r, b in zip(reads, band, strict=True)]
+    return SimpleNamespace(
+        reference=reference,
+        scoring=scoring,
+        reads=reads,
+        read_strand=read_strand,
+        diagonal=last,
+        band=band,
+        truth=truth,
+    )
+
+
+def touches(truth, diagonal):
+    """Whether the path of `textbook` has a base on the diagonal."""
+    _, _, _, position, runs = truth
+    here = position - (runs[0][0] if runs[0][1] == "S" else 0)
+    for length, op in runs:
+        if op == "M" and here == diagonal:
+            return True
+        here += {"D": length, "I": -length}.get(op, 0)
+    return False
+
+
+@pytest.mark.parametrize("guess", [0, 30, 10**6])
+def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, guess):  # noqa: F811
+    packed = pack(case.reads)
+    handle = backend(planes_of(case.reference)).open_reads(packed)
+    aligner = make_aligner(handle, packed, case.reference, case.scoring)
+    k = len(case.reads)
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WORDS, np.uint8)
+    given = np.ones(k, bool)
+    lines = aligner.around(*columns, np.full(k, guess), given)
+    places = aligner.score(*columns, np.full(k, guess), given)
+    cigars = np.concatenate(aligner.cigars)
+    compared = 0
+    for hit, line_total, total, truth, read, c in zip(
+        lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
+    ):
+        assert line_total == total
+        if not touches(truth, c):
+            continue
+        path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
+        assert (hit["score"], hit["position"], path) == (truth[0], truth[3], truth[4])
+        assert cost(read, case.reference, int(hit["position"]), path, case.scoring) == (
+            hit["score"],
+            hit["edits"],
+            len(read),
+        )
+        compared += 1
+    assert compared > k / 2
+
+
+def test_narrow_bands_are_used_and_left(case):
+    """Most alignments lose less than it costs to leave a narrow band, some lose more."""
+    perfect = np.array([len(r) for r in case.reads]) * case.scoring.match + 2 * case.scoring.clip
+    found = [t[0] + case.scoring.clip * sum(t[4][i][1] != "S" for i in (0, -1)) for t in case.truth]
+    loss = perfect - found
+    costs = [leaving_cost(case.scoring, width) for width in WIDTHS]
+    assert costs == sorted(costs)
+    assert len(np.unique(np.searchsorted(costs, loss, side="right"))) > 2
+
+
+def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
+    """A contig's end is looked at base by base, all else 64 bases at once."""
+    packed = pack(case.reads)
+    handle = backend(planes_of(case.reference)).open_reads(packed)
+    k, lost = len(case.reads), 0
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WORDS, np.uint8), np.zeros(k, int)
+    cut = sorted(int(c) + 70 for c in case.diagonal[::9])
+    aligner = make_aligner(
+        handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
+    )
+    lines = aligner.around(*columns, np.ones(k, bool))
+    cigars = np.concatenate(aligner.cigars)
+    for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
+        read = oriented(case.reads, 2 * hit["read"])
+        path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
+        covered = sum(n for n, op in path if op in "MD")
+        inside = np.searchsorted(cut, [hit["position"], hit["position"] + covered - 1], side="right")
+        assert inside[0] == inside[1]
+        truth = cost(read, case.reference, int(hit["position"]), path, case.scoring)
+        assert truth == (hit["score"], hit["edits"], len(read))
+        clips = path[0][0] * (path[0][1] == "S"), path[-1][0] * (path[-1][1] == "S")
+        assert (begin, end) == (clips[0], len(read) - clips[1])
+        lost += sum(clips) > 20
+    assert lost > k / 20
+
+
+def random_bands(rng):
+    """Bands of 40 reads, grouped by read, and one of each read that has any."""
+    counts = rng.integers(0, 60, 40)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    read = np.repeat(np.arange(40), counts)
+    h = len(read)
+    bands = SimpleNamespace(
+        read_strand=(2 * read + rng.integers(0, 2, h) * (read % 3 > 0)).astype(np.uint32),
+        start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.uint32),
+        end=rng.integers(0, 4, h).astype(np.uint16),
+        edits=rng.integers(0, 5, h).astype(np.uint16),
+    )
+    chosen = np.where(counts > 0, start[:-1] + rng.integers(0, np.maximum(counts, 1)), -1)
+    return bands, start, chosen
+
+
+def test_known_places_are_the_best_of_each_diagonal():
+    rng = np.random.default_rng(1)
+    bands, start, chosen = random_bands(rng)
+    flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
+    wanted &= chosen >= 0
+    rows = _local.known_places(
+        bands.read_strand, bands.start, bands.end, bands.edits, start, wanted, chosen, flip
+    )
+    expected = []
+    for r in np.flatnonzero(wanted):
+
+        def key(i, r=r):
+            strand = bands.read_strand[i] & 1
+            return i != chosen[r], bands.edits[i], strand ^ flip[r], bands.start[i]
+
+        best = {}
+        for i in sorted(range(start[r], start[r + 1]), key=key):
+            best.setdefault((bands.read_strand[i], int(bands.start[i]) + int(bands.end[i])), i)
+        expected += list(best.values())[:32]
+    same = [bands.read_strand, bands.start, bands.edits]
+    assert [[c[i] for c in same] for i in rows] == [[c[i] for c in same] for i in expected]
+    assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
+
+
+def test_reads_with_one_place_are_told():
+    rng = np.random.default_rng(2)
+    bands, start, chosen = random_bands(rng)
+    diagonal = bands.start + bands.end
+    found = _local.at_one_place(bands.read_strand, diagonal, start, chosen)
+    expected = []
+    for r in range(40):
+        mine = range(start[r], start[r + 1])
+        c = chosen[r]
+        near = [abs(int(diagonal[i]) - int(diagonal[c])) <= 10 for i in mine]
+        same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]
+        expected.append(c >= 0 and all(near) and all(same))
+    assert found.tolist() == expected and 3 < sum(expected) < 37
