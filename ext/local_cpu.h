@@ -11,14 +11,18 @@ typedef uint8_t u8;
 #define LOCAL_VARIANT_(name, isa) LOCAL_VARIANT__(name, isa)
 #define LOCAL_VARIANT(name) LOCAL_VARIANT_(name, ISA)
 #define local_lanes LOCAL_VARIANT(local_lanes)
+#define local_costs LOCAL_VARIANT(local_costs)
 #define local_state LOCAL_VARIANT(local_state)
 #define local_block LOCAL_VARIANT(local_block)
+#define local_larger LOCAL_VARIANT(local_larger)
+#define local_losses LOCAL_VARIANT(local_losses)
 #define local_open LOCAL_VARIANT(local_open)
 #define local_planes LOCAL_VARIANT(local_planes)
 #define local_unpack LOCAL_VARIANT(local_unpack)
 #define local_load_reference LOCAL_VARIANT(local_load_reference)
 #define local_load LOCAL_VARIANT(local_load)
 #define local_reset LOCAL_VARIANT(local_reset)
+#define local_behind LOCAL_VARIANT(local_behind)
 #define local_note LOCAL_VARIANT(local_note)
 #define local_row LOCAL_VARIANT(local_row)
 #define local_forward LOCAL_VARIANT(local_forward)
@@ -27,89 +31,218 @@ typedef uint8_t u8;
 #define local_push LOCAL_VARIANT(local_push)
 #define local_walk LOCAL_VARIANT(local_walk)
 #define local_align LOCAL_VARIANT(local_align)
+#define local_vec LOCAL_VARIANT(local_vec)
+#define local_int LOCAL_VARIANT(local_int)
 #define LOCAL_WIDTH 512 /* at most */
+#define LOCAL_SET(x) ((local_vec){0} + (local_int)(x))
+
+/* Of each instruction set a variant with lanes of 16 bits and one with bytes. */
 
 #ifdef NW_X86
 #include <immintrin.h>
 
 /* Compilers do not make maxima and choices of vector expressions in C, so these name the instructions. */
-#define ISA avx512
-#define LOCAL_LANES 32
 #define BAND_FN static inline __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2"), always_inline, unused))
 #define LOCAL_LOOP static __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2")))
-#define local_vec LOCAL_VARIANT(local_vec)
-typedef i16 local_vec __attribute__((vector_size(64)));
 #define LOCAL_LOAD(p) ((local_vec)_mm512_loadu_si512(p))
 #define LOCAL_STORE(v, p) _mm512_storeu_si512((p), (__m512i)(v))
+#define LOCAL_IF_(bits, test, a, b, yes, no) \
+    ((local_vec)_mm512_mask_blend_epi##bits(test((__m512i)(a), (__m512i)(b)), (__m512i)(no), (__m512i)(yes)))
+#define LOCAL_MARK_(bits, test, flags, a, b, flag)                                           \
+    ((local_vec)_mm512_mask_add_epi##bits((__m512i)(flags), test((__m512i)(a), (__m512i)(b)), \
+                                          (__m512i)(flags), _mm512_set1_epi##bits(flag)))
+
+#define ISA avx512
+#define LOCAL_BYTES 0
+#define LOCAL_LANES 32
+typedef i16 local_int;
+typedef i16 local_vec __attribute__((vector_size(64)));
 #define LOCAL_STORE_BYTES(v, p) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtepi16_epi8((__m512i)(v)))
-#define LOCAL_MAX(a, b) ((local_vec)_mm512_max_epi16((__m512i)(a), (__m512i)(b)))
-#define LOCAL_IF_(test, a, b, yes, no) \
-    ((local_vec)_mm512_mask_blend_epi16(test((__m512i)(a), (__m512i)(b)), (__m512i)(no), (__m512i)(yes)))
-#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(_mm512_cmpeq_epi16_mask, a, b, yes, no)
-#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(_mm512_cmpgt_epi16_mask, a, b, yes, no)
-#define LOCAL_MARK_(test, flags, a, b, flag)                                                      \
-    ((local_vec)_mm512_mask_add_epi16((__m512i)(flags), test((__m512i)(a), (__m512i)(b)), (__m512i)(flags), \
-                                      _mm512_set1_epi16(flag)))
-#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(_mm512_cmpeq_epi16_mask, flags, a, b, flag)
-#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(_mm512_cmpgt_epi16_mask, flags, a, b, flag)
+#define LOCAL_ADD(a, b) ((a) + (b))
+#define LOCAL_MIN(a, b) ((local_vec)_mm512_min_epi16((__m512i)(a), (__m512i)(b)))
+#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(16, _mm512_cmpeq_epi16_mask, a, b, yes, no)
+#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(16, _mm512_cmpgt_epi16_mask, a, b, yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(16, _mm512_cmpeq_epi16_mask, flags, a, b, flag)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(16, _mm512_cmpgt_epi16_mask, flags, a, b, flag)
+#include "local_cpu_loops.h"
+#undef LOCAL_IF_EQUAL
+#undef LOCAL_MARK_EQUAL
+
+#define ISA avx512_bytes
+#define LOCAL_BYTES 1
+#define LOCAL_LANES 64
+typedef u8 local_int;
+typedef u8 local_vec __attribute__((vector_size(64)));
+#define LOCAL_STORE_BYTES(v, p) LOCAL_STORE(v, p)
+#define LOCAL_ADD(a, b) ((local_vec)_mm512_adds_epu8((__m512i)(a), (__m512i)(b)))
+#define LOCAL_MIN(a, b) ((local_vec)_mm512_min_epu8((__m512i)(a), (__m512i)(b)))
+#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(8, _mm512_cmpeq_epu8_mask, a, b, yes, no)
+#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(8, _mm512_cmpgt_epu8_mask, a, b, yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(8, _mm512_cmpeq_epu8_mask, flags, a, b, flag)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(8, _mm512_cmpgt_epu8_mask, flags, a, b, flag)
 #include "local_cpu_loops.h"
 
-#define ISA avx2
-#define LOCAL_LANES 16
+#undef BAND_FN
+#undef LOCAL_LOOP
+#undef LOCAL_LOAD
+#undef LOCAL_STORE
+#undef LOCAL_IF_
+#undef LOCAL_IF_EQUAL
+#undef LOCAL_MARK_
+#undef LOCAL_MARK_EQUAL
 #define BAND_FN static inline __attribute__((target("avx2,bmi2"), always_inline, unused))
 #define LOCAL_LOOP static __attribute__((target("avx2,bmi2")))
-#define local_vec LOCAL_VARIANT(local_vec)
-typedef i16 local_vec __attribute__((vector_size(32)));
 #define LOCAL_LOAD(p) ((local_vec)_mm256_loadu_si256((const __m256i *)(p)))
 #define LOCAL_STORE(v, p) _mm256_storeu_si256((__m256i *)(p), (__m256i)(v))
+#define LOCAL_IF_(test, yes, no) ((local_vec)_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), test))
+#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(LOCAL_EQUALS(a, b), yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | ((local_vec)LOCAL_EQUALS(a, b) & LOCAL_SET(flag)))
+
+#define ISA avx2
+#define LOCAL_BYTES 0
+#define LOCAL_LANES 16
+typedef i16 local_int;
+typedef i16 local_vec __attribute__((vector_size(32)));
 #define LOCAL_STORE_BYTES(v, p)                                                             \
     _mm_storeu_si128((__m128i *)(p), _mm_packus_epi16(_mm256_castsi256_si128((__m256i)(v)), \
                                                       _mm256_extracti128_si256((__m256i)(v), 1)))
-#define LOCAL_MAX(a, b) ((local_vec)_mm256_max_epi16((__m256i)(a), (__m256i)(b)))
-#define LOCAL_IF_(test, a, b, yes, no) \
-    ((local_vec)_mm256_blendv_epi8((__m256i)(no), (__m256i)(yes), test((__m256i)(a), (__m256i)(b))))
-#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_(_mm256_cmpeq_epi16, a, b, yes, no)
-#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(_mm256_cmpgt_epi16, a, b, yes, no)
-#define LOCAL_MARK_(test, flags, a, b, flag) ((flags) | ((local_vec)test((__m256i)(a), (__m256i)(b)) & LOCAL_SET(flag)))
-#define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(_mm256_cmpeq_epi16, flags, a, b, flag)
-#define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(_mm256_cmpgt_epi16, flags, a, b, flag)
+#define LOCAL_ADD(a, b) ((a) + (b))
+#define LOCAL_MIN(a, b) ((local_vec)_mm256_min_epi16((__m256i)(a), (__m256i)(b)))
+#define LOCAL_EQUALS(a, b) _mm256_cmpeq_epi16((__m256i)(a), (__m256i)(b))
+#define LOCAL_GREATER(a, b) _mm256_cmpgt_epi16((__m256i)(a), (__m256i)(b))
+#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(LOCAL_GREATER(a, b), yes, no)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | ((local_vec)LOCAL_GREATER(a, b) & LOCAL_SET(flag)))
 #include "local_cpu_loops.h"
+
+/* Unsigned bytes do not compare, but a > b unless min(a, b) = a. */
+#define ISA avx2_bytes
+#define LOCAL_BYTES 1
+#define LOCAL_LANES 32
+typedef u8 local_int;
+typedef u8 local_vec __attribute__((vector_size(32)));
+#define LOCAL_STORE_BYTES(v, p) LOCAL_STORE(v, p)
+#define LOCAL_ADD(a, b) ((local_vec)_mm256_adds_epu8((__m256i)(a), (__m256i)(b)))
+#define LOCAL_MIN(a, b) ((local_vec)_mm256_min_epu8((__m256i)(a), (__m256i)(b)))
+#define LOCAL_EQUALS(a, b) _mm256_cmpeq_epi8((__m256i)(a), (__m256i)(b))
+#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(LOCAL_EQUALS(LOCAL_MIN(a, b), a), no, yes)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) \
+    ((flags) | (~(local_vec)LOCAL_EQUALS(LOCAL_MIN(a, b), a) & LOCAL_SET(flag)))
+#include "local_cpu_loops.h"
+
+#undef BAND_FN
+#undef LOCAL_LOOP
+#undef LOCAL_LOAD
+#undef LOCAL_STORE
+#undef LOCAL_IF_
+#undef LOCAL_IF_EQUAL
+#undef LOCAL_MARK_EQUAL
+#endif
+
+/* SSE2, NEON; where there is neither, the compiler makes it scalars. */
+#define LOCAL_LOOP static
+#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_((a) == (b), yes, no)
+#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
+#if defined(__GNUC__)
+#define BAND_FN static inline __attribute__((always_inline, unused))
+#define LOCAL_LOAD(p) ((local_vec)(*(const local_vec_anywhere *)(p)))
+#define LOCAL_STORE(v, p) (*(local_vec_anywhere *)(p) = (local_vec_anywhere)(v))
+#define LOCAL_IF_(test, yes, no) ((local_vec)(((local_vec)(test) & (yes)) | (~(local_vec)(test) & (no))))
+typedef u8 local_vec_anywhere __attribute__((vector_size(16), aligned(1), may_alias));
+typedef u8 local_half_anywhere __attribute__((vector_size(8), aligned(1), may_alias));
+#define LOCAL_GENERIC_LANES 8
+#else
+#define BAND_FN static inline
+#define LOCAL_LOAD(p) (*(p))
+#define LOCAL_STORE(v, p) (*(p) = (v))
+#define LOCAL_IF_(test, yes, no) ((test) ? (yes) : (no))
+#define LOCAL_GENERIC_LANES 1
 #endif
 
 #define ISA generic
+#define LOCAL_BYTES 0
+#define LOCAL_LANES LOCAL_GENERIC_LANES
+typedef i16 local_int;
 #if defined(__GNUC__)
-#define LOCAL_LANES 8 /* SSE2, NEON; where there is neither, the compiler makes it scalars */
-#define BAND_FN static inline __attribute__((always_inline, unused))
-#define local_vec LOCAL_VARIANT(local_vec)
 typedef i16 local_vec __attribute__((vector_size(16)));
-typedef i16 local_vec_anywhere __attribute__((vector_size(16), aligned(2), may_alias));
-typedef u8 local_bytes __attribute__((vector_size(8), aligned(1), may_alias));
-#define LOCAL_LOAD(p) ((local_vec)(*(const local_vec_anywhere *)(p)))
-#define LOCAL_STORE(v, p) (*(local_vec_anywhere *)(p) = (v))
-#define LOCAL_STORE_BYTES(v, p) (*(local_bytes *)(p) = __builtin_convertvector((v), local_bytes))
-#define LOCAL_IF_(test, yes, no) (((test) & (yes)) | (~(test) & (no)))
-#if defined(__SSE2__)
-#define LOCAL_MAX(a, b) ((local_vec)_mm_max_epi16((__m128i)(a), (__m128i)(b)))
+#define LOCAL_STORE_BYTES(v, p) (*(local_half_anywhere *)(p) = __builtin_convertvector((v), local_half_anywhere))
 #else
-#define LOCAL_MAX(a, b) LOCAL_IF_GREATER(a, b, a, b)
-#endif
-#else
-#define LOCAL_LANES 1
-#define BAND_FN static inline
-#define local_vec LOCAL_VARIANT(local_vec)
 typedef i16 local_vec;
-#define LOCAL_LOAD(p) (*(p))
-#define LOCAL_STORE(v, p) (*(p) = (v))
+#undef LOCAL_SET
+#define LOCAL_SET(x) ((i16)(x))
 #define LOCAL_STORE_BYTES(v, p) (*(p) = (u8)(v))
-#define LOCAL_IF_(test, yes, no) ((test) ? (yes) : (no))
-#define LOCAL_MAX(a, b) LOCAL_IF_GREATER(a, b, a, b)
 #endif
-#define LOCAL_LOOP static
-#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF_((a) == (b), yes, no)
+#define LOCAL_ADD(a, b) ((a) + (b))
+#if defined(__SSE2__)
+#define LOCAL_MIN(a, b) ((local_vec)_mm_min_epi16((__m128i)(a), (__m128i)(b)))
+#else
+#define LOCAL_MIN(a, b) LOCAL_IF_GREATER(a, b, b, a)
+#endif
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_((a) > (b), yes, no)
-#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
 #define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
 #include "local_cpu_loops.h"
+
+#if defined(__GNUC__)
+#define ISA generic_bytes
+#define LOCAL_BYTES 1
+#define LOCAL_LANES 16
+typedef u8 local_int;
+typedef u8 local_vec __attribute__((vector_size(16)));
+#define LOCAL_STORE_BYTES(v, p) LOCAL_STORE(v, p)
+#if defined(__SSE2__)
+#define LOCAL_ADD(a, b) ((local_vec)_mm_adds_epu8((__m128i)(a), (__m128i)(b)))
+#define LOCAL_MIN(a, b) ((local_vec)_mm_min_epu8((__m128i)(a), (__m128i)(b)))
+#else
+#define LOCAL_ADD(a, b) ((a) + LOCAL_MIN(b, ~(a)))
+#define LOCAL_MIN(a, b) LOCAL_IF_GREATER(a, b, b, a)
+#endif
+#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_((a) > (b), yes, no)
+#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
+#include "local_cpu_loops.h"
+#endif
+
+/* Groups with lanes of bytes where all that they lose fits, else with 16 bits: half as many pairs at a time. Where one
+ * did not fit, the next ones may not either, and the trial costs half of what they do. */
+#define LOCAL_UNTRIED 3
+#define LOCAL_DRIVER(isa, lanes, bytes)                                                                               \
+    static void local_scores_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,                  \
+                                   const local_ends *ends)                                                            \
+    {                                                                                                                 \
+        u32 wait = width > 256 || lanes == 1 ? ~(u32)0 : 0;                                                                    \
+        for (u32 group = 0; group * lanes < batch->n; group += 2) {                                                   \
+            if (wait == 0 && local_score_group_##bytes(batch, scoring, width, group / 2, ends))                       \
+                continue;                                                                                             \
+            wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                                   \
+            for (u32 half = group; half < group + 2 && half * lanes < batch->n; half++)                               \
+                local_score_group_##isa(batch, scoring, width, half, ends);                                           \
+        }                                                                                                             \
+    }                                                                                                                 \
+    /* rows: of the longest read. -1 when there is no memory for one group's traceback. */                            \
+    static int local_alignments_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,               \
+                                      const local_ends *ends, const local_paths *paths, u32 rows)                     \
+    {                                                                                                                 \
+        u32 wait = width > 256 || lanes == 1 ? ~(u32)0 : 0;                                                                    \
+        u8 *trace = malloc((size_t)rows * width * 2 * (lanes == 1 ? 32 : lanes) + 1);                                 \
+        if (!trace)                                                                                                   \
+            return -1;                                                                                                \
+        for (u32 group = 0; group * lanes < batch->n; group += 2) {                                                   \
+            if (wait == 0 && local_align_group_##bytes(batch, scoring, width, group / 2, ends, paths, trace))         \
+                continue;                                                                                             \
+            wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                                   \
+            for (u32 half = group; half < group + 2 && half * lanes < batch->n; half++)                               \
+                local_align_group_##isa(batch, scoring, width, half, ends, paths, trace);                             \
+        }                                                                                                             \
+        free(trace);                                                                                                  \
+        return 0;                                                                                                     \
+    }
+#ifdef NW_X86
+LOCAL_DRIVER(avx512, 32, avx512_bytes)
+LOCAL_DRIVER(avx2, 16, avx2_bytes)
+#endif
+#if defined(__GNUC__)
+LOCAL_DRIVER(generic, 8, generic_bytes)
+#else
+LOCAL_DRIVER(generic, 1, generic)
+#endif
 
 typedef struct {
     void (*score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
