@@ -125,7 +125,7 @@ class ReadsHandle(ABC):
         rows uint16[n]: bases of the strand before the end of the alignment, end uint16[n]: diagonal of its last
         base).
         """
-        pairs = self._pairs(read_strand, band_start, width, WIDTHS)
+        pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):
             return tuple(np.empty(0, dtype) for dtype in (np.int32, np.uint8, np.uint16, np.uint16))
         ends = self._local(*pairs, width, doubled(scoring))
@@ -139,7 +139,7 @@ class ReadsHandle(ABC):
         uint16[n], edits uint16[n]: mismatches, inserted and deleted bases). Where the score is 0 all of the read is
         clipped.
         """
-        pairs = self._pairs(read_strand, band_start, width, WIDTHS)
+        pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):
             types = np.int32, np.uint8, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
             return tuple(np.empty(0, dtype) for dtype in types)
@@ -164,9 +164,9 @@ class ReadsHandle(ABC):
             np.uint8
         )
 
-    def _pairs(self, read_strand, band_start, size, sizes=WORDS):
+    def _pairs(self, read_strand, band_start, size, sizes=WORDS, what="words"):
         if size not in sizes:
-            raise ValueError(f"the size of a band is one of {sizes}, not {size}")
+            raise ValueError(f"{what} is one of {sizes}, not {size}")
         read_strand, band_start = _u32(read_strand), _u32(band_start)
         if read_strand.shape != band_start.shape or read_strand.ndim != 1:
             raise ValueError("read_strand and band_start differ in shape")

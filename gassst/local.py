@@ -18,7 +18,7 @@ import numpy as np
 from . import _local, _select
 from .layouts import HIT, NO_SCORE, NO_SUBOPTIMAL
 from .local_align import Aligner
-from .local_places import FAR, Lines, Places, best_of, rank
+from .local_places import FAR, Lines, Places, best_of, joined, rank
 from .local_rivals import Rivalry, Rivals, supplementary
 from .local_seeds import anchored
 from .params import Scoring
@@ -91,9 +91,9 @@ class LocalEnds:
         loss = self._guess(bands.edits, ungapped)
         stands = ungapped & (alone | (bands.edits == 0) & (summary["n_best"] > 1))
         unsure = np.flatnonzero(stands & (bands.edits > (1 if _settles(self.scoring) else 0)))
-        columns = bands.read_strand, diagonal, _around(diagonal, bands.words), bands.words
+        columns = bands.read_strand, diagonal, *_band(diagonal, bands.words)
         given = np.ones(reads.size, bool)
-        places = self.aligner.score(*(c[unsure] for c in (*columns, loss, given)))
+        places = self.aligner.near(*(c[unsure] for c in (*columns, loss, given)))
         found = self.aligner.loss(places)
         # An alignment from the first to the last base that ends on the same diagonal and scores no more is the same
         # one: the walk back prefers diagonal steps. With masked bases it loses less, and is not recognised.
@@ -144,15 +144,15 @@ class LocalEnds:
         loss = self._guess(bands.edits, False)
         given = rows == self.chosen[bands.read_strand >> 1]
         end = bands.band_start + bands.end
-        columns = bands.read_strand, end, _around(end, bands.words), bands.words
-        return _scored(self.aligner.score(*columns, loss, given))
+        return _scored(self.aligner.near(bands.read_strand, end, *_band(end, bands.words), loss, given))
 
     def _score(self, read_strand: np.ndarray, band_start: np.ndarray, words: np.ndarray) -> Places:
         """The best places in bands."""
         k = len(words)
         loss = np.full(k, np.iinfo(np.int64).max)  # all of the band
+        given = np.zeros(k, bool)
         return _scored(
-            self.aligner.score(read_strand, band_start, band_start, words, loss, np.zeros(k, bool))
+            self.aligner.score(read_strand, band_start, band_start, 64 * words.astype(np.int64), loss, given)
         )
 
     def _primary(self, places: Places) -> Lines:
@@ -212,8 +212,8 @@ class LocalEnds:
         others.hits["flag"] |= FLAG_SECONDARY
         for lines in (clear, primary):
             lines.hits["mapq"] = self.quality[lines.read]
-        hits = np.concatenate([lines.hits for lines in (clear, primary, parts, others)] + [blank])
-        hits = hits[np.argsort(hits["read"], kind="stable")]
+        hits = joined([lines.hits for lines in (clear, primary, parts, others)] + [blank])
+        hits = np.take(hits, np.argsort(hits["read"], kind="stable"))
         self.summary["n_reported"] = np.bincount(hits["read"], minlength=self.n)
         self.summary["n_reported"][unmapped] = 0
         self.search.stats.count_reads(self.lengths, self.summary, self.quality)
@@ -250,9 +250,9 @@ class LocalEnds:
         summary["suboptimal"][primary.read] = rivals.score
 
 
-def _around(diagonal: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """First diagonals of the bands of 64 * words diagonals around these."""
-    return diagonal - 32 * words.astype(np.uint32)
+def _band(diagonal: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First diagonals and widths of the bands of 64 * words diagonals around these."""
+    return diagonal - 32 * words.astype(np.uint32), 64 * words.astype(np.int64)
 
 
 def _scored(places: Places) -> Places:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _local
 from .extend import WIDTHS
-from .local_places import Lines, Places
+from .local_places import SAME_PLACE, Lines, Places
 from .params import Scoring
 
 if TYPE_CHECKING:
@@ -42,44 +42,70 @@ class Aligner:
         return self.lengths[read_strand >> 1].astype(np.int64) * scoring.match + 2 * scoring.clip
 
     def whole(self, read_strand: np.ndarray, diagonal: np.ndarray) -> Lines:
-        """Ungapped alignments of whole reads."""
+        """Ungapped alignments of whole reads, in their order."""
         cigars = self.lengths[read_strand >> 1] << np.uint32(4)
         runs = np.arange(len(cigars), dtype=np.uint32), np.ones(len(cigars), np.uint16)
-        return self._lines(read_strand, diagonal, cigars, *runs, diagonal, np.ones(len(cigars), bool))
+        return self._lines(read_strand, diagonal, cigars, *runs, np.ones(len(cigars), bool))
 
     def loss(self, places: Places) -> np.ndarray:
         """What places lose against an alignment without an error, int64[k]."""
         return self.perfect(places.read_strand) - places.total
 
-    def score(self, read_strand, diagonal, band_start, words, loss, given) -> Places:
-        """Places, in their order: the best scores of what touches these diagonals, as `around` aligns it."""
-        k = len(words)
+    def near(self, *columns: np.ndarray) -> Places:
+        """Places, in their order: the best scores of what touches these diagonals; columns as for `around`."""
+        places = self.score(*columns)
+        strayed = np.flatnonzero(_apart(columns[1], places.diagonal))
+        if not strayed.size:
+            return places
+        again = self.score(*_closest(columns, strayed))
+        better = again.total >= places.total[strayed]
+        return places.put(strayed[better], again.take(better))
+
+    def score(self, read_strand, diagonal, band_start, most, loss, given) -> Places:
+        """As `near`, but where nothing is proved in a narrow band the best one is taken wherever it is in the band."""
+        k = len(most)
         score, reached = np.empty(k, np.int32), np.empty(k, np.uint8)
         rows, last = np.empty(k, np.uint16), np.empty(k, np.uint32)
         total = np.empty(k, np.int32)
-        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, words, loss):
+        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
             found = self.search.reads.local(read_strand[some], first, w, self.scoring)
             score[some], reached[some], rows[some], end = found
             last[some] = first + end
             total[some] = self._total(found[0], found[1])
             unsure(total[some])
             self.search.stats.scored += some.size
-        return Places(read_strand, band_start, words, score, total, reached, rows, last, given)
+        return Places(read_strand, band_start, most, score, total, reached, rows, last, given)
 
     def places(self, places: Places) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
         loss = self.loss(places)
-        columns = places.read_strand, places.diagonal, places.band_start, places.words
-        return self.around(*columns, loss, places.given, places.diagonal)
+        columns = places.read_strand, places.diagonal, places.band_start, places.most
+        return self.around(*columns, loss, places.given)
 
-    def around(self, read_strand, diagonal, band_start, words, loss, given, last_diagonal=None) -> Lines:
-        """The best alignments that touch these diagonals; `loss` is what they are expected to lose. Where none is
-        proved in a narrow band it is the best in that of 64 * words diagonals from `band_start` on."""
-        k = len(words)
+    def around(self, *columns: np.ndarray) -> Lines:
+        """The best alignments that touch these diagonals, without those that a contig's end leaves nothing of.
+
+        Columns are `read_strand`, `diagonal`, `band_start`, `most`, `loss`, `given`: `loss` is what they are expected
+        to lose. Where none is proved in a narrow band it is the best in that of `most` diagonals from `band_start` on,
+        if possible one near the diagonal."""
+        lines = self._aligned(*columns)
+        diagonal = columns[1]
+        strayed = np.flatnonzero(
+            _apart(diagonal, lines.first_diagonal) & _apart(diagonal, lines.last_diagonal)
+        )
+        if strayed.size:
+            again = self._aligned(*_closest(columns, strayed))
+            better = again.total >= lines.total[strayed]
+            lines = lines.put(strayed[better], again.take(better))
+        kept = lines.hits["cigar_runs"] > 0
+        return lines if kept.all() else lines.take(kept)
+
+    def _aligned(self, read_strand, diagonal, band_start, most, loss, given) -> Lines:
+        k = len(most)
         position = np.empty(k, np.uint32)
         at, runs = np.empty(k, np.uint32), np.empty(k, np.uint16)
         cigars, offset = [np.empty(0, np.uint32)], 0
-        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, words, loss):
+        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
             score, reached, position[some], found, start, runs[some], _ = self.search.reads.align_local(
                 read_strand[some], first, w, self.scoring
             )
@@ -88,15 +114,15 @@ class Aligner:
             offset += len(found)
             unsure(self._total(score, reached))
             self.search.stats.traced += some.size
-        return self._lines(read_strand, position, np.concatenate(cigars), at, runs, last_diagonal, given)
+        return self._lines(read_strand, position, np.concatenate(cigars), at, runs, given)
 
     def _total(self, score: np.ndarray, reached: np.ndarray) -> np.ndarray:
         return score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
 
-    def _by_width(self, read_strand, diagonal, band_start, words, loss):
+    def _by_width(self, read_strand, diagonal, band_start, most, loss):
         """Width, rows, first diagonals of the bands in which to look, the narrowest ones first, and a function that
         wants the rows' totals: those that are not proved come again, in bands twice as wide."""
-        perfect, most = self.perfect(read_strand), 64 * words.astype(np.int64)
+        perfect = self.perfect(read_strand)
         enough = np.searchsorted(self.leaving, loss, side="right")
         width = np.minimum(np.array(WIDTHS)[np.minimum(enough, len(WIDTHS) - 1)], most)
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
@@ -115,7 +141,7 @@ class Aligner:
                 unsure,
             )
 
-    def _lines(self, read_strand, position, cigars, at, runs, last_diagonal, given) -> Lines:
+    def _lines(self, read_strand, position, cigars, at, runs, given) -> Lines:
         search = self.search
         reference, packed = search.index.reference, search.packed
         hits, cigars, begin, end, total, first, last = _local.finish(
@@ -124,7 +150,22 @@ class Aligner:
         )  # fmt: skip
         self.cigars.append(cigars)
         self.n_runs += len(cigars)
-        last = last if last_diagonal is None else last_diagonal
-        lines = Lines(hits, read_strand, begin, end, total, first, last, given)
-        kept = hits["cigar_runs"] > 0
-        return lines if kept.all() else lines.take(np.flatnonzero(kept))
+        return Lines(hits, read_strand, begin, end, total, first, last, given)
+
+
+def _apart(diagonal: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Which pairs of diagonals are not of one place."""
+    return np.abs(diagonal.astype(np.int64) - other) > SAME_PLACE
+
+
+def _closest(columns: tuple[np.ndarray, ...], rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Columns of `Aligner.around` that leave these rows the narrowest band only."""
+    read_strand, diagonal, _, most, loss, given = (column[rows] for column in columns)
+    return (
+        read_strand,
+        diagonal,
+        diagonal - np.uint32(WIDTHS[0] // 2),
+        np.full_like(most, WIDTHS[0]),
+        loss,
+        given,
+    )

@@ -14,25 +14,33 @@ SAME_PLACE = 10  # diagonals
 class Columns:
     """Parallel arrays of one length."""
 
-    def take(self, index: Any) -> Any:
-        """The rows at `index`."""
-        return type(self)(*(getattr(self, f.name)[index] for f in fields(self)))  # type: ignore[arg-type]
+    def take(self, index: np.ndarray) -> Any:
+        """The rows at `index`, numbers or a mask."""
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        return type(self)(*(np.take(getattr(self, f.name), index) for f in fields(self)))  # type: ignore[arg-type]
+
+    def put(self, index: np.ndarray, rows: Any) -> Any:
+        """A copy with other rows at `index`."""
+        columns = [getattr(self, f.name).copy() for f in fields(self)]  # type: ignore[arg-type]
+        for column, f in zip(columns, fields(self), strict=True):  # type: ignore[arg-type]
+            column[index] = getattr(rows, f.name)
+        return type(self)(*columns)
 
     @classmethod
     def concatenate(cls, parts: list) -> Any:
         """All rows, in order."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))  # type: ignore[arg-type]
+        return cls(*(joined([getattr(p, f.name) for p in parts]) for f in fields(cls)))  # type: ignore[arg-type]
 
 
 @dataclass
 class Places(Columns):
-    """Scored bands. `total` is the score with bonus; `reached`, `rows` as `ReadsHandle.local` has them; `diagonal`
-    the concatenated coordinate that base 0 faces by the last aligned base; `given`: the place that was chosen
-    before."""
+    """Scored bands of `most` diagonals. `total` is the score with bonus; `reached`, `rows` as `ReadsHandle.local` has
+    them; `diagonal` the concatenated coordinate that base 0 faces by the last aligned base; `given`: the place that
+    was chosen before."""
 
     read_strand: np.ndarray
     band_start: np.ndarray
-    words: np.ndarray
+    most: np.ndarray
     score: np.ndarray
     total: np.ndarray
     reached: np.ndarray
@@ -95,6 +103,14 @@ def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.n
     group = np.cumsum(rank(read) == 0) - 1
     chosen[group[given]] = np.flatnonzero(given)
     return rows[chosen]
+
+
+def joined(arrays: list[np.ndarray]) -> np.ndarray:
+    """As np.concatenate, which copies structs field by field."""
+    dtype = arrays[0].dtype
+    if dtype.names is None:
+        return np.concatenate(arrays)
+    return np.concatenate([a.view(np.dtype((np.void, dtype.itemsize))) for a in arrays]).view(dtype)
 
 
 def rank(sorted_ids: np.ndarray) -> np.ndarray:

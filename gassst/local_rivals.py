@@ -115,7 +115,7 @@ def supplementary(search: BatchSearch, aligner: Aligner, places: Places, primary
     least = search.params.scoring.min_score
     places = places.take(places.score >= least)
     begin, end = places.parts(search.lengths, search.params.scoring.match)
-    taken, found = primary.take(primary.clipped(search.lengths) >= FAR), [primary.take(slice(0))]
+    taken, found = primary.take(primary.clipped(search.lengths) >= FAR), [primary.take(np.empty(0, np.int64))]
     of_read = np.full(search.n, -1, np.int64)
     free = np.ones(len(begin), bool)
     for _ in range(PARTS):

@@ -93,9 +93,8 @@ class Stats:
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
-            counter.update(
-                {int(v): int(c) for v, c in zip(*np.unique(values, return_counts=True), strict=True)}
-            )
+            counts = np.bincount(values)
+            counter.update({v: int(counts[v]) for v in np.flatnonzero(counts).tolist()})
 
     def count_cycles(self, hits: np.ndarray, cigars: np.ndarray, planes: np.ndarray, packed) -> None:
         """Count errors by cycle: `hits` and `cigars` of a `BatchResult`, `planes` of the reference."""

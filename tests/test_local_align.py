@@ -12,7 +12,7 @@ from gassst.extend import WIDTHS
 from gassst.local_align import Aligner, leaving_cost
 from gassst.stats import Stats
 
-WORDS, WIDE = 4, 256
+WIDE = 256
 
 
 def make_aligner(handle, packed, reference, scoring, ends=None):
@@ -88,10 +88,10 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
     handle = backend(planes_of(case.reference)).open_reads(packed)
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
     k = len(case.reads)
-    columns = case.read_strand, case.diagonal, case.band, np.full(k, WORDS, np.uint8)
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE)
     given = np.ones(k, bool)
     lines = aligner.around(*columns, np.full(k, guess), given)
-    places = aligner.score(*columns, np.full(k, guess), given)
+    places = aligner.near(*columns, np.full(k, guess), given)
     cigars = np.concatenate(aligner.cigars)
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
@@ -126,7 +126,7 @@ def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
     packed = pack(case.reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
     k, lost = len(case.reads), 0
-    columns = case.read_strand, case.diagonal, case.band, np.full(k, WORDS, np.uint8), np.zeros(k, int)
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int)
     cut = sorted(int(c) + 70 for c in case.diagonal[::9])
     aligner = make_aligner(
         handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
@@ -145,6 +145,26 @@ def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
         assert (begin, end) == (clips[0], len(read) - clips[1])
         lost += sum(clips) > 20
     assert lost > k / 20
+
+
+def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):  # noqa: F811
+    """In tandem repeats a lower diagonal of the band may have the same score."""
+    rng, scoring = np.random.default_rng(5), SCORINGS["bwa"]
+    unit = rng.integers(0, 4, 30).astype(np.uint8)
+    flank = rng.integers(0, 4, 500).astype(np.uint8)
+    reference = np.concatenate([flank, np.tile(unit, 12), flank])
+    read = reference[600:700].copy()
+    read[[15, 35, 55, 65, 85]] ^= 1
+    packed = pack([read])
+    handle = backend(planes_of(reference)).open_reads(packed)
+    assert handle.local([0], [600 - 32], 64, scoring)[3] == 2
+    aligner = make_aligner(handle, packed, reference, scoring)
+    columns = [
+        np.array([x], t) for x, t in [(0, "u4"), (600, "u4"), (568, "u4"), (64, "i8"), (25, "i8"), (1, "?")]
+    ]
+    lines, places = aligner.around(*columns), aligner.near(*columns)
+    assert lines.last_diagonal == places.diagonal == 600
+    assert lines.total == places.total == 85 and places.most == WIDTHS[0]
 
 
 def random_bands(rng):
