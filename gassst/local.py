@@ -197,8 +197,7 @@ class LocalEnds:
     def _report(self, clear: Lines, primary: Lines, parts: Lines, places: Places):
         """All rows in order: hits, summary, CIGARs."""
         rivals, behind = self.rivalry.rivals(primary, places)
-        gapped = clear.take(np.flatnonzero((clear.hits["cigar_runs"] > 1) & ~self.decided[clear.read]))
-        self._judge(gapped, Rivals.none(len(gapped.read)), np.zeros(self.n, bool))
+        self._judge(clear, Rivals.none(len(clear.read)), np.zeros(self.n, bool))
         self._judge(primary, rivals, self.far)
         self._pair_quality(primary, rivals)
         self._summarise(clear, primary, rivals)
@@ -221,8 +220,9 @@ class LocalEnds:
 
     def _judge(self, lines: Lines, rivals: Rivals, far: np.ndarray) -> None:
         """`quality` of reads whose alignment is not the global search's, or whose place its pair did not decide."""
-        own = ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~self.decided[lines.read]
-        self.quality[lines.read[own]] = self.rivalry.quality(lines, rivals, far[lines.read])[own]
+        own = np.flatnonzero(((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~self.decided[lines.read])
+        lines = lines.take(own)
+        self.quality[lines.read] = self.rivalry.quality(lines, rivals.take(own), far[lines.read])
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""

@@ -82,10 +82,13 @@ class PairedEnds(LocalEnds):
         """Of mates that were placed together each is right if the other one is and no rival is as near to that; so
         its quality is at least the lower one of the two. One that was found near its mate alone has no other."""
         search: Any = self.search
-        near = self.rivalry.quality(primary, rivals, np.ones(len(primary.read), bool), PAIR)
-        given_mate = np.full(self.n, MAX_MAPQ, np.uint8)
-        given_mate[primary.read] = near
         pairs = np.r_[self.joined, search.partner[self.joined]]
+        concerned = np.zeros(self.n, bool)
+        concerned[pairs] = True
+        some = np.flatnonzero(concerned[primary.read])
+        near = self.rivalry.quality(primary.take(some), rivals.take(some), np.ones(len(some), bool), PAIR)
+        given_mate = np.full(self.n, MAX_MAPQ, np.uint8)
+        given_mate[primary.read[some]] = near
         alone = np.where(self.rescued, 0, self.quality).astype(np.uint8)
         shared = np.minimum(alone[search.partner[pairs]], given_mate[pairs])
         self.quality[pairs] = np.maximum(alone[pairs], shared)
@@ -120,12 +123,13 @@ class PairedEnds(LocalEnds):
     def _bands_within(self, wanted: np.ndarray, windows: np.ndarray):
         """read_strand, band_start, words of all buckets in the windows of the wanted reads."""
         search = self.search
-        low, high, strand = windows
+        reads = np.flatnonzero(wanted)
+        low, high, strand = windows[:, reads]
         first = np.maximum(low, 0) >> search.shift
-        count = np.where(wanted & (high >= low), (np.maximum(high, 0) >> search.shift) - first + 1, 0)
+        count = np.where(high >= low, (np.maximum(high, 0) >> search.shift) - first + 1, 0)
         count[count > MOST_BANDS] = 0
-        read = np.repeat(np.arange(self.n), count)
-        bucket = first[read] + np.arange(read.size) - np.repeat(np.cumsum(count) - count, count)
+        bucket = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+        read = np.repeat(reads, count)
         band_start = (bucket << search.shift).astype(np.uint32) - search.margin[read]
-        read_strand = (2 * read + strand[read]).astype(np.uint32)
+        read_strand = (2 * read + np.repeat(strand, count)).astype(np.uint32)
         return read_strand, band_start, search.words[read]

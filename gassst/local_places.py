@@ -9,6 +9,7 @@ import numpy as np
 
 FAR = 20  # clipped bases from which a read is looked into once more, and may have supplementary alignments
 SAME_PLACE = 10  # diagonals
+MOST_TOTAL = 0x7FFF  # more than any total is: scores are kept in 16 bits
 
 
 class Columns:
@@ -90,7 +91,10 @@ def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.n
     rows = np.flatnonzero(eligible)
     p = places.take(rows)
     strand = p.read_strand & 1 ^ flip[p.read]
-    order = np.lexsort((p.band_start, ~p.given, p.diagonal, strand, -p.total, p.read))
+    # By read, total, strand, diagonal, the given one first, first diagonal: these few keys sort much faster than six.
+    within = MOST_TOTAL - (p.diagonal - p.band_start).astype(np.int64)
+    place = p.diagonal.astype(np.int64) << 17 | (~p.given).astype(np.int64) << 16 | within
+    order = np.lexsort((place, p.read.astype(np.int64) << 17 | (MOST_TOTAL - p.total) << 1 | strand))
     rows, p, strand = rows[order], p.take(order), strand[order]
     first = np.flatnonzero(rank(p.read) == 0)
     best = np.repeat(p.total[first], np.diff(np.r_[first, len(rows)])) == p.total

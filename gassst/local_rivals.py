@@ -9,7 +9,7 @@ import numpy as np
 
 from .layouts import NO_SUBOPTIMAL
 from .local_align import Aligner
-from .local_places import FAR, SAME_PLACE, Lines, Places, at, best_of, overlap, rank
+from .local_places import FAR, MOST_TOTAL, SAME_PLACE, Columns, Lines, Places, at, best_of, overlap, rank
 from .local_seeds import STRIDE, seed_length
 from .seeding import MARGIN
 from .select import MAX_MAPQ, _chance
@@ -22,7 +22,7 @@ PARTS = 3  # supplementary alignments of a read
 
 
 @dataclass
-class Rivals:
+class Rivals(Columns):
     """Of the line of each read: the next best place's `total` and `score`, and how many there are with that total."""
 
     total: np.ndarray
@@ -60,7 +60,8 @@ class Rivalry:
         begin, end = places.parts(self.lengths, self.scoring.match)
         rival = ~near & overlap(begin, end, at(lines.begin, line), at(lines.end, line))
         places, line = places.take(rival), line[rival]
-        order = np.lexsort((places.diagonal, places.read_strand, -places.total, line))
+        place = (places.read_strand & np.int64(1)) << 32 | places.diagonal
+        order = np.lexsort((place, line << 16 | (MOST_TOTAL - places.total)))
         places, line = places.take(order), line[order]
         result = Rivals.none(len(lines.read))
         first = np.flatnonzero(rank(line) == 0)

@@ -303,10 +303,10 @@ class PairSearch(BatchSearch):
         self.proper, self.wrong, self.decided = proper.astype(bool), wrong, decided.astype(bool)
         return primary
 
-    def _qualities(self, summary: np.ndarray) -> np.ndarray:
-        unseen = unseen_rivals(summary, self.lengths, self.seen)
-        unseen = np.minimum(unseen, unseen[self.partner])
-        return np.where(self.decided, phred(self.wrong + unseen), super()._qualities(summary))
+    def _qualities(self, summary: np.ndarray, unseen: np.ndarray | None = None) -> np.ndarray:
+        unseen = unseen_rivals(summary, self.lengths, self.seen) if unseen is None else unseen
+        together = np.minimum(unseen, unseen[self.partner])
+        return np.where(self.decided, phred(self.wrong + together), super()._qualities(summary, unseen))
 
     def _local_ends(self, *found) -> PairedEnds:
         return PairedEnds(self, *found)

@@ -335,8 +335,8 @@ class BatchSearch:
     def _local_ends(self, *found) -> LocalEnds:
         return LocalEnds(self, *found)
 
-    def _qualities(self, summary: np.ndarray) -> np.ndarray:
-        return mapping_quality(summary, self.lengths, self.seen)
+    def _qualities(self, summary: np.ndarray, unseen: np.ndarray | None = None) -> np.ndarray:
+        return mapping_quality(summary, self.lengths, self.seen, unseen)
 
     def _trace(self, bands: Bands, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """First diagonals and CIGARs of the alignments in `rows`, in their order."""

@@ -64,7 +64,9 @@ class Seen:
     plan: SearchPlan
 
 
-def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
+def mapping_quality(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, unseen: np.ndarray | None = None
+) -> np.ndarray:
     """Mapping quality of the primary alignment of every read: the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`; places that were not looked
@@ -75,6 +77,8 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
     seen : Seen
+    unseen : float64[n] or None
+        `unseen_rivals` of these, if it is known.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     known = summary["second"] != NO_SCORE
     further = np.where(known, summary["second"].astype(np.int64) - best, 0)
     wrong = np.where(known, summary["n_second"], 0) * rival_odds(best, lengths, further)
-    quality = phred(wrong + unseen_rivals(summary, lengths, seen))
+    quality = phred(wrong + (unseen_rivals(summary, lengths, seen) if unseen is None else unseen))
     quality[(best == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
 
