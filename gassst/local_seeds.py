@@ -33,7 +33,15 @@ def anchored(search: BatchSearch, reads: np.ndarray) -> tuple[np.ndarray, np.nda
     caps = np.minimum(search.plan.caps, np.uint32(OCCURRENCES))
     every = np.ones(counts.size, np.uint16)
     seeds = _candidates.Seeds(
-        packed.planes, packed.plane_start, search.lengths, search.flip, reads, lengths, counts, every, index.k + 16
+        packed.planes,
+        packed.plane_start,
+        search.lengths,
+        search.flip,
+        reads,
+        lengths,
+        counts,
+        every,
+        index.k + 16,
     )
     search.parts.resolve(seeds, caps)
     seeds.limit(caps)
