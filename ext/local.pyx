@@ -200,8 +200,8 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
         Of the first and of the last aligned base.
     """
     cdef Py_ssize_t k = read_strand.shape[0], i, j, runs, contig
-    cdef int64_t span, base, at, end_at
-    cdef uint32_t r, op, strand, done = 0, clipped, columns, widest = 1
+    cdef int64_t span, base
+    cdef uint32_t r, strand, done = 0, columns, widest = 1
     cdef uint16_t first = 0, last = 0
     cdef costs_t costs
     cdef planes_t bases, read_bases
@@ -279,14 +279,16 @@ cdef inline int64_t covered(const uint32_t *cigar, Py_ssize_t runs) noexcept nog
     return span
 
 
-def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] start,
-                 const int64_t[::1] chosen):
-    """Reads all of whose bands are at the chosen band's place.
+def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
+                 const uint16_t[::1] worst, const int64_t[::1] start, const int64_t[::1] chosen):
+    """Reads all of whose bands that count are at the chosen band's place.
 
     Parameters
     ----------
     read_strand, diagonal : uint32[h]
         Bands grouped by read, and the diagonals on which their alignments end.
+    edits : uint16[h], worst : uint16[n]
+        Bands with more errors than the worst of their read do not count.
     start : int64[n + 1]
         Rows of read r are start[r] .. start[r + 1].
     chosen : int64[n]
@@ -307,6 +309,8 @@ def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, 
                 continue
             alone[r] = 1
             for row in range(start[r], start[r + 1]):
+                if edits[row] > worst[r]:
+                    continue
                 away = <int64_t>diagonal[row] - diagonal[chosen[r]]
                 if read_strand[row] != read_strand[chosen[r]] or away > SAME_PLACE or away < -SAME_PLACE:
                     alone[r] = 0
@@ -320,8 +324,8 @@ cdef struct known_t:
 
 
 def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start, const uint16_t[::1] end,
-                 const uint16_t[::1] edits, const int64_t[::1] start, const uint8_t[::1] wanted,
-                 const int64_t[::1] chosen, const uint8_t[::1] flip):
+                 const uint16_t[::1] edits, const uint16_t[::1] worst, const int64_t[::1] start,
+                 const uint8_t[::1] wanted, const int64_t[::1] chosen, const uint8_t[::1] flip):
     """Up to 32 bands of each read that is wanted: the chosen one, then those with the fewest errors.
 
     Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
@@ -330,6 +334,8 @@ def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start
     ----------
     read_strand, band_start : uint32[h], end, edits : uint16[h]
         Bands grouped by read.
+    worst : uint16[n]
+        Bands with more errors do not count.
     start : int64[n + 1]
         Rows of read r are start[r] .. start[r + 1].
     wanted : uint8[n]
@@ -357,6 +363,8 @@ def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start
                 continue
             kept = 0
             for row in range(start[r], start[r + 1]):
+                if edits[row] > worst[r]:
+                    continue
                 kept = keep_known(places, kept, known_t(
                     <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << 33
                     | <uint64_t>((read_strand[row] & 1) ^ flip[r]) << 32 | band_start[row], row),

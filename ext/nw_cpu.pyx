@@ -1,5 +1,5 @@
 """Banded alignment on the CPU: `gassst/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
-`gassst/kernels/local.h`, 32, 16 or 8 at a time.
+`gassst/kernels/local.h`, 64, 32 or 16 at a time, half as many of those that lose much.
 
 The arrays are those of `gassst.extend`, which checks them; all functions release the GIL for the whole call.
 """

@@ -10,10 +10,13 @@ from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
+from gassst._mix cimport mix
+
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
 DEF NONE = 0xFFFF
+DEF REGION = 5          # log2 of the buckets that a hash takes for one
 DEF SAME_PLACE = 10  # diagonals, as in select.pyx
 cdef enum:
     FR = 0
@@ -118,6 +121,86 @@ cdef void mark_near(const window_t *w, bint reverse, int64_t own, int64_t other,
                 out[marked] = 1
                 marked += 1
         a += 1
+
+
+cdef inline Py_ssize_t end_of_bucket(const uint8_t[::1] chosen, const uint32_t[::1] read_strand,
+                                     const uint32_t[::1] diagonal, const uint16_t[::1] length, int shift, Py_ssize_t i,
+                                     Py_ssize_t end, uint64_t *support) noexcept nogil:
+    """The first anchor behind i..end-1 that is not in the bucket of anchor i; `support`: bases of its chosen ones."""
+    cdef Py_ssize_t j = i
+    support[0] = 0
+    while j < end and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
+        support[0] += length[j] * chosen[j]
+        j += 1
+    return j
+
+
+def best_buckets(const uint8_t[::1] chosen, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
+                 const uint16_t[::1] length, const int64_t[::1] start, const uint32_t[::1] active,
+                 const uint8_t[::1] limited, const uint8_t[::1] mate, const uint64_t[::1] digest, int shift, int most):
+    """Chosen anchors, of limited reads those in the `most` best supported buckets alone.
+
+    Of buckets with equal support those are taken that a hash of the pair and of their place prefers; it is the same
+    for buckets within a thousand bases, so that mates keep each other.
+
+    Parameters
+    ----------
+    chosen : uint8[c]
+    read_strand, diagonal : uint32[c], length : uint16[c], start : int64[a + 1]
+        Anchors (`_candidates.gather`).
+    active : uint32[a]
+    limited : uint8[n]
+        1 for the reads of pairs for which this holds.
+    mate : uint8[n], digest : uint64[n]
+    shift : int
+        log2 of the bucket span.
+    most : int
+
+    Returns
+    -------
+    uint8[c]
+    """
+    cdef Py_ssize_t i, j, k, n, a, widest = 0
+    cdef uint32_t r
+    cdef uint64_t support, pair, key, last
+    for a in range(active.shape[0]):
+        widest = max(widest, start[a + 1] - start[a])
+    out_array = np.array(chosen)
+    keys_array, scratch_array = np.empty(widest, np.uint64), np.empty(widest, np.uint64)
+    cdef uint8_t[::1] out = out_array
+    cdef uint64_t[::1] keys = keys_array, scratch = scratch_array
+    with nogil:
+        for a in range(active.shape[0]):
+            r = active[a]
+            if start[a + 1] - start[a] <= most or not limited[r]:
+                continue
+            pair = digest[r] ^ digest[r + 1 if mate[r] == 1 else r - 1]
+            n, i = 0, start[a]
+            while i < start[a + 1]:
+                j = end_of_bucket(chosen, read_strand, diagonal, length, shift, i, start[a + 1], &support)
+                if support:
+                    keys[n] = bucket_key(support, pair, diagonal[i] >> shift, n)
+                    n += 1
+                i = j
+            if n <= most:
+                continue
+            sort_keys(&keys[0], &scratch[0], n)
+            last = keys[most - 1]
+            n, i = 0, start[a]
+            while i < start[a + 1]:
+                j = end_of_bucket(chosen, read_strand, diagonal, length, shift, i, start[a + 1], &support)
+                if support:
+                    key = bucket_key(support, pair, diagonal[i] >> shift, n)
+                    n += 1
+                    for k in range(i, j):
+                        out[k] = chosen[k] & (key <= last)
+                i = j
+    return out_array
+
+
+cdef inline uint64_t bucket_key(uint64_t support, uint64_t pair, uint32_t bucket, Py_ssize_t i) noexcept nogil:
+    """Ascending from the best: by support, by the hash, by order."""
+    return (0x3fff - min(support, 0x3fff)) << 50 | (mix(pair ^ bucket >> REGION) & 0x3fffffff) << 20 | min(i, 0xfffff)
 
 
 def few(const uint8_t[::1] near, const int64_t[::1] start, const uint32_t[::1] active, const uint8_t[::1] mate,

@@ -29,6 +29,8 @@ def finish(
 def at_one_place(
     read_strand: NDArray[np.uint32],
     diagonal: NDArray[np.uint32],
+    edits: NDArray[np.uint16],
+    worst: NDArray[np.uint16],
     start: NDArray[np.int64],
     chosen: NDArray[np.int64],
 ) -> NDArray[np.uint8]: ...
@@ -37,6 +39,7 @@ def known_places(
     band_start: NDArray[np.uint32],
     end: NDArray[np.uint16],
     edits: NDArray[np.uint16],
+    worst: NDArray[np.uint16],
     start: NDArray[np.int64],
     wanted: NDArray[np.uint8],
     chosen: NDArray[np.int64],

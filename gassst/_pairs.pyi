@@ -24,6 +24,19 @@ def near(
     high: int,
     slack: int,
 ) -> _U8: ...
+def best_buckets(
+    chosen: _U8,
+    read_strand: _U32,
+    diagonal: _U32,
+    length: _U16,
+    start: _I64,
+    active: _U32,
+    limited: _U8,
+    mate: _U8,
+    digest: _U64,
+    shift: int,
+    most: int,
+) -> _U8: ...
 def few(near: _U8, start: _I64, active: _U32, mate: _U8, most: int) -> _U8: ...
 def of_reads(read_strand: _U32, near: _U8, reads: _U8, is_near: bool) -> _U8: ...
 def fresh(read_strand: _U32, bucket: _U32, *known: _U64) -> tuple[_U32, _U32, _U64]: ...

@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from .search import Bands, BatchSearch
 
 FLAG_UNMAPPED, FLAG_SECONDARY, FLAG_SUPPLEMENTARY = 0x4, 0x100, 0x800
+WORSE = 7  # errors by which a known place may be worse than the chosen one
 NEAR = 64  # diagonals within which a place that a pair decided on may move
 
 
 def _settles(scoring: Scoring) -> bool:
     """Whether an ungapped alignment with one mismatch, the only one with so few errors, has the best score.
 
-    Clipping q >= 1 bases loses q * match and a bonus, and gains a mismatch at the most; a place with two errors or
-    more has two mismatches, or one gap of two bases or more, or one of each.
+    Clipping q >= 1 bases loses q * match and a bonus, and gains a mismatch at the most; another alignment has two
+    mismatches or a gap.
     """
-    gaps = (o + 2 * e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
+    gaps = (o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
     return scoring.clip >= scoring.mismatch and min(gaps) >= scoring.match + scoring.mismatch
 
 
@@ -54,6 +55,10 @@ class LocalEnds:
         mapped = np.flatnonzero(np.diff(start))
         self.chosen = np.full(self.n, -1)  # row in `bands` of the place chosen before
         self.chosen[mapped] = rows[start[mapped]]
+        self.worst = np.zeros(
+            self.n, np.uint16
+        )  # errors of a place that counts; the search may have kept others
+        self.worst[mapped] = bands.edits[self.chosen[mapped]] + np.uint16(WORSE)
         self.rows = np.concatenate([[0], np.cumsum(np.bincount(bands.read_strand >> 1, minlength=self.n))])
         self.decided = search.proper.copy()  # whose pair the global search has placed
         self.aligner, self.rivalry = Aligner(search), Rivalry(search)
@@ -83,10 +88,11 @@ class LocalEnds:
 
     def _clear(self) -> Lines:
         """Alignments of the reads that need no more: settled ones, whose global alignment is ungapped, the best that
-        touches its diagonal, and has no rival near; and those with a single known place that are aligned there."""
+        touches its diagonal, and has no rival near, or none better as it has no error; and those with a single known
+        place that are aligned there."""
         reads = np.flatnonzero(np.diff(self.start) == 1)
         bands, summary = self.bands.take(self.chosen[reads]), self.summary[reads]
-        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE)
+        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) & (bands.edits == summary["best"])
         diagonal, ungapped = self._ends(bands)
         loss = self._guess(bands.edits, ungapped)
         stands = ungapped & (alone | (bands.edits == 0) & (summary["n_best"] > 1))
@@ -105,7 +111,8 @@ class LocalEnds:
         lines = self.aligner.around(*(c[single] for c in (*columns, loss, given)))
         stand = np.flatnonzero(stands)
         settled = self.aligner.whole(bands.read_strand[stand], diagonal[stand])
-        return Lines.concatenate([settled, lines.take(lines.clipped(self.lengths) < FAR)])
+        enough = (lines.clipped(self.lengths) < FAR) & (lines.hits["score"] > 0)
+        return Lines.concatenate([settled, lines.take(enough)])
 
     def _ends(self, bands: Bands) -> tuple[np.ndarray, np.ndarray]:
         """Diagonals on which the alignments of bands end, and which are ungapped."""
@@ -128,7 +135,8 @@ class LocalEnds:
     def _single(self) -> np.ndarray:
         """Reads of which a single place is known, and no more is asked, bool[n]."""
         bands = self.bands
-        single = _local.at_one_place(bands.read_strand, bands.band_start + bands.end, self.rows, self.chosen)
+        end = bands.band_start + bands.end
+        single = _local.at_one_place(bands.read_strand, end, bands.edits, self.worst, self.rows, self.chosen)
         return single.view(bool) & ~self._to_be_paired()
 
     # --- places ----------------------------------------------------------------------------------------------
@@ -137,8 +145,8 @@ class LocalEnds:
         """The places that the global search found for these reads (bool[n]), those with the fewest errors."""
         bands, flip = self.bands, self.search.flip
         rows = _local.known_places(
-            bands.read_strand, bands.band_start, bands.end, bands.edits, self.rows, wanted.view(np.uint8), self.chosen,
-            flip,
+            bands.read_strand, bands.band_start, bands.end, bands.edits, self.worst, self.rows,
+            wanted.view(np.uint8), self.chosen, flip,
         )  # fmt: skip
         bands = bands.take(rows)
         loss = self._guess(bands.edits, False)

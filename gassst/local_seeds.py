@@ -27,7 +27,7 @@ def seed_length(index: SeedIndex) -> int:
 
 
 def anchored(search: BatchSearch, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """read_strand, band_start, words of the best supported buckets of these reads (uint32, ascending)."""
+    """read_strand, band_start, words of the best supported buckets of `reads` (uint32[a], ascending)."""
     index, packed = search.index, search.packed
     lengths, counts = _seed_plan(seed_length(index))
     caps = np.minimum(search.plan.caps, np.uint32(OCCURRENCES))

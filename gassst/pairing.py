@@ -37,6 +37,9 @@ QUICK_SEEDS = 4
 QUICK_EVERY = 2
 QUICK_PLACES = 8
 EVERY = 0xFFFFFFFF
+# Most buckets without the other mate near that a stage scores, by sensitivity level, of mates that only seeds of too
+# many occurrences keep open: copies of a repeat.
+REPEAT_PLACES = (8, 8, 16, None, None, None)
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
 UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
 # The same where no other concordant pair came within two errors of the best.
@@ -72,9 +75,8 @@ class PairSearch(BatchSearch):
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
         self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
-        self.stage = np.zeros(
-            self.n, np.uint8
-        )  # row of `miss_table`: 1 + the last one whose seeds were looked up
+        # Rows of `miss_table`: 0 for the quick look, 1 + the last stage whose seeds were looked up.
+        self.miss_row = np.zeros(self.n, np.uint8)
         self.slack = self.plan.gaps
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
@@ -102,14 +104,13 @@ class PairSearch(BatchSearch):
         """Close pairs whose concordant place is good enough.
 
         A rival of as many errors goes unseen when a mate has no seed free of errors there or, where the mates of
-        all places were looked for (`guided`), when neither has.
+        all places were looked for (`guided`), when neither has. After a look at half of the seeds (`quick`), and a
+        guided one, a larger share may go unseen where no other concordant pair came near.
         """
-        a = self.first[self.open[self.first]]
+        a, miss_a, miss_b = self._rivals_missed()
         b = a + 1
-        paired = self.ledger.paired
-        a = a[(paired[a] != NO_SCORE) & (paired[b] != NO_SCORE)]
-        b = a + 1
-        miss_a, miss_b = (self._missed(mate, paired[mate]) for mate in (a, b))
+        miss_a[self.capped[a] > 0] = 1.0  # a seed was passed over as it occurs too often
+        miss_b[self.capped[b] > 0] = 1.0
         unseen = miss_a + miss_b
         if guided:
             miss_a[self.ledger.unguided[a] > 0] = 1.0
@@ -123,14 +124,21 @@ class PairSearch(BatchSearch):
         done = a[unseen <= share]
         self.open[done] = self.open[done + 1] = False
 
-    def _missed(self, read: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        """Share of alignments of so many errors that the seeds looked at so far leave unseen.
-
-        All of them where a seed was passed over because it occurs too often.
-        """
-        errors = np.minimum(errors, MISS_ERRORS - 1)
-        share = self.miss_table[self.stage[read], self.length_rank[self.lengths[read]], errors]
-        return np.where(self.capped[read], 1.0, share)
+    def _rivals_missed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """First mates of the open pairs that have a concordant place; and which share of places with as many errors
+        the seeds looked at so far miss, of the first mate's and of the other's, float64[k]."""
+        paired = self.ledger.paired
+        a = self.first[self.open[self.first]]
+        a = a[(paired[a] != NO_SCORE) & (paired[a + 1] != NO_SCORE)]
+        missed = (
+            self.miss_table[
+                self.miss_row[mate],
+                self.length_rank[self.lengths[mate]],
+                np.minimum(paired[mate], MISS_ERRORS - 1),
+            ]
+            for mate in (a, a + 1)
+        )
+        return a, *missed
 
     # --- one stage -----------------------------------------------------------------------------------------
 
@@ -143,7 +151,7 @@ class PairSearch(BatchSearch):
         else:
             anchors, start = self._anchors(stage, active)
             self.tried = [self.scored]
-        self.stage[active] = stage + 1
+        self.miss_row[active] = stage + 1
         near = self._near(anchors, start, active)
         if near.any():
             self._scout(anchors, start, near)
@@ -152,7 +160,8 @@ class PairSearch(BatchSearch):
         self._scout(anchors, start, self._of_open(anchors, near, False))
         self._rescue(stage, active)
         self._settle(guided=False)
-        self._verify(anchors, self._of_open(anchors, near, False))
+        rest = self._of_open(anchors, near, False)
+        self._verify(anchors, self._without_copies(anchors, start, active, rest))
         self._rescue(stage, active)
         self._settle(guided=True)
 
@@ -193,6 +202,24 @@ class PairSearch(BatchSearch):
             return _pairs.near(
                 anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
                 self.insert.code, self.insert.low, self.insert.high, self.slack,
+            )  # fmt: skip
+
+    def _without_copies(
+        self, anchors: Candidates, start: np.ndarray, active: np.ndarray, chosen: np.ndarray
+    ) -> np.ndarray:
+        """uint8[c]: the chosen anchors; of mates whose concordant place would settle the pair but for seeds that occur
+        too often, those in the best supported buckets."""
+        most = REPEAT_PLACES[self.params.sensitivity]
+        if most is None:
+            return chosen
+        a, miss_a, miss_b = self._rivals_missed()
+        settled = a[miss_a + miss_b <= UNSEEN_SHARE[self.params.sensitivity]]
+        limited = np.zeros(self.n, np.uint8)
+        limited[settled] = limited[settled + 1] = 1
+        with self.stats.timed("pairs"):
+            return _pairs.best_buckets(
+                chosen, anchors.read_strand, anchors.diagonal, anchors.length, start, active, limited, self.mate,
+                self.digest, self.shift, most,
             )  # fmt: skip
 
     def _of_open(self, anchors: Candidates, near: np.ndarray, is_near: bool) -> np.ndarray:

@@ -13,7 +13,8 @@ MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
 ORIENTATIONS = ("fr", "rf", "ff")
-MAX_MATCH = 10  # a doubled score of MAX_READ_LENGTH matches and both bonuses fits 15 bits (kernels/local.h)
+# At these values the largest sum in a cell of the local kernel is 32,040: it fits 16 bits (kernels/local.h).
+MAX_MATCH = 10
 MAX_PENALTY = 1000
 MODES = ("global", "local")
 DEFAULT_FILTERS: tuple[str, ...] = ()  # a filter costs more than the bands it saves (docs/benchmarks.md)

@@ -13,6 +13,8 @@ from .seed_index import SeedIndex
 class WholeIndex:
     """The index in one piece, as mapped by the operating system."""
 
+    copies = False  # whether `copy_positions` leaves seeds without their ranges in the index
+
     def __init__(self, index: SeedIndex):
         self.index = index
 
@@ -30,6 +32,8 @@ class IndexParts(WholeIndex):
     Splitting by k-mer instead of by coordinate leaves every result as it is: the same seeds are looked up, only
     in another order.
     """
+
+    copies = True
 
     def __init__(self, index: SeedIndex, memory: int):
         super().__init__(index)

@@ -95,11 +95,12 @@ class BatchSearch:
         self.complete = np.zeros(self.n, np.uint16)  # every alignment with fewer errors has been seen
         self.capped = np.zeros(self.n, np.uint8)
         self.looked = np.zeros(self.n, np.uint8)  # bit s: the seeds of stage s have been looked up
+        self.planned = np.zeros(self.n, np.uint16)  # most disjoint seeds that were looked up together
         self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
-        self.part: Any = None  # the seeds looked up last, if the next stage holds them, too
+        self.known_seeds: Any = None  # those looked up last, if the next stage holds them, too
         self.bands: list[Bands] = []
         self.proper = np.zeros(self.n, bool)  # reads whose place their pair decides
         self.extender = extender
@@ -107,7 +108,7 @@ class BatchSearch:
     @property
     def seen(self) -> Seen:
         """What has been looked at so far, for the mapping qualities."""
-        return Seen(self.complete, self.capped, self.looked, self.plan)
+        return Seen(self.complete, self.capped, self.looked, self.planned, self.plan)
 
     def run(self) -> BatchResult:
         with self.stats.timed("upload"):
@@ -183,16 +184,17 @@ class BatchSearch:
                 plan.seed_count[stage],
                 every,
                 index.k + 16,
-                self.part,
+                self.known_seeds,
             )
             self.parts.resolve(seeds, plan.caps)
             clipped, capped = seeds.limit(plan.caps)
             self.parts.copy_positions(seeds)
         self.capped[active] |= capped
         self.looked[active] |= np.uint8(1 << stage)
-        self.part = seeds if (every > 1).any() else None
+        self.known_seeds = seeds if (every > 1).any() and not self.parts.copies else None
         disjoint = plan.disjoint[stage][self.lengths[active]]
         disjoint = -(-disjoint.astype(np.int64) // every[self.lengths[active]])
+        self.planned[active] = np.maximum(self.planned[active], disjoint)
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         return seeds

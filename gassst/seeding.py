@@ -25,9 +25,8 @@ DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
 LONG_SEED = 20  # `params.Level` limits occurrences of longer and shorter seeds apart
-SPARSE = (
-    6  # overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
-)
+# Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing.
+SPARSE = 6
 MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
 
 
@@ -107,7 +106,7 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
     if stage.disjoint:
         return miss_share(m, errors, stage.length, stage.looked_up)
-    if stage.every == 1:
+    if stage.every == 1 and stage.number == m - stage.length + 1:
         return _cached_miss_probability(m, errors, stage.length)
     return float(_missed_by_seeds(m, stage)[errors]) if errors < m else 1.0
 

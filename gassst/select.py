@@ -55,12 +55,14 @@ class Seen:
     """What the search looked at.
 
     `complete` uint16[n]: every alignment with fewer errors has been seen. `capped` uint8[n]: a seed was passed over.
-    `looked` uint8[n]: bit s is set where the seeds of stage s of the `plan` were looked up.
+    `looked` uint8[n]: bit s is set where the seeds of stage s of the `plan` were looked up. `planned` uint16[n]: most
+    disjoint seeds that were looked up together.
     """
 
     complete: np.ndarray
     capped: np.ndarray
     looked: np.ndarray
+    planned: np.ndarray
     plan: SearchPlan
 
 
@@ -134,7 +136,7 @@ def unseen_rivals(
         best,
         np.asarray(lengths, np.int64),
         counted,
-        clipped(lengths, seen),
+        clipped(seen),
         seen.capped > 0,
         missed_shares(best, lengths, seen),
         seen.plan.n_bases,
@@ -173,11 +175,9 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
     return near * (rivals * size**model.bases + lost)
 
 
-def clipped(lengths: np.ndarray, seen: Seen) -> np.ndarray:
+def clipped(seen: Seen) -> np.ndarray:
     """float64[n]: share of the disjoint seeds of a stage that were not looked at as planned: they occur too often."""
-    planned = np.zeros(len(lengths), np.int64)
-    for stage, disjoint in enumerate(seen.plan.disjoint):
-        planned = np.maximum(planned, np.where(seen.looked >> stage & 1, disjoint[lengths], 0))
+    planned = seen.planned.astype(np.int64)
     return np.maximum(planned - seen.complete.astype(np.int64), 0) / np.maximum(planned, 1)
 
 

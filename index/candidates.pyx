@@ -20,6 +20,8 @@ from gassst._lookup cimport (
     seed_range_t,
 )
 
+from gassst._mix cimport mix
+
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
@@ -38,14 +40,6 @@ cdef inline bint is_flipped(const uint64_t *forward, const uint64_t *reverse, Py
         if forward[i] != reverse[i]:
             return reverse[i] < forward[i]
     return False
-
-
-cdef inline uint64_t mix(uint64_t h) noexcept nogil:
-    h ^= h >> 32
-    h *= <uint64_t>0xd6e8feb86659fd93
-    h ^= h >> 32
-    h *= <uint64_t>0xd6e8feb86659fd93
-    return h ^ (h >> 32)
 
 
 def orient(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):

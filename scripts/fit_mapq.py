@@ -44,7 +44,7 @@ from gassst.truth import Alignments, detect
 GIVEN = ("equal", "growth", "bases")
 FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)
 EDGES = (0, 3, 6, 10, 13, 16, 20, 23, 26, 30, 33, 36, 40, 50, 61)
-ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked")
+ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked", "planned")
 
 
 @dataclass
@@ -106,7 +106,7 @@ def batch_rows(mapper: Mapper, batch) -> np.ndarray:
     counted = np.where(second == NO_SCORE, 0, second - summary["best"])
     values = (
         packed.lengths, summary["best"], counted, summary["n_second"], search.complete, search.capped, search.looked,
-        ~placed_right(primary, names, mapper.index.reference),
+        search.planned, ~placed_right(primary, names, mapper.index.reference),
     )  # fmt: skip
     rows = np.stack([np.asarray(v, np.int64) for v in values], axis=1)
     return rows[(summary["best"] != NO_SCORE) & (summary["n_best"] == 1)]
@@ -120,10 +120,12 @@ def observe(mapper: Mapper, path: str) -> Counts:
     inverse = inverse.ravel()
     column = dict(zip(ROW, unique.T, strict=True))
     plan, best, lengths = mapper.plan, column["best"], column["lengths"]
-    seen = argparse.Namespace(plan=plan, **{name: column[name] for name in ("complete", "capped", "looked")})
+    seen = argparse.Namespace(
+        plan=plan, **{name: column[name] for name in ("complete", "capped", "looked", "planned")}
+    )
     features = UnseenFeatures(
         best, lengths, np.where(column["counted"] <= MARGIN, column["counted"], 0),
-        clipped(lengths, seen), column["capped"] > 0, missed_shares(best, lengths, seen),
+        clipped(seen), column["capped"] > 0, missed_shares(best, lengths, seen),
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
     wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)

@@ -188,8 +188,9 @@ def test_known_places_are_the_best_of_each_diagonal():
     bands, start, chosen = random_bands(rng)
     flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
     wanted &= chosen >= 0
+    worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
     rows = _local.known_places(
-        bands.read_strand, bands.start, bands.end, bands.edits, start, wanted, chosen, flip
+        bands.read_strand, bands.start, bands.end, bands.edits, worst, start, wanted, chosen, flip
     )
     expected = []
     for r in np.flatnonzero(wanted):
@@ -200,6 +201,8 @@ def test_known_places_are_the_best_of_each_diagonal():
 
         best = {}
         for i in sorted(range(start[r], start[r + 1]), key=key):
+            if bands.edits[i] > worst[r]:
+                continue
             best.setdefault((bands.read_strand[i], int(bands.start[i]) + int(bands.end[i])), i)
         expected += list(best.values())[:32]
     same = [bands.read_strand, bands.start, bands.edits]
@@ -211,10 +214,11 @@ def test_reads_with_one_place_are_told():
     rng = np.random.default_rng(2)
     bands, start, chosen = random_bands(rng)
     diagonal = bands.start + bands.end
-    found = _local.at_one_place(bands.read_strand, diagonal, start, chosen)
+    worst = rng.integers(0, 30, 40).astype(np.uint16)
+    found = _local.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
     expected = []
     for r in range(40):
-        mine = range(start[r], start[r + 1])
+        mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
         c = chosen[r]
         near = [abs(int(diagonal[i]) - int(diagonal[c])) <= 10 for i in mine]
         same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]

@@ -73,7 +73,7 @@ def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads
 
     known = rows()
     monkeypatch.setattr(
-        BatchSearch, "part", property(lambda search: None, lambda search, seeds: None), raising=False
+        BatchSearch, "known_seeds", property(lambda search: None, lambda search, seeds: None), raising=False
     )
     assert rows() == known
 

@@ -129,6 +129,55 @@ def test_fresh_is_a_difference_of_sets(n, known):
     assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
+    rng = np.random.default_rng(seed)
+    n, shift, most = 12, 5, 4
+    mate, digest = np.tile(np.array([1, 2], np.uint8), n // 2), rng.integers(0, 2**63, n).astype(np.uint64)
+    rows = sorted(
+        (int(r), int(rng.integers(2)), int(rng.integers(0, 600)), int(rng.integers(10, 30)))
+        for r in rng.integers(0, n, 160)
+    )
+    read, strand, diagonal, length = (np.array(c) for c in zip(*rows, strict=True))
+    read_strand, diagonal = (2 * read + strand).astype(np.uint32), diagonal.astype(np.uint32)
+    active = np.arange(n, dtype=np.uint32)
+    start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
+    chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
+    kept = _pairs.best_buckets(
+        chosen,
+        read_strand,
+        diagonal,
+        length.astype(np.uint16),
+        start,
+        active,
+        limited,
+        mate,
+        digest,
+        shift,
+        most,
+    )
+    assert not (kept & ~chosen).any()
+    limits = 0
+    for r in range(n):
+        support, survivors = defaultdict(int), set()
+        for i in range(start[r], start[r + 1]):
+            if chosen[i]:
+                support[read_strand[i], diagonal[i] >> shift] += int(length[i])
+        for i in range(start[r], start[r + 1]):
+            if kept[i]:
+                survivors.add((read_strand[i], diagonal[i] >> shift))
+        own = slice(start[r], start[r + 1])
+        if not limited[r] or len(support) <= most:
+            assert (kept[own] == chosen[own]).all()
+            continue
+        limits += 1
+        assert len(survivors) == most
+        assert min(support[b] for b in survivors) >= max(v for b, v in support.items() if b not in survivors)
+        whole = [b in survivors for b in zip(read_strand[own], diagonal[own] >> shift, strict=True)]
+        assert (kept[own] == chosen[own] * np.array(whole, np.uint8)).all()
+    assert limits
+
+
 # --- Ledger ----------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ def reads(rows, length=100, complete=30, capped=0, looked=0b11111, sensitivity=2
         (complete * ones).astype(np.uint16),
         (capped * ones).astype(np.uint8),
         (looked * ones).astype(np.uint8),
+        np.full(len(rows), max(plan.disjoint[s, length] for s in range(8) if looked >> s & 1)),
         plan,
     )
     return summary, lengths, seen
@@ -71,11 +72,18 @@ def test_seeds_not_looked_up_cost_quality():
 
 
 def test_clipped_is_the_share_of_planned_seeds_that_were_not_looked_at():
-    _, lengths, seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
+    _, _, seen = reads([(0, NO_SCORE, 1, 0)] * 3, 100, looked=0b11)
     planned = int(seen.plan.disjoint[1, 100])  # of the later stage, which has more of them
     assert planned > int(seen.plan.disjoint[0, 100]) > 1
     seen.complete[:] = planned, planned - 1, 0
-    assert clipped(lengths, seen) == pytest.approx([0, 1 / planned, 1])
+    assert clipped(seen) == pytest.approx([0, 1 / planned, 1])
+
+
+def test_half_of_the_seeds_looked_up_as_planned_is_not_clipped():
+    """The quick look of pairs."""
+    _, _, seen = reads([(0, NO_SCORE, 1, 0)] * 2, 100, complete=2, looked=0b1)
+    seen.planned[0] = 2
+    assert clipped(seen)[0] == 0 < clipped(seen)[1]
 
 
 def test_beside_seeds_that_occur_too_often_more_rivals_are_assumed():
@@ -106,7 +114,7 @@ def test_a_read_does_not_depend_on_the_others():
     together = mapping_quality(summary, lengths, seen)
     for i in range(200):
         one = slice(i, i + 1)
-        alone = Seen(seen.complete[one], seen.capped[one], seen.looked[one], seen.plan)
+        alone = Seen(*(c[one] for c in (seen.complete, seen.capped, seen.looked, seen.planned)), seen.plan)
         assert mapping_quality(summary[one], lengths[one], alone)[0] == together[i]
 
 
