@@ -28,27 +28,13 @@ def seed_length(index: SeedIndex) -> int:
 
 def anchored(search: BatchSearch, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """read_strand, band_start, words of the best supported buckets of `reads` (uint32[a], ascending)."""
-    index, packed = search.index, search.packed
+    index = search.index
     lengths, counts = _seed_plan(seed_length(index))
     caps = np.minimum(search.plan.caps, np.uint32(OCCURRENCES))
     every = np.ones(counts.size, np.uint16)
-    seeds = _candidates.Seeds(
-        packed.planes,
-        packed.plane_start,
-        search.lengths,
-        search.flip,
-        reads,
-        lengths,
-        counts,
-        every,
-        index.k + 16,
-    )
-    search.parts.resolve(seeds, caps)
-    seeds.limit(caps)
-    search.parts.copy_positions(seeds)
-    nothing = np.empty(0, np.uint64), np.zeros(search.n + 1, np.int64)
+    seeds, _, _ = search.resolved(reads, lengths, counts, every, caps)
     read_strand, diagonal, _, length, _ = _candidates.gather(
-        seeds, index.positions, reads, search.flip, search.shift, *nothing
+        seeds, index.positions, reads, search.flip, search.shift, *search.nothing_scored()
     )
     read_strand, bucket = _supported(read_strand, diagonal >> np.uint32(search.shift), length)
     words = np.maximum(search.words[read_strand >> 1], np.uint8(WORDS))

@@ -171,7 +171,7 @@ class PairSearch(BatchSearch):
         self._quick(active)
         active = active[self.open[active]]
         seeds = self._look_up(0, active)
-        anchors, start = self._gather(seeds, active, *self._nothing_scored())
+        anchors, start = self._gather(seeds, active, *self.nothing_scored())
         self.stats.candidates += len(anchors)
         return active, anchors, start
 
@@ -183,7 +183,7 @@ class PairSearch(BatchSearch):
         if not active.size:
             return
         seeds = self._look_up(0, active, np.full(MAX_READ_LENGTH + 1, QUICK_EVERY, np.uint16))
-        anchors, start = self._gather(seeds, active, *self._nothing_scored())
+        anchors, start = self._gather(seeds, active, *self.nothing_scored())
         near = self._near(anchors, start, active)
         with self.stats.timed("candidates"):
             reads = _pairs.few(near, start, active, self.mate, QUICK_PLACES)
@@ -192,9 +192,6 @@ class PairSearch(BatchSearch):
         self._settle(guided=False, quick=True)
         closed = _pairs.of_reads(anchors.read_strand, near, (~self.open).view(np.uint8), True)
         self.stats.candidates += int(np.count_nonzero(closed))  # those of open pairs come again
-
-    def _nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)
 
     def _near(self, anchors: Candidates, start: np.ndarray, active: np.ndarray) -> np.ndarray:
         """uint8[c]: anchors that have an anchor of the mate in the window."""

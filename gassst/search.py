@@ -170,25 +170,13 @@ class BatchSearch:
     def _look_up(self, stage: int, active: np.ndarray, every: np.ndarray | None = None) -> Any:
         """The seeds of a stage, resolved (`_candidates.Seeds`); `every`: instead of the plan's. Where the stage before
         looked up a part of them these are not looked up again."""
-        index, packed, plan = self.index, self.packed, self.plan
+        plan = self.plan
         if every is None:
             every = plan.seed_every[stage]
         with self.stats.timed("seeds"):
-            seeds = _candidates.Seeds(
-                packed.planes,
-                packed.plane_start,
-                self.lengths,
-                self.flip,
-                active,
-                plan.seed_length[stage],
-                plan.seed_count[stage],
-                every,
-                index.k + 16,
-                self.known_seeds,
+            seeds, clipped, capped = self.resolved(
+                active, plan.seed_length[stage], plan.seed_count[stage], every, plan.caps, self.known_seeds
             )
-            self.parts.resolve(seeds, plan.caps)
-            clipped, capped = seeds.limit(plan.caps)
-            self.parts.copy_positions(seeds)
         self.capped[active] |= capped
         self.looked[active] |= np.uint8(1 << stage)
         self.known_seeds = seeds if (every > 1).any() and not self.parts.copies else None
@@ -198,6 +186,29 @@ class BatchSearch:
         self.complete[active] = np.maximum(self.complete[active], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         return seeds
+
+    def resolved(
+        self,
+        reads: np.ndarray,
+        lengths: np.ndarray,
+        counts: np.ndarray,
+        every: np.ndarray,
+        caps: np.ndarray,
+        known: Any = None,
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """`_candidates.Seeds` of reads (uint32[a], ascending), looked up and limited to `caps`; of each read how many
+        were clipped, and whether one was passed over. `lengths`, `counts`, `every` by read length; what is `known` is
+        not looked up again."""
+        columns = self.packed.planes, self.packed.plane_start, self.lengths, self.flip, reads
+        seeds = _candidates.Seeds(*columns, lengths, counts, every, self.index.k + 16, known)
+        self.parts.resolve(seeds, caps)
+        clipped, capped = seeds.limit(caps)
+        self.parts.copy_positions(seeds)
+        return seeds, clipped, capped
+
+    def nothing_scored(self) -> tuple[np.ndarray, np.ndarray]:
+        """`scored` and `scored_start` of a `gather` that leaves no bucket out."""
+        return np.empty(0, np.uint64), np.zeros(self.n + 1, np.int64)
 
     def _gather(
         self, seeds: Any, active: np.ndarray, scored: np.ndarray, scored_start: np.ndarray

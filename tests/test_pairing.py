@@ -305,7 +305,8 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
             passed_over |= unguided
             assert passed_over == set(np.flatnonzero(ledger.unguided).tolist())
     assert found >= 4
-    assert True in alones and (False in alones or found < 30)
+    assert True in alones
+    assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
 
 
 def test_no_place_is_looked_around_twice():
