@@ -134,7 +134,7 @@ class MapParams:
     all_hits: bool = False
     threads: int = 2
     device: str | None = None
-    batch_size: int = 16384
+    batch_size: int = 32768
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
