@@ -22,7 +22,7 @@ from .local_pairs import PairedEnds
 from .params import MAX_READ_LENGTH
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
-from .seeding import MARGIN, Stage, stage_miss
+from .seeding import MARGIN, SearchPlan, Stage, stage_miss
 from .select import edit_odds, phred, unseen_rivals
 
 FLAG_PROPER = 0x2
@@ -36,12 +36,15 @@ MISS_ERRORS = 64
 QUICK_SEEDS = 4
 QUICK_EVERY = 2
 QUICK_PLACES = 8
+# A pair begins with the first stage that has as many seeds, too long to be found by chance: two of 25 bases hit a read
+# of 50 bases with 5 % errors every other time only, and what short ones find far from the mate costs a pair nothing.
+FIRST_SEEDS = 3
 EVERY = 0xFFFFFFFF
 # Most buckets without the other mate near that a stage scores, by sensitivity level, of mates that only seeds of too
 # many occurrences keep open: copies of a repeat.
 REPEAT_PLACES = (8, 8, 16, None, None, None)
 # Most of the rivals of a concordant pair, with as many errors, that may go unseen, by sensitivity level.
-UNSEEN_SHARE = (0.5, 0.3, 0.1, 0.02, 0.0, 0.0)
+UNSEEN_SHARE = (0.5, 0.2, 0.1, 0.02, 0.0, 0.0)
 # The same where no other concordant pair came within two errors of the best.
 UNSEEN_ALONE = (1.0, 0.7, 0.25, 0.05, 0.0, 0.0)
 
@@ -59,6 +62,13 @@ def _quick_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     return tuple(stage._replace(every=QUICK_EVERY) for stage in stages[:1])
 
 
+def _first_stages(plan: SearchPlan) -> np.ndarray:
+    """With which stage pairs of reads begin, int64[MAX_READ_LENGTH + 1] by length."""
+    by_chance = plan.n_bases / 4.0**plan.seed_length
+    enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
+    return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
+
+
 class PairSearch(BatchSearch):
     """Search of one batch in which some reads are pairs (`mate` uint8[n] of the ReadBatch)."""
 
@@ -71,6 +81,7 @@ class PairSearch(BatchSearch):
         self.partner[self.first + 1] -= 1
         self.paired = mate > 0
         self.open = np.ones(self.n, bool)  # not settled as a pair
+        self.hasty = np.zeros(self.n, bool)  # settled before mates were looked for around all places
         window = insert.code, insert.low, insert.high
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
@@ -81,6 +92,7 @@ class PairSearch(BatchSearch):
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
             self.ledger.unguided[self.paired] = 1
+        self.begin = np.where(self.paired, _first_stages(self.plan)[self.lengths], 0)
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
         self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
         stages = {int(m): self.plan.plan(int(m)).stages for m in present}
@@ -98,7 +110,7 @@ class PairSearch(BatchSearch):
         So a mate that maps alone maps as a mate, too: one that its partner could not find goes on to the last stage.
         """
         active = super()._active(stage)
-        return active[self.open[active]]
+        return active[self.open[active] & (self.begin[active] <= stage)]
 
     def _settle(self, guided: bool, quick: bool = False) -> None:
         """Close pairs whose concordant place is good enough.
@@ -123,6 +135,8 @@ class PairSearch(BatchSearch):
             share[unsure[alone]] = UNSEEN_ALONE[self.params.sensitivity]
         done = a[unseen <= share]
         self.open[done] = self.open[done + 1] = False
+        if not guided:
+            self.hasty[done] = self.hasty[done + 1] = True
 
     def _rivals_missed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First mates of the open pairs that have a concordant place; and which share of places with as many errors
@@ -264,7 +278,8 @@ class PairSearch(BatchSearch):
         concordant ones: there may be none, as when the insert size given is that of another library.
         """
         partner = self.partner
-        due = (stage > 0) | (self.plan.seed_count[1, self.lengths[partner]] == 0)
+        begin = self.begin[partner]
+        due = (stage > begin) | (self.plan.seed_count[begin + 1, self.lengths[partner]] == 0)
         return due & ((self.best[partner] == NO_SCORE) | (self.ledger.paired != NO_SCORE))
 
     def _score_fresh(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
@@ -329,7 +344,9 @@ class PairSearch(BatchSearch):
 
     def _qualities(self, summary: np.ndarray, unseen: np.ndarray | None = None) -> np.ndarray:
         unseen = unseen_rivals(summary, self.lengths, self.seen) if unseen is None else unseen
-        together = np.minimum(unseen, unseen[self.partner])
+        other = unseen[self.partner]
+        # A rival of a pair that was settled hastily goes unseen where either mate does; otherwise both must.
+        together = np.where(self.hasty, unseen + other, np.minimum(unseen, other))
         return np.where(self.decided, phred(self.wrong + together), super()._qualities(summary, unseen))
 
     def _local_ends(self, *found) -> PairedEnds:

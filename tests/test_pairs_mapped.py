@@ -348,6 +348,28 @@ def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed(sensitivity):
     assert all(rows[0].mapq <= 3 for rows in found.values() if rows)
 
 
+def test_a_pair_settled_by_one_place_admits_that_its_rival_may_be_unseen():
+    """One mate fits both copies, the other has an error in each of its seeds in one copy, and as many in one seed only
+    in the other: the pair is settled there, and the mate that fits both must not make up for it."""
+    rng = np.random.default_rng(77)
+    fragments, genome = [], bf.random_bases(rng, 500)
+    for i in range(40):
+        template = bf.random_bases(rng, 300)
+        mate = bytearray(template[-50:])
+        hidden, shown = bytearray(template), bytearray(template)
+        for text, errors in ((hidden, (8, 24, 40)), (shown, (2, 5, 9))):
+            for at in errors:
+                text[250 + at] = b"ACGT"[(b"ACGT".index(mate[at]) + 1) % 4]
+        genome += bytes(hidden) + bf.random_bases(rng, 400) + bytes(shown) + bf.random_bases(rng, 400)
+        fragments.append((f"p{i}", template[:50].decode(), bf.reverse_complement(bytes(mate)).decode()))
+    hasty = mapped(index_of(("a", genome)), fragments, sensitivity=0)
+    thorough = mapped(index_of(("a", genome)), fragments, sensitivity=3)
+    assert all(rows[0].mapq < 45 for rows in hasty.values())
+    assert (
+        sum(rows[0].mapq <= 3 for rows in thorough.values()) >= 78
+    )  # of one pair, gaps make a copy the better
+
+
 def test_diverged_repeats_of_too_many_copies_are_rarely_mistaken():
     """A concordant pair among the copies that were looked at settles nothing while others were passed over."""
     rng = np.random.default_rng(2500)
