@@ -60,6 +60,8 @@ extensions = [
     extension("_filters", "ext/filters.pyx"),
     extension("_nw_cpu", "ext/nw_cpu.pyx"),
     extension("_select", "ext/select.pyx"),
+    extension("_mates", "ext/mates.pyx"),
+    extension("_ledger", "ext/ledger.pyx"),
     extension("_pairs", "ext/pairs.pyx"),
     extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import _candidates, _pairs, _strata
+from . import _candidates, _ledger, _mates, _pairs, _strata
 from .cascade import Candidates
 from .insert import InsertModel, is_primary, pair_templates
 from .layouts import NO_SCORE
@@ -75,7 +75,7 @@ class PairSearch(BatchSearch):
     def __init__(self, *arguments, mate: np.ndarray, insert: InsertModel):
         super().__init__(*arguments)
         self.mate, self.insert = mate, insert
-        self.first = np.flatnonzero(mate == 1)
+        self.first = self.unsettled = np.flatnonzero(mate == 1)
         self.partner = np.arange(self.n)
         self.partner[self.first] += 1
         self.partner[self.first + 1] -= 1
@@ -85,7 +85,7 @@ class PairSearch(BatchSearch):
         window = insert.code, insert.low, insert.high
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
-        self.ledger = _pairs.Ledger(mate, self.lengths, *window, self.borders)
+        self.ledger = _ledger.Ledger(mate, self.lengths, *window, self.borders)
         # Rows of `miss_table`: 0 for the quick look, 1 + the last stage whose seeds were looked up.
         self.miss_row = np.zeros(self.n, np.uint8)
         self.slack = self.plan.gaps
@@ -142,7 +142,7 @@ class PairSearch(BatchSearch):
         """First mates of the open pairs that have a concordant place; and which share of places with as many errors
         the seeds looked at so far miss, of the first mate's and of the other's, float64[k]."""
         paired = self.ledger.paired
-        a = self.first[self.open[self.first]]
+        self.unsettled = a = self.unsettled[self.open[self.unsettled]]
         a = a[(paired[a] != NO_SCORE) & (paired[a + 1] != NO_SCORE)]
         missed = (
             self.miss_table[
@@ -200,17 +200,17 @@ class PairSearch(BatchSearch):
         anchors, start = self._gather(seeds, active, *self.nothing_scored())
         near = self._near(anchors, start, active)
         with self.stats.timed("candidates"):
-            reads = _pairs.few(near, start, active, self.mate, QUICK_PLACES)
-            chosen = anchors.take(np.flatnonzero(_pairs.of_reads(anchors.read_strand, near, reads, True)))
+            reads = _mates.few(near, start, active, self.mate, QUICK_PLACES)
+            chosen = anchors.take(np.flatnonzero(_mates.of_reads(anchors.read_strand, near, reads, True)))
         self._score_fresh(chosen.read_strand, chosen.diagonal >> np.uint32(self.shift))
         self._settle(guided=False, quick=True)
-        closed = _pairs.of_reads(anchors.read_strand, near, (~self.open).view(np.uint8), True)
+        closed = _mates.of_reads(anchors.read_strand, near, (~self.open).view(np.uint8), True)
         self.stats.candidates += int(np.count_nonzero(closed))  # those of open pairs come again
 
     def _near(self, anchors: Candidates, start: np.ndarray, active: np.ndarray) -> np.ndarray:
         """uint8[c]: anchors that have an anchor of the mate in the window."""
         with self.stats.timed("pairs"):
-            return _pairs.near(
+            return _mates.near(
                 anchors.read_strand, anchors.diagonal, start, active, self.mate, self.flip, self.lengths,
                 self.insert.code, self.insert.low, self.insert.high, self.slack,
             )  # fmt: skip
@@ -228,7 +228,7 @@ class PairSearch(BatchSearch):
         limited = np.zeros(self.n, np.uint8)
         limited[settled] = limited[settled + 1] = 1
         with self.stats.timed("pairs"):
-            return _pairs.best_buckets(
+            return _mates.best_buckets(
                 chosen, anchors.read_strand, anchors.diagonal, anchors.length, start, active, limited, self.mate,
                 self.digest, self.shift, most,
             )  # fmt: skip
@@ -236,7 +236,7 @@ class PairSearch(BatchSearch):
     def _of_open(self, anchors: Candidates, near: np.ndarray, is_near: bool) -> np.ndarray:
         """uint8[c]: anchors that are near, or are not, of the reads whose pairs are not settled."""
         with self.stats.timed("candidates"):
-            return _pairs.of_reads(anchors.read_strand, near, self.open.view(np.uint8), is_near)
+            return _mates.of_reads(anchors.read_strand, near, self.open.view(np.uint8), is_near)
 
     def _scout(self, anchors: Candidates, start: np.ndarray, chosen: np.ndarray) -> None:
         """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
@@ -259,33 +259,29 @@ class PairSearch(BatchSearch):
         In those alone: whether a stage is run at all depends on the rest of the batch.
         """
         with self.stats.timed("pairs"):
-            wanted = np.zeros(self.n, bool)
-            wanted[active] = wanted[self.partner[active]] = True
-            wanted &= self.open & self.paired
+            reads = _mates.of_open_pairs(active, self.mate, self.open.view(np.uint8))
             if self.wide:
-                wanted &= self._worth_a_wide_window(stage)
-            found = self.ledger.windows(
-                wanted.view(np.uint8), self.best, RESCUE_PLACES, self.shift, self.slack
-            )
+                reads = reads[self._worth_a_wide_window(stage, reads)]
+            found = self.ledger.windows(reads, self.best, RESCUE_PLACES, self.shift, self.slack)
         before = self.stats.scored
         self._score_fresh(*found)
         self.stats.rescued += self.stats.scored - before
 
-    def _worth_a_wide_window(self, stage: int) -> np.ndarray:
-        """Reads around which a mate is looked for though that costs more than its seeds do.
+    def _worth_a_wide_window(self, stage: int, reads: np.ndarray) -> np.ndarray:
+        """Reads around which a mate is looked for though that costs more than its seeds do, bool[k].
 
         Not before the mate's second stage, as most are found by then. And not where both mates have places but no
         concordant ones: there may be none, as when the insert size given is that of another library.
         """
-        partner = self.partner
+        partner = self.partner[reads]
         begin = self.begin[partner]
         due = (stage > begin) | (self.plan.seed_count[begin + 1, self.lengths[partner]] == 0)
-        return due & ((self.best[partner] == NO_SCORE) | (self.ledger.paired != NO_SCORE))
+        return due & ((self.best[partner] == NO_SCORE) | (self.ledger.paired[reads] != NO_SCORE))
 
     def _score_fresh(self, read_strand: np.ndarray, bucket: np.ndarray) -> None:
         """Score those of the buckets that were not scored before."""
         with self.stats.timed("candidates"):
-            read_strand, bucket, keys = _pairs.fresh(read_strand, bucket, *self.tried)
+            read_strand, bucket, keys = _mates.fresh(read_strand, bucket, *self.tried)
         self.tried.append(keys)
         self._remember(read_strand, bucket)
         self._score(read_strand, bucket)
@@ -297,18 +293,11 @@ class PairSearch(BatchSearch):
         margin = MARGIN + PAIR_MARGIN
         return _strata.within_limit(read_strand, edits, self.best, self.rival, self.limit.copy(), margin)
 
-    def _limits(self) -> np.ndarray:
-        """A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs."""
-        paired = self.ledger.paired
-        base = np.where(paired == NO_SCORE, self.best + np.uint16(PAIR_MARGIN), np.maximum(paired, self.best))
-        base = np.where(self.paired, base, self.best)
-        return np.minimum(self.errors, np.where(self.best == NO_SCORE, self.errors, base + MARGIN))
-
     def _keep(self, bands: Bands) -> None:
         super()._keep(bands)
         if not self.params.all_hits:
             self.ledger.add(bands.read_strand, bands.ends(self.lengths), bands.edits)
-            self.limit = self._limits()
+            self.ledger.tighten(bands.read_strand, self.best, self.errors, MARGIN, PAIR_MARGIN, self.limit)
 
     # --- what is reported -------------------------------------------------------------------------------------
 

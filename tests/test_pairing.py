@@ -8,7 +8,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from gassst import _pairs
+from gassst import _ledger, _mates, _pairs
 from gassst.insert import ORIENTATIONS, InsertModel
 from gassst.layouts import NO_SCORE
 
@@ -69,7 +69,7 @@ def test_near_marks_what_brute_force_finds(orientation, seed):
             start.append(len(anchors))
         rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in anchors]
         read_strand, diagonal = flat(rows, np.uint32, np.uint32)
-        got = _pairs.near(
+        got = _mates.near(
             read_strand, diagonal, np.array(start, np.int64), active, mate, flip, lengths,
             ORIENTATIONS.index(orientation), low, high, slack,
         )  # fmt: skip
@@ -104,7 +104,7 @@ def test_near_at_the_ends_of_the_coordinates():
         500,
         0,
     )
-    assert _pairs.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
+    assert _mates.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
 
 
 # --- fresh -----------------------------------------------------------------------------------------------------
@@ -118,12 +118,15 @@ def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [0, 1, 5, 60, 3000])
 @pytest.mark.parametrize("known", [(), (0,), (40,), (7, 0, 90)])
-def test_fresh_is_a_difference_of_sets(n, known):
+@pytest.mark.parametrize("disorder", [0, 3, 3000])
+def test_fresh_is_a_difference_of_sets(n, known, disorder):
+    """Of keys that are up to so many places from where they belong."""
     rng = np.random.default_rng(n + sum(known))
-    keys = keys_of(rng, n)
+    keys = np.sort(keys_of(rng, n))
+    keys = keys[np.argsort(np.arange(n) + rng.uniform(0, disorder, n), kind="stable")]
     others = [np.unique(keys_of(rng, k)) for k in known]
     read_strand, bucket = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-    got = _pairs.fresh(read_strand, bucket, *others)
+    got = _mates.fresh(read_strand, bucket, *others)
     expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
     assert got[2].tolist() == expected
     assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
@@ -143,7 +146,7 @@ def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
     active = np.arange(n, dtype=np.uint32)
     start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
     chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
-    kept = _pairs.best_buckets(
+    kept = _mates.best_buckets(
         chosen,
         read_strand,
         diagonal,
@@ -269,7 +272,7 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
         code = ORIENTATIONS.index(orientation)
         borders = [0, *sorted(rng.integers(200, 1600, int(rng.integers(0, 3))).tolist()), 1700]
         ledger, plain = (
-            _pairs.Ledger(mate, lengths, code, low, high, np.array(borders, np.int64)),
+            _ledger.Ledger(mate, lengths, code, low, high, np.array(borders, np.int64)),
             PlainLedger(mate, lengths, orientation, low, high, borders),
         )
         best = np.full(n, NO_SCORE, np.uint16)
@@ -299,7 +302,9 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
                     alones.append(alone)
             wanted = rng.random(n) < 0.7
             most = int(rng.integers(1, 6))
-            read_strand, bucket = ledger.windows(wanted.view(np.uint8), best, most, shift, slack)
+            read_strand, bucket = ledger.windows(
+                np.flatnonzero(wanted).astype(np.uint32), best, most, shift, slack
+            )
             buckets, unguided = plain.windows(wanted, best, ledger.paired, most, shift, slack)
             assert {*zip(read_strand.tolist(), bucket.tolist(), strict=True)} == buckets
             passed_over |= unguided
@@ -309,21 +314,62 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
     assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
 
 
+def test_limits_follow_the_place_that_a_read_needs():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        mate = some_mates(rng, 6)
+        n = len(mate)
+        lengths, errors = np.full(n, 50, np.uint32), np.full(n, 10, np.uint16)
+        ledger = _ledger.Ledger(mate, lengths, 0, 100, 200, np.array([0, 2000]))
+        best, limit = np.full(n, NO_SCORE, np.uint16), errors.copy()
+        for _ in range(3):
+            rows = [
+                (int(rng.integers(2 * n)), int(rng.integers(300, 500)), int(rng.integers(10)))
+                for _ in range(5)
+            ]
+            for rs, _, edits in rows:
+                best[rs >> 1] = min(best[rs >> 1], edits)
+            columns = flat(rows, np.uint32, np.uint32, np.uint16)
+            ledger.add(*columns)
+            ledger.tighten(columns[0], best, errors, 2, 5, limit)
+            for r in range(n):
+                paired = int(ledger.paired[r])
+                needs = int(best[r])
+                if mate[r]:
+                    needs = needs + 5 if paired == NO_SCORE else max(needs, paired)
+                assert limit[r] == (10 if best[r] == NO_SCORE else min(10, needs + 2))
+
+
+def test_both_mates_of_open_pairs():
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        mate = some_mates(rng, 12)
+        n = len(mate)
+        active = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
+        is_open = rng.random(n) < 0.5
+        expected = []
+        for r in np.flatnonzero(mate == 1).tolist():
+            is_open[r + 1] = is_open[r]
+            if is_open[r] and ({r, r + 1} & set(active.tolist())):
+                expected += [r, r + 1]
+        assert _mates.of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
+
+
 def test_no_place_is_looked_around_twice():
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _pairs.Ledger(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
+    ledger = _ledger.Ledger(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
     ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
     best = np.array([2, NO_SCORE], np.uint16)
-    once = ledger.windows(np.ones(2, np.uint8), best, 16, 5, 16)
+    once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
     assert set(once[0].tolist()) == {3}
     assert len(once[0]) == len(set(once[1].tolist())) > 5
-    assert len(ledger.windows(np.ones(2, np.uint8), best, 16, 5, 16)[0]) == 0
+    assert len(ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)[0]) == 0
 
 
 def test_mates_with_very_many_places_are_paired_within_their_windows():
     """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
     n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _pairs.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ledger = _ledger.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
     ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
     edits = np.full((2, n), 9, np.uint16)
     edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window

@@ -1,0 +1,20 @@
+import numpy as np
+from numpy.typing import NDArray
+
+_U8 = NDArray[np.uint8]
+_U16 = NDArray[np.uint16]
+_U32 = NDArray[np.uint32]
+_I64 = NDArray[np.int64]
+
+class Ledger:
+    paired: _U16
+    unguided: _U8
+    def __init__(
+        self, mate: _U8, lengths: _U32, orientation: int, low: int, high: int, borders: _I64
+    ) -> None: ...
+    def add(self, read_strand: _U32, end_position: _U32, edits: _U16) -> None: ...
+    def alone(self, first: _I64, margin: int) -> _U8: ...
+    def tighten(
+        self, read_strand: _U32, best: _U16, errors: _U16, margin: int, pair_margin: int, limit: _U16
+    ) -> None: ...
+    def windows(self, reads: _U32, best: _U16, most: int, shift: int, slack: int) -> tuple[_U32, _U32]: ...

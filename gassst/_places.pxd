@@ -1,0 +1,5 @@
+"""What the extensions agree on about places: alignments as the search knows them, by strand and end."""
+
+cdef enum:
+    SAME_PLACE = 10    # alignments of one strand whose ends lie this near to each other are one place
+    NO_EDITS = 0xFFFF  # layouts.NO_SCORE: nothing was found
