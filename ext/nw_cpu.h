@@ -59,6 +59,13 @@ static inline u64 band_popcount(u64 x)
 #define band_errors VARIANT(band_errors)
 #define band_align VARIANT(band_align)
 
+#if defined(__GNUC__)
+#define NW_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define NW_PREFETCH(p) ((void)(p))
+#endif
+#define NW_AHEAD 2 /* groups from prefetch to use */
+
 #define GROUPS(n) (((n) + LANES - 1) / LANES)
 
 #if defined(__GNUC__)
