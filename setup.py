@@ -59,6 +59,7 @@ extensions = [
     extension("_reads", "ext/reads.pyx"),
     extension("_filters", "ext/filters.pyx"),
     extension("_nw_cpu", "ext/nw_cpu.pyx"),
+    extension("_bands", "ext/bands.pyx"),
     extension("_select", "ext/select.pyx"),
     extension("_mates", "ext/mates.pyx"),
     extension("_ledger", "ext/ledger.pyx"),
@@ -66,6 +67,7 @@ extensions = [
     extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),
     extension("_local", "ext/local.pyx"),
+    extension("_local_places", "ext/local_places.pyx"),
     extension(
         "_records",
         "ext/records.pyx",

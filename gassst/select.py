@@ -217,9 +217,3 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     runner_up = np.where(summary["n_best"] > 1, best, second)
     summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary
-
-
-def group_by_read(read: np.ndarray, n_reads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Stable order that groups rows by read, and int64[n + 1] of where each read's rows start in it."""
-    order = np.argsort(read, kind="stable")
-    return order, np.searchsorted(read[order], np.arange(n_reads + 1))
