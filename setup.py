@@ -64,6 +64,7 @@ extensions = [
     extension("_mates", "ext/mates.pyx"),
     extension("_ledger", "ext/ledger.pyx"),
     extension("_pairs", "ext/pairs.pyx"),
+    extension("_proper", "ext/proper.pyx"),
     extension("_strata", "ext/strata.pyx"),
     extension("_cycles", "ext/cycles.pyx"),
     extension("_local", "ext/local.pyx"),

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import _bands, _candidates, _ledger, _mates, _pairs, _strata
+from . import _bands, _candidates, _ledger, _mates, _pairs, _proper, _strata
 from .cascade import Candidates
-from .insert import InsertModel, is_primary, pair_templates
+from .insert import InsertModel
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
 from .params import MAX_READ_LENGTH
@@ -25,7 +25,6 @@ from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, SearchPlan, Stage, stage_miss
 from .select import edit_odds, phred, unseen_rivals
 
-FLAG_PROPER = 0x2
 # Errors by which a place may be worse than the best one of its read and still make the better pair.
 PAIR_MARGIN = 5
 RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
@@ -346,28 +345,9 @@ class PairSearch(BatchSearch):
 
     def _finish(self, found: Bands, rows: np.ndarray, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         result = super()._finish(found, rows, start, summary)
-        self._flag_proper(result)
+        # Proper as they lie in the end, gaps and clipped ends told.
+        insert, starts = self.insert, self.index.reference.starts
+        window = insert.code, insert.low, insert.high
+        self.stats.proper += _proper.flag_proper(result.hits, result.cigars, self.mate, starts, *window)
         self.stats.pairs += len(self.first)
         return result
-
-    def _flag_proper(self, result: BatchResult) -> None:
-        """Mates are a proper pair where they lie so in the end, gaps and clipped ends told."""
-        hits, insert = result.hits, self.insert
-        first_row = is_primary(hits)
-        primary = hits[first_row]
-        span = _spans(primary, result.cigars)
-        a, b = self.first, self.first + 1
-        starts = self.index.reference.starts
-        template = pair_templates(insert.orientation, primary[a], primary[b], span[a], span[b], starts)
-        proper = np.zeros(self.n, bool)
-        proper[a] = proper[b] = (template >= insert.low) & (template <= insert.high)
-        hits["flag"] |= np.where(first_row & proper[hits["read"]], FLAG_PROPER, 0).astype(np.uint16)
-        self.stats.proper += int(proper[a].sum())
-
-
-def _spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
-    """Reference bases that alignments cover, int64[h]."""
-    covers = np.isin(cigars & 15, (0, 2))
-    covered = np.concatenate([[0], np.cumsum(np.where(covers, cigars >> 4, 0), dtype=np.int64)])
-    start = hits["cigar_start"].astype(np.int64)
-    return covered[start + hits["cigar_runs"]] - covered[start]
