@@ -288,3 +288,53 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
                 highest = borders[c] - 1 if c < borders.shape[0] else <int64_t>1 << 62
             contig[i] = c
     return contig_array
+
+
+cdef inline uint64_t mixed(uint64_t x, uint64_t y) noexcept nogil:
+    x = (x ^ y) * <uint64_t>0xd6e8feb86659fd93
+    return x ^ (x >> 32)
+
+
+def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const uint16_t[::1] complete,
+          const uint16_t[::1] planned, const uint8_t[::1] looked, const uint8_t[::1] capped):
+    """Reads of which the same is known but for how many places there are: a batch has some hundred kinds.
+
+    Parameters
+    ----------
+    summary : READ_SUMMARY[n]
+        Of which `best` and `second` count.
+    lengths : uint32[n]
+    complete, planned : uint16[n], looked, capped : uint8[n]
+        As in `select.Seen`.
+
+    Returns
+    -------
+    first : int64[k]
+        The first read of each kind.
+    kind : int64[n]
+        Index into `first` of every read.
+    """
+    cdef Py_ssize_t n = lengths.shape[0], r, k = 0, size = 1024
+    cdef uint64_t at, key, more
+    while size < 2 * n:
+        size *= 2
+    first_array, kind_array, table_array = np.empty(n, np.int64), np.empty(n, np.int64), np.full(size, -1, np.int32)
+    keys_array = np.empty((n, 2), np.uint64)
+    cdef int64_t[::1] first = first_array, kind = kind_array
+    cdef int32_t[::1] table = table_array  # kinds by hash, -1 where there is none
+    cdef uint64_t[:, ::1] keys = keys_array
+    with nogil:
+        for r in range(n):
+            key = (<uint64_t>summary[r].best << 48 | <uint64_t>summary[r].second << 32 | <uint64_t>complete[r] << 16
+                   | planned[r])
+            more = <uint64_t>lengths[r] << 16 | <uint64_t>looked[r] << 8 | capped[r]
+            at = mixed(mixed(0, key), more) & (size - 1)
+            while table[at] >= 0 and (keys[table[at], 0] != key or keys[table[at], 1] != more):
+                at = (at + 1) & (size - 1)
+            if table[at] < 0:
+                table[at] = <int32_t>k
+                keys[k, 0], keys[k, 1] = key, more
+                first[k] = r
+                k += 1
+            kind[r] = table[at]
+    return first_array[:k].copy(), kind_array

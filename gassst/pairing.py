@@ -23,7 +23,7 @@ from .params import MAX_READ_LENGTH
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, SearchPlan, Stage, stage_miss
-from .select import edit_odds, phred, unseen_rivals
+from .select import edit_odds, mapping_quality, phred, unseen_rivals
 
 # Errors by which a place may be worse than the best one of its read and still make the better pair.
 PAIR_MARGIN = 5
@@ -338,7 +338,10 @@ class PairSearch(BatchSearch):
         other = unseen[self.partner]
         # A rival of a pair that was settled hastily goes unseen where either mate does; otherwise both must.
         together = np.where(self.hasty, unseen + other, np.minimum(unseen, other))
-        return np.where(self.decided, phred(self.wrong + together), super()._qualities(summary, unseen))
+        quality = phred(self.wrong + together)
+        alone = np.flatnonzero(~self.decided)
+        quality[alone] = mapping_quality(summary[alone], self.lengths[alone], self.seen, unseen[alone])
+        return quality
 
     def _local_ends(self, *found) -> PairedEnds:
         return PairedEnds(self, *found)

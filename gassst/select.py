@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _bands
 from .layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from .seeding import MARGIN, SearchPlan, chance_hits
 
@@ -64,6 +65,11 @@ class Seen:
     looked: np.ndarray
     planned: np.ndarray
     plan: SearchPlan
+
+    def take(self, rows: np.ndarray) -> Seen:
+        """Of some reads."""
+        columns = self.complete, self.capped, self.looked, self.planned
+        return Seen(*(c[rows] for c in columns), self.plan)
 
 
 def mapping_quality(
@@ -129,6 +135,13 @@ def unseen_rivals(
 
     Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
     """
+    seen_columns = seen.complete, seen.planned, seen.looked, seen.capped
+    first, kind = _bands.alike(summary, lengths, *seen_columns)
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
+
+
+def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
+    """`unseen_rivals` of a read of each kind."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= MARGIN), second - best, 0)
