@@ -4,7 +4,6 @@ import numpy as np
 
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from gassst._types cimport read_summary_t
 
@@ -16,6 +15,7 @@ cdef extern from "candidates.h" nogil:
 DEF SAME_PLACE = 10  # alignments of one strand that end this near to each other are one place
 DEF NONE = 0xFFFF
 DEF MOST_STRATA = 63  # beyond the best
+DEF DROPPED = 0xFF    # no stratum
 
 
 def grouped(parts, const uint32_t[::1] lengths):
@@ -114,9 +114,9 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
         for r in range(n):
             widest = max(widest, start[r + 1] - start[r])
     cdef uint64_t *keys = <uint64_t *>malloc(2 * widest * 8)
-    cdef uint8_t *state = <uint8_t *>malloc(widest)
+    cdef uint8_t *stratum = <uint8_t *>malloc(widest)
     try:
-        if keys == NULL or state == NULL:
+        if keys == NULL or stratum == NULL:
             raise MemoryError
         with nogil:
             for r in range(n):
@@ -130,23 +130,23 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
                     summary[r].n_reported = 1
                 elif size > 1:
                     places_of(&read_strand[start[r]], &end_position[start[r]], &edits[start[r]], start[r], size,
-                              flip[r], digest[r], margin, further, max_hits, keys, keys + widest, state, &summary[r],
+                              flip[r], digest[r], margin, further, max_hits, keys, keys + widest, stratum, &summary[r],
                               &rows[out])
                 out += summary[r].n_reported
             row_start[n] = out
     finally:
         free(keys)
-        free(state)
+        free(stratum)
     return rows_array[:out].copy(), row_start_array, summary_array
 
 
 cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits, int64_t first,
                     Py_ssize_t size, bint flip, uint64_t digest, int margin, int further, uint32_t max_hits,
-                    uint64_t *keys, uint64_t *scratch, uint8_t *state, read_summary_t *summary,
+                    uint64_t *keys, uint64_t *scratch, uint8_t *stratum, read_summary_t *summary,
                     int64_t *rows) noexcept nogil:
     """`select_best` of one read, whose rows begin with `first`."""
     cdef Py_ssize_t i, k = 0, chosen = 0
-    cdef uint32_t best = NONE, d
+    cdef uint32_t best = NONE, d, kept
     cdef uint64_t present = 0  # strata, bit 0 the best one
     for i in range(size):
         best = min(best, edits[i])
@@ -157,37 +157,31 @@ cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, c
             present |= <uint64_t>1 << (edits[i] - best)
             k += 1
     sort_keys(keys, scratch, k)
-    memset(state, 0, k)  # 0 open, 1 kept, 2 dropped
-    summary.best = best
-    for d in range(<uint32_t>further + 1):
-        if not present >> d & 1:
-            continue
-        for i in range(k):
-            if state[i] == 0 and edits[keys[i] & 0x7fffffff] == best + d:
-                keep_place(keys, state, k, i)
-                if d == 0:
-                    summary.n_best += 1
-                elif d <= <uint32_t>margin and (summary.second == NONE or summary.second == best + d):
-                    summary.second = <uint16_t>(best + d)
-                    summary.n_second += 1
-    summary.suboptimal = suboptimal(summary)
+    for i in range(k):
+        stratum[i] = <uint8_t>(edits[keys[i] & 0x7fffffff] - best)
+    summary.best = <uint16_t>best
+    summary.n_best = keep_places(keys, stratum, k, 0)
     if summary.n_best > 1:
         chosen = <Py_ssize_t>(digest % summary.n_best)
-    for i in range(k):
-        if state[i] == 1 and edits[keys[i] & 0x7fffffff] == best:
-            if chosen == 0:
-                rows[0] = first + <int64_t>(keys[i] & 0x7fffffff)
-                summary.n_reported = 1
-                state[i] = 2
-                break
-            chosen -= 1
+    i = -1
+    while chosen >= 0:
+        i += 1
+        chosen -= stratum[i] == 0
+    rows[0] = first + <int64_t>(keys[i] & 0x7fffffff)
+    summary.n_reported = 1
+    stratum[i] = DROPPED
     for d in range(<uint32_t>further + 1):
         if not present >> d & 1:
             continue
+        if d:
+            kept = keep_places(keys, stratum, k, d)
+            if kept and d <= <uint32_t>margin and summary.second == NONE:
+                summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
-            if summary.n_reported < max_hits and state[i] == 1 and edits[keys[i] & 0x7fffffff] == best + d:
+            if stratum[i] == d and summary.n_reported < max_hits:
                 rows[summary.n_reported] = first + <int64_t>(keys[i] & 0x7fffffff)
                 summary.n_reported += 1
+    summary.suboptimal = suboptimal(summary)
 
 
 cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
@@ -196,19 +190,26 @@ cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
     return INT32_MIN if summary.second == NONE else -<int32_t>summary.second
 
 
-cdef void keep_place(const uint64_t *keys, uint8_t *state, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
-    """Keep row i of the sorted rows and drop the open rows that lie at the same place."""
-    cdef Py_ssize_t j = i - 1
-    state[i] = 1
-    while j >= 0 and (keys[i] >> 31) - (keys[j] >> 31) <= SAME_PLACE:
-        if state[j] == 0:
-            state[j] = 2
-        j -= 1
-    j = i + 1
-    while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE:
-        if state[j] == 0:
-            state[j] = 2
-        j += 1
+cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:
+    """Of the sorted rows keep those of stratum `d` that are not dropped, and drop those beside them that are worse, or as
+    good and further right; returns how many are kept."""
+    cdef Py_ssize_t i, j
+    cdef uint32_t kept = 0
+    for i in range(k):
+        if stratum[i] != d:
+            continue
+        kept += 1
+        j = i - 1
+        while j >= 0 and (keys[i] >> 31) - (keys[j] >> 31) <= SAME_PLACE:
+            if stratum[j] > d:
+                stratum[j] = DROPPED
+            j -= 1
+        j = i + 1
+        while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE:
+            if stratum[j] >= d:
+                stratum[j] = DROPPED
+            j += 1
+    return kept
 
 
 def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_t[::1] primary,

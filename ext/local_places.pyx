@@ -12,8 +12,129 @@ cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
 DEF SAME_PLACE = 10         # diagonals, as in local_places.py
+DEF MOST_KNOWN = 32         # places of a read that the search found
 DEF MOST_TOTAL = 0x7FFF     # more than any total is
 DEF ROW_BITS = 15           # of a place among those of its read
+
+
+def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
+                 const uint16_t[::1] worst, const int64_t[::1] start, const int64_t[::1] chosen):
+    """Reads all of whose bands that count are at the chosen band's place.
+
+    Parameters
+    ----------
+    read_strand, diagonal : uint32[h]
+        Bands grouped by read, and the diagonals on which their alignments end.
+    edits : uint16[h], worst : uint16[n]
+        Bands with more errors than the worst of their read do not count.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    chosen : int64[n]
+        Row of each read's band; -1 for none.
+
+    Returns
+    -------
+    uint8[n]
+        1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
+    """
+    cdef Py_ssize_t n = chosen.shape[0], r, row
+    cdef int64_t away
+    alone_array = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] alone = alone_array
+    with nogil:
+        for r in range(n):
+            if chosen[r] < 0:
+                continue
+            alone[r] = 1
+            for row in range(start[r], start[r + 1]):
+                if edits[row] > worst[r]:
+                    continue
+                away = <int64_t>diagonal[row] - diagonal[chosen[r]]
+                if read_strand[row] != read_strand[chosen[r]] or away > SAME_PLACE or away < -SAME_PLACE:
+                    alone[r] = 0
+                    break
+    return alone_array
+
+
+cdef struct known_t:
+    uint64_t key    # chosen before the others, fewest errors, canonical strand, first diagonal
+    uint64_t place  # strand, diagonal on which it ends
+    int64_t row
+
+
+def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start, const uint16_t[::1] end,
+                 const uint16_t[::1] edits, const uint16_t[::1] worst, const int64_t[::1] start,
+                 const uint8_t[::1] wanted, const int64_t[::1] chosen, const uint8_t[::1] flip):
+    """Up to 32 bands of each read that is wanted: the chosen one, then those with the fewest errors.
+
+    Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
+
+    Parameters
+    ----------
+    read_strand, band_start : uint32[h], end, edits : uint16[h]
+        Bands grouped by read.
+    worst : uint16[n]
+        Bands with more errors do not count.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    wanted : uint8[n]
+    chosen : int64[n]
+        Row of each wanted read's band.
+    flip : uint8[n]
+        From `orient`.
+
+    Returns
+    -------
+    rows : int64[k]
+        Read by read.
+    """
+    cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
+    cdef int64_t row
+    cdef known_t places[MOST_KNOWN]
+    for r in range(n):
+        if wanted[r]:
+            room += min(start[r + 1] - start[r], MOST_KNOWN)
+    rows_array = np.empty(room, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        for r in range(n):
+            if not wanted[r]:
+                continue
+            kept = 0
+            for row in range(start[r], start[r + 1]):
+                if edits[row] > worst[r]:
+                    continue
+                kept = keep_known(places, kept, known_t(
+                    <uint64_t>(row != chosen[r]) << 63 | <uint64_t>edits[row] << 33
+                    | <uint64_t>((read_strand[row] & 1) ^ flip[r]) << 32 | band_start[row],
+                    <uint64_t>(read_strand[row] & 1) << 32 | (band_start[row] + end[row]), row))
+            for i in range(kept):
+                rows[done] = places[i].row
+                done += 1
+    return rows_array[:done]
+
+
+cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noexcept nogil:
+    """Put a place in its order among `kept` ones; returns how many there are now."""
+    cdef Py_ssize_t i, at = kept
+    for i in range(kept):
+        if places[i].place == place.place:
+            if places[i].key <= place.key:
+                return kept
+            at = i      # its slot is taken over
+            break
+    if at == kept:
+        if kept == MOST_KNOWN:
+            if places[kept - 1].key <= place.key:
+                return kept
+            at = kept - 1
+        else:
+            kept += 1
+    while at > 0 and places[at - 1].key > place.key:
+        places[at] = places[at - 1]
+        at -= 1
+    places[at] = place
+    return kept
 
 
 def within(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[:, ::1] windows):

@@ -9,6 +9,25 @@ _U64 = NDArray[np.uint64]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
+def at_one_place(
+    read_strand: _U32,
+    diagonal: _U32,
+    edits: _U16,
+    worst: _U16,
+    start: _I64,
+    chosen: _I64,
+) -> _U8: ...
+def known_places(
+    read_strand: _U32,
+    band_start: _U32,
+    end: _U16,
+    edits: _U16,
+    worst: _U16,
+    start: _I64,
+    wanted: _U8,
+    chosen: _I64,
+    flip: _U8,
+) -> _I64: ...
 def within(read_strand: _U32, diagonal: _U32, windows: _I64) -> _Bool: ...
 def best_of(
     eligible: _U8,

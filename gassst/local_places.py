@@ -88,7 +88,13 @@ class Lines(Columns):
 
 def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.ndarray) -> np.ndarray:
     """Row of the best place of every read that has an eligible one (bool[k]), as `_local_places.best_of` has it."""
-    columns = places.read_strand, places.diagonal, places.band_start, places.total, places.given.view(np.uint8)
+    columns = (
+        places.read_strand,
+        places.diagonal,
+        places.band_start,
+        places.total,
+        places.given.view(np.uint8),
+    )
     return _local_places.best_of(eligible.view(np.uint8), *columns, flip, digest)
 
 

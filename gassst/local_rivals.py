@@ -52,8 +52,8 @@ class Rivalry:
         """Of every line (one a read at most) the next best place for the same part of the read; and all of these."""
         place = places.read_strand, places.diagonal, places.score, places.total, places.reached, places.rows
         line = lines.read_strand, lines.begin, lines.end, lines.first_diagonal, lines.last_diagonal
-        *columns, order = _local_places.rivals(*place, *line, self.lengths, self.scoring.match)
-        return Rivals(*columns), places.take(order)
+        total, score, count, order = _local_places.rivals(*place, *line, self.lengths, self.scoring.match)
+        return Rivals(total, score, count), places.take(order)
 
     def quality(
         self, lines: Lines, rivals: Rivals, far: np.ndarray, bonus: np.ndarray | int = 0

@@ -316,7 +316,9 @@ class PairSearch(BatchSearch):
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         order = super()._primary_order(bands, start, summary)
         primary = self._choose(bands, bands.ends(self.lengths), order, start, summary["best"])
-        return _bands.chosen_first(order, start, primary, bands.edits, np.full(self.n, NO_SCORE, np.uint16), EVERY)[0]
+        return _bands.chosen_first(
+            order, start, primary, bands.edits, np.full(self.n, NO_SCORE, np.uint16), EVERY
+        )[0]
 
     def _choose(
         self, bands: Bands, ends: np.ndarray, rows: np.ndarray, start: np.ndarray, best: np.ndarray

@@ -68,8 +68,7 @@ class Seen:
 
     def take(self, rows: np.ndarray) -> Seen:
         """Of some reads."""
-        columns = self.complete, self.capped, self.looked, self.planned
-        return Seen(*(c[rows] for c in columns), self.plan)
+        return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
 def mapping_quality(
@@ -135,8 +134,7 @@ def unseen_rivals(
 
     Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
     """
-    seen_columns = seen.complete, seen.planned, seen.looked, seen.capped
-    first, kind = _bands.alike(summary, lengths, *seen_columns)
+    first, kind = _bands.alike(summary, lengths, seen.complete, seen.planned, seen.looked, seen.capped)
     return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
 
 

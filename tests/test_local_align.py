@@ -7,7 +7,7 @@ import pytest
 from test_extend import backend, make_reference, mutated, oriented, pack, planes_of  # noqa: F401 - a fixture
 from test_local_kernel import SCORINGS, cost, decode, joined, textbook
 
-from gassst import _local
+from gassst import _local_places
 from gassst.extend import WIDTHS
 from gassst.local_align import Aligner, leaving_cost
 from gassst.stats import Stats
@@ -189,7 +189,7 @@ def test_known_places_are_the_best_of_each_diagonal():
     flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
     wanted &= chosen >= 0
     worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
-    rows = _local.known_places(
+    rows = _local_places.known_places(
         bands.read_strand, bands.start, bands.end, bands.edits, worst, start, wanted, chosen, flip
     )
     expected = []
@@ -215,7 +215,7 @@ def test_reads_with_one_place_are_told():
     bands, start, chosen = random_bands(rng)
     diagonal = bands.start + bands.end
     worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
+    found = _local_places.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
     expected = []
     for r in range(40):
         mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
