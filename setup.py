@@ -69,6 +69,7 @@ extensions = [
     extension("_cycles", "ext/cycles.pyx"),
     extension("_local", "ext/local.pyx"),
     extension("_local_places", "ext/local_places.pyx"),
+    extension("_widths", "ext/widths.pyx"),
     extension(
         "_records",
         "ext/records.pyx",
