@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._places cimport NO_EDITS, SAME_PLACE
 from gassst._types cimport read_summary_t
 
 from gassst.layouts import READ_SUMMARY
@@ -12,8 +13,6 @@ from gassst.layouts import READ_SUMMARY
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
-DEF SAME_PLACE = 10  # alignments of one strand that end this near to each other are one place
-DEF NONE = 0xFFFF
 DEF MOST_STRATA = 63  # beyond the best
 DEF DROPPED = 0xFF    # no stratum
 
@@ -121,7 +120,7 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
         with nogil:
             for r in range(n):
                 row_start[r] = out
-                summary[r].best = summary[r].second = NONE
+                summary[r].best = summary[r].second = NO_EDITS
                 summary[r].suboptimal = INT32_MIN
                 size = start[r + 1] - start[r]
                 if size == 1:
@@ -146,7 +145,7 @@ cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, c
                     int64_t *rows) noexcept nogil:
     """`select_best` of one read, whose rows begin with `first`."""
     cdef Py_ssize_t i, k = 0, chosen = 0
-    cdef uint32_t best = NONE, d, kept
+    cdef uint32_t best = NO_EDITS, d, kept
     cdef uint64_t present = 0  # strata, bit 0 the best one
     for i in range(size):
         best = min(best, edits[i])
@@ -175,7 +174,7 @@ cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, c
             continue
         if d:
             kept = keep_places(keys, stratum, k, d)
-            if kept and d <= <uint32_t>margin and summary.second == NONE:
+            if kept and d <= <uint32_t>margin and summary.second == NO_EDITS:
                 summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
             if stratum[i] == d and summary.n_reported < max_hits:
@@ -187,7 +186,7 @@ cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, c
 cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
     if summary.n_best > 1:
         return -<int32_t>summary.best
-    return INT32_MIN if summary.second == NONE else -<int32_t>summary.second
+    return INT32_MIN if summary.second == NO_EDITS else -<int32_t>summary.second
 
 
 cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:

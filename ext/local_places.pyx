@@ -8,10 +8,11 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._places cimport SAME_PLACE
+
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
 
-DEF SAME_PLACE = 10         # diagonals, as in local_places.py
 DEF MOST_KNOWN = 32         # places of a read that the search found
 DEF MOST_TOTAL = 0x7FFF     # more than any total is
 DEF ROW_BITS = 15           # of a place among those of its read

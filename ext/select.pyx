@@ -1,6 +1,7 @@
 """From scored bands to the alignments that are reported.
 
-`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback, `finish` turns tracebacks into hits.
+`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
+`finish` turns tracebacks into hits.
 """
 
 import numpy as np

@@ -136,7 +136,9 @@ class LocalEnds:
         """Reads of which a single place is known, and no more is asked, bool[n]."""
         bands = self.bands
         end = bands.band_start + bands.end
-        single = _local_places.at_one_place(bands.read_strand, end, bands.edits, self.worst, self.rows, self.chosen)
+        single = _local_places.at_one_place(
+            bands.read_strand, end, bands.edits, self.worst, self.rows, self.chosen
+        )
         return single.view(bool) & ~self._to_be_paired()
 
     # --- places ----------------------------------------------------------------------------------------------
