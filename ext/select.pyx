@@ -1,22 +1,17 @@
 """From scored bands to the alignments that are reported.
 
-`select_best` picks best and second best of every read, `local_minima` every alignment of an exhaustive search,
-`ungapped_diagonal` settles what needs no traceback, `finish` turns tracebacks into hits.
+`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
+`finish` turns tracebacks into hits.
 """
 
 import numpy as np
 
-from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from gassst._planes cimport bases_at, differences, planes_t, prefetch_bases
-from gassst._types cimport hit_t, read_summary_t
+from gassst._types cimport hit_t
 
-from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
-
-cdef extern from "candidates.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+from gassst.layouts import HIT
 
 cdef extern from "contigs.h" nogil:
     size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
@@ -24,7 +19,6 @@ cdef extern from "contigs.h" nogil:
 cdef extern from *:
     int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
 
-DEF SAME_PLACE = 10  # alignments of one strand that end this near to each other are one place
 DEF NONE = 0xFFFF
 DEF AHEAD = 12  # alignments from prefetch to use
 DEF READ = 128  # bases that are prefetched
@@ -44,131 +38,6 @@ cdef inline int mismatches(planes_t reference, int64_t diagonal, planes_t reads,
         if n > limit:
             break
     return n
-
-
-def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits,
-                const int64_t[::1] start, const uint8_t[::1] flip, const uint64_t[::1] digest,
-                int margin, uint32_t max_hits):
-    """Best and second best places of every read, and the rows to report.
-
-    Alignments on one strand that end within 10 bases of a better one (or of an equal one further left)
-    are the same place. Among equally good places the primary is drawn by the hash of the read's bases.
-
-    Parameters
-    ----------
-    read_strand : uint32[h], end_position : uint32[h], edits : uint16[h]
-        Scored bands grouped by read; `end_position` is the coordinate behind the last aligned base.
-    start : int64[n + 1]
-        Rows of read r are start[r] .. start[r + 1].
-    flip : uint8[n], digest : uint64[n]
-        From `orient`.
-    margin : int
-        Strata beyond the best that count.
-    max_hits : int
-        Most rows reported for a read.
-
-    Returns
-    -------
-    rows : int64[k]
-        Reported rows, read by read, the primary first, then by edits, strand and position.
-    row_start : int64[n + 1]
-    summary : READ_SUMMARY[n]
-    """
-    cdef Py_ssize_t n = start.shape[0] - 1, h = read_strand.shape[0], r, i, j, k, size, widest = 1, out = 0, chosen
-    summary_array = np.zeros(n, READ_SUMMARY)
-    cdef read_summary_t[::1] summary = summary_array
-    rows_array = np.empty(h, np.int64)
-    row_start_array = np.zeros(n + 1, np.int64)
-    cdef int64_t[::1] rows = rows_array, row_start = row_start_array
-    for r in range(n):
-        widest = max(widest, start[r + 1] - start[r])
-    cdef uint64_t *keys = <uint64_t *>malloc(widest * 8)
-    cdef uint64_t *scratch = <uint64_t *>malloc(widest * 8)
-    cdef uint8_t *state = <uint8_t *>malloc(widest)   # 0 open, 1 kept, 2 dropped
-    cdef uint32_t best, d, reported
-    cdef int64_t row
-    try:
-        if keys == NULL or scratch == NULL or state == NULL:
-            raise MemoryError
-        with nogil:
-            for r in range(n):
-                row_start[r] = out
-                summary[r].best = summary[r].second = NONE
-                summary[r].suboptimal = INT32_MIN
-                size = start[r + 1] - start[r]
-                if size == 0:
-                    continue
-                best = NONE
-                for i in range(size):
-                    best = min(best, edits[start[r] + i])
-                k = 0
-                # Key: canonical strand, end, row: rows of a read are fewer than 2^31.
-                for i in range(size):
-                    row = start[r] + i
-                    if edits[row] <= best + margin:
-                        keys[k] = (<uint64_t>((read_strand[row] & 1) ^ flip[r]) << 63
-                                   | <uint64_t>end_position[row] << 31 | <uint64_t>i)
-                        k += 1
-                sort_keys(keys, scratch, k)
-                memset(state, 0, k)
-                summary[r].best = best
-                for d in range(best, best + margin + 1):
-                    for i in range(k):
-                        if state[i] == 0 and edits[start[r] + <int64_t>(keys[i] & 0x7fffffff)] == d:
-                            keep_place(keys, state, k, i)
-                            if d == best:
-                                summary[r].n_best += 1
-                            elif summary[r].second == NONE or summary[r].second == d:
-                                summary[r].second = d
-                                summary[r].n_second += 1
-                summary[r].suboptimal = suboptimal(&summary[r])
-                chosen = <Py_ssize_t>(digest[r] % summary[r].n_best)
-                reported = 0
-                for i in range(k):
-                    row = start[r] + <int64_t>(keys[i] & 0x7fffffff)
-                    if state[i] == 1 and edits[row] == best:
-                        if chosen == 0:
-                            rows[out] = row
-                            out += 1
-                            reported = 1
-                            state[i] = 2
-                            break
-                        chosen -= 1
-                for d in range(best, best + margin + 1):
-                    for i in range(k):
-                        row = start[r] + <int64_t>(keys[i] & 0x7fffffff)
-                        if reported < max_hits and state[i] == 1 and edits[row] == d:
-                            rows[out] = row
-                            out += 1
-                            reported += 1
-                summary[r].n_reported = reported
-            row_start[n] = out
-    finally:
-        free(keys)
-        free(scratch)
-        free(state)
-    return rows_array[:out].copy(), row_start_array, summary_array
-
-
-cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
-    if summary.n_best > 1:
-        return -<int32_t>summary.best
-    return INT32_MIN if summary.second == NONE else -<int32_t>summary.second
-
-
-cdef void keep_place(const uint64_t *keys, uint8_t *state, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
-    """Keep row i of the sorted rows and drop the open rows that lie at the same place."""
-    cdef Py_ssize_t j = i - 1
-    state[i] = 1
-    while j >= 0 and (keys[i] >> 31) - (keys[j] >> 31) <= SAME_PLACE:
-        if state[j] == 0:
-            state[j] = 2
-        j -= 1
-    j = i + 1
-    while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE:
-        if state[j] == 0:
-            state[j] = 2
-        j += 1
 
 
 def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const uint32_t[::1] band_start,

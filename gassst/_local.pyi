@@ -26,22 +26,3 @@ def finish(
     NDArray[np.uint32],
     NDArray[np.uint32],
 ]: ...
-def at_one_place(
-    read_strand: NDArray[np.uint32],
-    diagonal: NDArray[np.uint32],
-    edits: NDArray[np.uint16],
-    worst: NDArray[np.uint16],
-    start: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-) -> NDArray[np.uint8]: ...
-def known_places(
-    read_strand: NDArray[np.uint32],
-    band_start: NDArray[np.uint32],
-    end: NDArray[np.uint16],
-    edits: NDArray[np.uint16],
-    worst: NDArray[np.uint16],
-    start: NDArray[np.int64],
-    wanted: NDArray[np.uint8],
-    chosen: NDArray[np.int64],
-    flip: NDArray[np.uint8],
-) -> NDArray[np.int64]: ...

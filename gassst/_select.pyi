@@ -1,23 +1,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-_U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
 _I64 = NDArray[np.int64]
 _Structs = NDArray[np.void]
 
-def select_best(
-    read_strand: _U32,
-    end_position: _U32,
-    edits: _U16,
-    start: _I64,
-    flip: _U8,
-    digest: _U64,
-    margin: int,
-    max_hits: int,
-) -> tuple[_I64, _I64, _Structs]: ...
 def local_minima(
     profile: _U16, read_strand: _U32, band_start: _U32, lengths: _U32, limit: _U16
 ) -> tuple[_I64, _U16, _U16]: ...

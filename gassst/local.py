@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _local, _select
+from . import _local_places, _select
 from .layouts import HIT, NO_SCORE, NO_SUBOPTIMAL
 from .local_align import Aligner
 from .local_places import FAR, Lines, Places, best_of, joined, rank
@@ -136,7 +136,9 @@ class LocalEnds:
         """Reads of which a single place is known, and no more is asked, bool[n]."""
         bands = self.bands
         end = bands.band_start + bands.end
-        single = _local.at_one_place(bands.read_strand, end, bands.edits, self.worst, self.rows, self.chosen)
+        single = _local_places.at_one_place(
+            bands.read_strand, end, bands.edits, self.worst, self.rows, self.chosen
+        )
         return single.view(bool) & ~self._to_be_paired()
 
     # --- places ----------------------------------------------------------------------------------------------
@@ -144,7 +146,7 @@ class LocalEnds:
     def _known(self, wanted: np.ndarray) -> Places:
         """The places that the global search found for these reads (bool[n]), those with the fewest errors."""
         bands, flip = self.bands, self.search.flip
-        rows = _local.known_places(
+        rows = _local_places.known_places(
             bands.read_strand, bands.band_start, bands.end, bands.edits, self.worst, self.rows,
             wanted.view(np.uint8), self.chosen, flip,
         )  # fmt: skip

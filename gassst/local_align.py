@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _local
+from . import _local, _widths
 from .extend import WIDTHS
 from .local_places import SAME_PLACE, Lines, Places
 from .params import Scoring
@@ -65,16 +65,14 @@ class Aligner:
         """As `near`, but where nothing is proved in a narrow band the best one is taken wherever it is in the band."""
         k = len(most)
         score, reached = np.empty(k, np.int32), np.empty(k, np.uint8)
-        rows, last = np.empty(k, np.uint16), np.empty(k, np.uint32)
-        total = np.empty(k, np.int32)
-        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
-            found = self.search.reads.local(read_strand[some], first, w, self.scoring)
-            score[some], reached[some], rows[some], end = found
-            last[some] = first + end
-            total[some] = self._total(found[0], found[1])
-            unsure(total[some])
-            self.search.stats.scored += some.size
-        return Places(read_strand, band_start, most, score, total, reached, rows, last, given)
+        bases, last = np.empty(k, np.uint16), np.empty(k, np.uint32)
+        for w, rows, strands, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
+            found = self.search.reads.local(strands, first, w, self.scoring)
+            _widths.put(rows, first, found, (score, reached, bases, last))
+            unsure(found[0], found[1])
+            self.search.stats.scored += rows.size
+        total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
+        return Places(read_strand, band_start, most, score, total, reached, bases, last, given)
 
     def places(self, places: Places) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
@@ -105,41 +103,31 @@ class Aligner:
         position = np.empty(k, np.uint32)
         at, runs = np.empty(k, np.uint32), np.empty(k, np.uint16)
         cigars, offset = [np.empty(0, np.uint32)], 0
-        for w, some, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
-            score, reached, position[some], found, start, runs[some], _ = self.search.reads.align_local(
-                read_strand[some], first, w, self.scoring
+        for w, rows, strands, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
+            score, reached, position[rows], found, start, runs[rows], _ = self.search.reads.align_local(
+                strands, first, w, self.scoring
             )
-            at[some] = start + np.uint32(offset)
+            at[rows] = start + np.uint32(offset)
             cigars.append(found)
             offset += len(found)
-            unsure(self._total(score, reached))
-            self.search.stats.traced += some.size
+            unsure(score, reached)
+            self.search.stats.traced += rows.size
         return self._lines(read_strand, position, np.concatenate(cigars), at, runs, given)
 
-    def _total(self, score: np.ndarray, reached: np.ndarray) -> np.ndarray:
-        return score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
-
     def _by_width(self, read_strand, diagonal, band_start, most, loss):
-        """Width, rows, first diagonals of the bands in which to look, the narrowest ones first, and a function that
-        wants the rows' totals: those that are not proved come again, in bands twice as wide."""
-        perfect = self.perfect(read_strand)
-        enough = np.searchsorted(self.leaving, loss, side="right")
-        width = np.minimum(np.array(WIDTHS)[np.minimum(enough, len(WIDTHS) - 1)], most)
+        """Width, rows, their read_strand, first diagonals of the bands in which to look, the narrowest ones first, and
+        a function that wants their `score` and `reached`: what is not proved comes again, in bands twice as wide."""
+        width = _widths.expected(loss, most, self.leaving, np.array(WIDTHS))
+        scoring, lengths = self.scoring, self.lengths
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
-            some = np.flatnonzero(width == w)
-            if not some.size:
-                continue
+            rows, strands, first = _widths.of_width(width, w, read_strand, diagonal, band_start, most)
 
-            def unsure(total, some=some, w=w, leaving=leaving):
-                again = (perfect[some] - total >= leaving) & (w < most[some])
-                width[some[again]] = 2 * w
+            def unsure(score, reached, w=w, leaving=leaving, rows=rows, strands=strands):
+                found = rows, score, reached, strands
+                _widths.widen(width, w, leaving, *found, most, lengths, scoring.match, scoring.clip)
 
-            yield (
-                w,
-                some,
-                np.where(most[some] <= w, band_start[some], diagonal[some] - np.uint32(w // 2)),
-                unsure,
-            )
+            if rows.size:
+                yield w, rows, strands, first, unsure
 
     def _lines(self, read_strand, position, cigars, at, runs, given) -> Lines:
         search = self.search

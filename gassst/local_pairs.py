@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _local_places
 from .insert import InsertModel
 from .local import LocalEnds
 from .local_places import Lines, Places, at
@@ -116,9 +117,7 @@ class PairedEnds(LocalEnds):
         return windows
 
     def _concordant(self, places: Places, windows: np.ndarray) -> np.ndarray:
-        low, high, strand = windows[:, places.read]
-        diagonal = places.diagonal.astype(np.int64)
-        return (diagonal >= low) & (diagonal <= high) & ((places.read_strand & 1) == strand)
+        return _local_places.within(places.read_strand, places.diagonal, windows)
 
     def _bands_within(self, wanted: np.ndarray, windows: np.ndarray):
         """read_strand, band_start, words of all buckets in the windows of the wanted reads."""

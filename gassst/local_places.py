@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from . import _local_places
+
 FAR = 20  # clipped bases from which a read is looked into once more, and may have supplementary alignments
 SAME_PLACE = 10  # diagonals
-MOST_TOTAL = 0x7FFF  # more than any total is: scores are kept in 16 bits
 
 
 class Columns:
@@ -86,27 +87,15 @@ class Lines(Columns):
 
 
 def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.ndarray) -> np.ndarray:
-    """Row of the best place of every read that has an eligible one. Of equals the given one, else one drawn by the
-    hash of the read's bases."""
-    rows = np.flatnonzero(eligible)
-    p = places.take(rows)
-    strand = p.read_strand & 1 ^ flip[p.read]
-    # By read, total, strand, diagonal, the given one first, first diagonal: these few keys sort much faster than six.
-    within = MOST_TOTAL - (p.diagonal - p.band_start).astype(np.int64)
-    place = p.diagonal.astype(np.int64) << 17 | (~p.given).astype(np.int64) << 16 | within
-    order = np.lexsort((place, p.read.astype(np.int64) << 17 | (MOST_TOTAL - p.total) << 1 | strand))
-    rows, p, strand = rows[order], p.take(order), strand[order]
-    first = np.flatnonzero(rank(p.read) == 0)
-    best = np.repeat(p.total[first], np.diff(np.r_[first, len(rows)])) == p.total
-    keys = p.read, p.total, strand, p.diagonal
-    best[1:] &= np.logical_or.reduce([k[1:] != k[:-1] for k in keys])
-    rows, read, given = rows[best], p.read[best], p.given[best]
-    first = np.flatnonzero(rank(read) == 0)
-    count = np.diff(np.r_[first, len(rows)]).astype(np.uint64)
-    chosen = first + (digest[read[first]] % count).astype(np.int64)
-    group = np.cumsum(rank(read) == 0) - 1
-    chosen[group[given]] = np.flatnonzero(given)
-    return rows[chosen]
+    """Row of the best place of every read that has an eligible one (bool[k]), as `_local_places.best_of` has it."""
+    columns = (
+        places.read_strand,
+        places.diagonal,
+        places.band_start,
+        places.total,
+        places.given.view(np.uint8),
+    )
+    return _local_places.best_of(eligible.view(np.uint8), *columns, flip, digest)
 
 
 def joined(arrays: list[np.ndarray]) -> np.ndarray:

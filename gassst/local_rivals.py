@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import _local_places
 from .layouts import NO_SUBOPTIMAL
 from .local_align import Aligner
-from .local_places import FAR, MOST_TOTAL, SAME_PLACE, Columns, Lines, Places, at, best_of, overlap, rank
+from .local_places import FAR, Columns, Lines, Places, at, best_of, overlap, rank
 from .local_seeds import STRIDE, seed_length
 from .seeding import MARGIN
 from .select import MAX_MAPQ, _chance
@@ -49,29 +50,10 @@ class Rivalry:
 
     def rivals(self, lines: Lines, places: Places) -> tuple[Rivals, Places]:
         """Of every line (one a read at most) the next best place for the same part of the read; and all of these."""
-        of_read = np.full(self.n, -1, np.int64)
-        of_read[lines.read] = np.arange(len(lines.read))
-        places = places.take(of_read[places.read] >= 0)
-        line = of_read[places.read]
-        diagonal = places.diagonal.astype(np.int64)
-        near = np.abs(diagonal - at(lines.first_diagonal, line)) <= SAME_PLACE
-        near |= np.abs(diagonal - at(lines.last_diagonal, line)) <= SAME_PLACE
-        near &= places.read_strand == at(lines.read_strand, line)
-        begin, end = places.parts(self.lengths, self.scoring.match)
-        rival = ~near & overlap(begin, end, at(lines.begin, line), at(lines.end, line))
-        places, line = places.take(rival), line[rival]
-        place = (places.read_strand & np.int64(1)) << 32 | places.diagonal
-        order = np.lexsort((place, line << 16 | (MOST_TOTAL - places.total)))
-        places, line = places.take(order), line[order]
-        result = Rivals.none(len(lines.read))
-        first = np.flatnonzero(rank(line) == 0)
-        result.total[line[first]], result.score[line[first]] = places.total[first], places.score[first]
-        equal = places.total == result.total[line]
-        same = np.r_[False, (line[1:] == line[:-1]) & (places.read_strand[1:] == places.read_strand[:-1])]
-        same[1:] &= np.diff(places.diagonal.astype(np.int64)) <= SAME_PLACE
-        same[1:] &= equal[:-1]
-        result.count[:] = np.bincount(line[equal & ~same], minlength=len(lines.read))
-        return result, places
+        place = places.read_strand, places.diagonal, places.score, places.total, places.reached, places.rows
+        line = lines.read_strand, lines.begin, lines.end, lines.first_diagonal, lines.last_diagonal
+        total, score, count, order = _local_places.rivals(*place, *line, self.lengths, self.scoring.match)
+        return Rivals(total, score, count), places.take(order)
 
     def quality(
         self, lines: Lines, rivals: Rivals, far: np.ndarray, bonus: np.ndarray | int = 0

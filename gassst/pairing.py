@@ -14,18 +14,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import _candidates, _ledger, _mates, _pairs, _strata
+from . import _bands, _candidates, _ledger, _mates, _pairs, _proper, _strata
 from .cascade import Candidates
-from .insert import InsertModel, is_primary, pair_templates
+from .insert import InsertModel
 from .layouts import NO_SCORE
 from .local_pairs import PairedEnds
 from .params import MAX_READ_LENGTH
 from .reference import GAP
 from .search import Bands, BatchResult, BatchSearch
 from .seeding import MARGIN, SearchPlan, Stage, stage_miss
-from .select import edit_odds, phred, unseen_rivals
+from .select import edit_odds, mapping_quality, phred, unseen_rivals
 
-FLAG_PROPER = 0x2
 # Errors by which a place may be worse than the best one of its read and still make the better pair.
 PAIR_MARGIN = 5
 RESCUE_PLACES = 16  # a read with more best places than that is no guide to its mate
@@ -303,30 +302,35 @@ class PairSearch(BatchSearch):
 
     def _report_best(self) -> BatchResult:
         with self.stats.timed("select"):
-            bands, start = self._bands_by_read()
-            wide = self._select(bands, start, MARGIN + PAIR_MARGIN, EVERY)
-            primary = self._choose(bands.take(wide[0]), wide[1], wide[2]["best"])
-            rows, row_start, summary = self._select(bands, start, MARGIN, EVERY)
-            chosen = np.append(wide[0], -1)[primary]
-            rows, row_start = _chosen_first(rows, row_start, chosen, self.params.max_hits)
+            bands, ends, start = self._bands_by_read()
+            rows, row_start, summary = self._select(bands, ends, start, MARGIN + PAIR_MARGIN, EVERY)
+            best = summary["best"]
+            primary = self._choose(bands, ends, rows, row_start, best)
+            limit = np.where(best == NO_SCORE, NO_SCORE, best + np.uint16(MARGIN))
+            rows, row_start = _bands.chosen_first(
+                rows, row_start, primary, bands.edits, limit, self.params.max_hits
+            )
             summary["n_reported"] = np.diff(row_start)
         return self._finish(bands, rows, row_start, summary)
 
     def _primary_order(self, bands: Bands, start: np.ndarray, summary: np.ndarray) -> np.ndarray:
         order = super()._primary_order(bands, start, summary)
-        primary = self._choose(bands.take(order), start, summary["best"])
-        chosen = np.append(order, -1)[primary]
-        return _chosen_first(order, start, chosen, EVERY)[0]
+        primary = self._choose(bands, bands.ends(self.lengths), order, start, summary["best"])
+        return _bands.chosen_first(
+            order, start, primary, bands.edits, np.full(self.n, NO_SCORE, np.uint16), EVERY
+        )[0]
 
-    def _choose(self, places: Bands, start: np.ndarray, best: np.ndarray) -> np.ndarray:
-        """Row of the place of every read that makes the best pair, int64[n], -1 for none."""
-        bases, ends = len(self.index.positions), places.ends(self.lengths)
-        middle = ends.astype(np.int64) - ((self.lengths[places.read_strand >> 1] + 1) >> 1)
-        contig = np.searchsorted(self.borders, middle, side="right").astype(np.int32)
+    def _choose(
+        self, bands: Bands, ends: np.ndarray, rows: np.ndarray, start: np.ndarray, best: np.ndarray
+    ) -> np.ndarray:
+        """Of the rows of bands, read by read from `start` on, the one of every read that makes the best pair: int64[n],
+        an index into `rows`, -1 for none."""
+        read_strand, ends, edits = (np.take(c, rows) for c in (bands.read_strand, ends, bands.edits))
+        contig = _bands.contigs(read_strand, ends, self.lengths, self.borders)
         odds = edit_odds(np.where(best == NO_SCORE, 0, best), self.lengths)
         primary, proper, wrong, decided = _pairs.choose(
-            places.read_strand, ends, places.edits, contig, start, self.mate, self.flip, self.lengths,
-            self.digest, odds, self.insert, self.insert.unpaired_phred(bases),
+            read_strand, ends, edits, contig, start, self.mate, self.flip, self.lengths, self.digest, odds,
+            self.insert, self.insert.unpaired_phred(len(self.index.positions)),
         )  # fmt: skip
         self.proper, self.wrong, self.decided = proper.astype(bool), wrong, decided.astype(bool)
         return primary
@@ -336,51 +340,19 @@ class PairSearch(BatchSearch):
         other = unseen[self.partner]
         # A rival of a pair that was settled hastily goes unseen where either mate does; otherwise both must.
         together = np.where(self.hasty, unseen + other, np.minimum(unseen, other))
-        return np.where(self.decided, phred(self.wrong + together), super()._qualities(summary, unseen))
+        quality = phred(self.wrong + together)
+        alone = np.flatnonzero(~self.decided)
+        quality[alone] = mapping_quality(summary[alone], self.lengths[alone], self.seen, unseen[alone])
+        return quality
 
     def _local_ends(self, *found) -> PairedEnds:
         return PairedEnds(self, *found)
 
     def _finish(self, found: Bands, rows: np.ndarray, start: np.ndarray, summary: np.ndarray) -> BatchResult:
         result = super()._finish(found, rows, start, summary)
-        self._flag_proper(result)
+        # Proper as they lie in the end, gaps and clipped ends told.
+        insert, starts = self.insert, self.index.reference.starts
+        window = insert.code, insert.low, insert.high
+        self.stats.proper += _proper.flag_proper(result.hits, result.cigars, self.mate, starts, *window)
         self.stats.pairs += len(self.first)
         return result
-
-    def _flag_proper(self, result: BatchResult) -> None:
-        """Mates are a proper pair where they lie so in the end, gaps and clipped ends told."""
-        hits, insert = result.hits, self.insert
-        first_row = is_primary(hits)
-        primary = hits[first_row]
-        span = _spans(primary, result.cigars)
-        a, b = self.first, self.first + 1
-        starts = self.index.reference.starts
-        template = pair_templates(insert.orientation, primary[a], primary[b], span[a], span[b], starts)
-        proper = np.zeros(self.n, bool)
-        proper[a] = proper[b] = (template >= insert.low) & (template <= insert.high)
-        hits["flag"] |= np.where(first_row & proper[hits["read"]], FLAG_PROPER, 0).astype(np.uint16)
-        self.stats.proper += int(proper[a].sum())
-
-
-def _chosen_first(
-    rows: np.ndarray, start: np.ndarray, chosen: np.ndarray, most: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of every read with the chosen one first, at most `most` of them; and where each read's begin."""
-    read = np.repeat(np.arange(len(chosen)), np.diff(start))
-    others = rows != chosen[read]
-    mapped = np.flatnonzero(chosen >= 0)
-    rows = np.concatenate([chosen[mapped], rows[others]])
-    read = np.concatenate([mapped, read[others]])
-    order = np.argsort(read, kind="stable")
-    rows, read = rows[order], read[order]
-    begin = np.searchsorted(read, np.arange(len(chosen) + 1))
-    keep = np.arange(len(rows)) - begin[read] < most
-    return rows[keep], np.searchsorted(read[keep], np.arange(len(chosen) + 1))
-
-
-def _spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
-    """Reference bases that alignments cover, int64[h]."""
-    covers = np.isin(cigars & 15, (0, 2))
-    covered = np.concatenate([[0], np.cumsum(np.where(covers, cigars >> 4, 0), dtype=np.int64)])
-    start = hits["cigar_start"].astype(np.int64)
-    return covered[start + hits["cigar_runs"]] - covered[start]

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from . import _candidates, _select, _strata
+from . import _bands, _candidates, _select, _strata
 from .cascade import Candidates, Cascade
 from .layouts import HIT, NO_SCORE
 from .local import LocalEnds
 from .params import MapParams
 from .seed_index import SeedIndex
 from .seeding import MARGIN, SearchPlan
-from .select import Seen, group_by_read, mapping_quality, summarise_all
+from .select import Seen, mapping_quality, summarise_all
 from .stats import Stats
 
 FLAG_UNMAPPED, FLAG_SECONDARY = 0x4, 0x100
@@ -285,19 +285,18 @@ class BatchSearch:
 
     def _report_best(self) -> BatchResult:
         with self.stats.timed("select"):
-            bands, start = self._bands_by_read()
-            rows, row_start, summary = self._select(bands, start, MARGIN, self.params.max_hits)
-        return self._finish(bands, rows, row_start, summary)
+            bands, ends, start = self._bands_by_read()
+            selected = self._select(bands, ends, start, MARGIN, self.params.max_hits)
+        return self._finish(bands, *selected)
 
-    def _bands_by_read(self) -> tuple[Bands, np.ndarray]:
-        bands = Bands.concatenate(self.bands)
-        order, start = group_by_read(bands.read_strand >> 1, self.n)
-        return bands.take(order), start
+    def _bands_by_read(self) -> tuple[Bands, np.ndarray, np.ndarray]:
+        """All bands grouped by read, their `ends`, and where each read's begin."""
+        columns, ends, start = _bands.grouped(self.bands, self.lengths)
+        return Bands(*columns), ends, start
 
-    def _select(self, bands: Bands, start: np.ndarray, margin: int, max_hits: int):
-        ends = bands.ends(self.lengths)
+    def _select(self, bands: Bands, ends: np.ndarray, start: np.ndarray, further: int, max_hits: int):
         columns = bands.read_strand, ends, bands.edits, start, self.flip, self.digest
-        return _select.select_best(*columns, margin, max_hits)
+        return _bands.select_best(*columns, MARGIN, further, max_hits)
 
     def _report_all(self) -> BatchResult:
         bands = Bands.concatenate(self.bands)

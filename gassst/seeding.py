@@ -186,6 +186,9 @@ class SearchPlan:
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self._known = np.zeros(size, bool)
+        self.missed = lru_cache(maxsize=1 << 16)(
+            self._missed
+        )  # asked for the same few hundred in every batch
         self._lock = threading.Lock()
 
     def prepare(self, lengths: np.ndarray) -> None:
@@ -223,7 +226,7 @@ class SearchPlan:
             return default_errors(m, self.n_bases)
         return min(MAX_ERRORS, math.floor(m * (100 - self.params.min_identity) / 100 + 1e-9))
 
-    def missed(self, m: int, errors: int, complete: int, looked: int) -> float:
+    def _missed(self, m: int, errors: int, complete: int, looked: int) -> float:
         """Share of alignments of `m` bases with `errors` errors that a search would have missed.
 
         `complete`: every alignment with fewer errors has been seen; `looked`: bit s is set where the seeds of stage s

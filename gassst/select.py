@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _bands
 from .layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from .seeding import MARGIN, SearchPlan, chance_hits
 
@@ -64,6 +65,10 @@ class Seen:
     looked: np.ndarray
     planned: np.ndarray
     plan: SearchPlan
+
+    def take(self, rows: np.ndarray) -> Seen:
+        """Of some reads."""
+        return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
 def mapping_quality(
@@ -129,6 +134,12 @@ def unseen_rivals(
 
     Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
     """
+    first, kind = _bands.alike(summary, lengths, seen.complete, seen.planned, seen.looked, seen.capped)
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
+
+
+def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
+    """`unseen_rivals` of a read of each kind."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= MARGIN), second - best, 0)
@@ -217,9 +228,3 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     runner_up = np.where(summary["n_best"] > 1, best, second)
     summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary
-
-
-def group_by_read(read: np.ndarray, n_reads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Stable order that groups rows by read, and int64[n + 1] of where each read's rows start in it."""
-    order = np.argsort(read, kind="stable")
-    return order, np.searchsorted(read[order], np.arange(n_reads + 1))

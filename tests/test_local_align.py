@@ -7,7 +7,7 @@ import pytest
 from test_extend import backend, make_reference, mutated, oriented, pack, planes_of  # noqa: F401 - a fixture
 from test_local_kernel import SCORINGS, cost, decode, joined, textbook
 
-from gassst import _local
+from gassst import _local_places, _widths
 from gassst.extend import WIDTHS
 from gassst.local_align import Aligner, leaving_cost
 from gassst.stats import Stats
@@ -189,7 +189,7 @@ def test_known_places_are_the_best_of_each_diagonal():
     flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
     wanted &= chosen >= 0
     worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
-    rows = _local.known_places(
+    rows = _local_places.known_places(
         bands.read_strand, bands.start, bands.end, bands.edits, worst, start, wanted, chosen, flip
     )
     expected = []
@@ -215,7 +215,7 @@ def test_reads_with_one_place_are_told():
     bands, start, chosen = random_bands(rng)
     diagonal = bands.start + bands.end
     worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
+    found = _local_places.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
     expected = []
     for r in range(40):
         mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
@@ -224,3 +224,49 @@ def test_reads_with_one_place_are_told():
         same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]
         expected.append(c >= 0 and all(near) and all(same))
     assert found.tolist() == expected and 3 < sum(expected) < 37
+
+
+def test_the_width_of_a_band_follows_from_the_loss():
+    rng = np.random.default_rng(6)
+    k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
+    loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
+    width = _widths.expected(loss, most, leaving, widths)
+    assert width.tolist() == [
+        min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
+        for x, m in zip(loss.tolist(), most.tolist(), strict=True)
+    ]
+    diagonal = rng.integers(5000, 6000, k).astype(np.uint32)
+    read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
+    lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
+    widened = 0
+    for w in (64, 128):
+        rows, strands, first = _widths.of_width(width, w, read_strand, diagonal, band_start, most)
+        assert rows.tolist() == np.flatnonzero(width == w).tolist()
+        assert strands.tolist() == read_strand[rows].tolist()
+        assert first.tolist() == np.where(most[rows] == w, band_start[rows], diagonal[rows] - w // 2).tolist()
+        score, reached = (
+            rng.integers(0, 60, rows.size).astype(np.int32),
+            rng.integers(0, 4, rows.size).astype(np.uint8),
+        )
+        perfect = lengths[strands >> 1] * scoring.match + 2 * scoring.clip
+        lost = perfect - (score + scoring.clip * np.array([0, 1, 1, 2])[reached])
+        again = rows[(lost >= 40) & (most[rows] > w)]
+        expected = width.copy()
+        expected[again] = 2 * w
+        given = most, lengths, scoring.match, scoring.clip
+        _widths.widen(width, w, 40, rows, score, reached, strands, *given)
+        assert width.tolist() == expected.tolist()
+        widened += 0 < again.size < rows.size
+    assert widened
+
+
+def test_what_was_found_goes_to_its_rows():
+    rng = np.random.default_rng(8)
+    rows, first = np.array([4, 0, 2]), np.array([100, 200, 300], np.uint32)
+    types = np.int32, np.uint8, np.uint16, np.uint16
+    found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
+    into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.uint32))
+    _widths.put(rows, first, found, into)
+    for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
+        assert column[rows].tolist() == values.tolist()
+        assert column[[1, 3]].tolist() == [0, 0]

@@ -1,0 +1,14 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def flag_proper(
+    hits: NDArray[Any],
+    cigars: NDArray[np.uint32],
+    mate: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    orientation: int,
+    low: int,
+    high: int,
+) -> int: ...
