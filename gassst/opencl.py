@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 import warnings
@@ -22,8 +23,11 @@ log = logging.getLogger("gassst")
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCES = ("band.h", "score.cl", "profile.cl", "align.cl")
-LOCAL_SOURCES = ("band.h", "score.cl", "local.h", "local.cl")
-LOCAL_LANES = 16  # as in local.h where LANES is not 1
+LOCAL_SOURCES = ("band.h", "score.cl", "local_lanes.h", "local.cl")
+LOCAL_WIDEST = 512  # of the bands of local alignments
+ITEMS_A_UNIT = (
+    4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
+)
 BAND_TILE = 32  # as in band.h: pairs whose traceback words lie side by side where LANES is 1
 TRACE_BYTES = 256 << 20
 SMALLEST_CHUNK = 256  # pairs; a device that has no room for so few has failed
@@ -175,8 +179,9 @@ def choose(wanted: str | None = None, threads: int | None = None):
 
 @cache
 def source(names: tuple[str, ...] = SOURCES) -> str:
-    """The one program text of all kernels, or of those of local alignment."""
-    return "\n".join((KERNELS / name).read_text() for name in names)
+    """The one program text of all kernels, or of those of local alignment, with what they include."""
+    text = "\n".join((KERNELS / name).read_text() for name in names)
+    return re.sub(r'^#include "(\w+\.h)"$', lambda found: source((found[1],)), text, flags=re.MULTILINE)
 
 
 def lanes_of(info: DeviceInfo, device) -> int:
@@ -215,7 +220,10 @@ class Engine:
         return _AsDeviceError(self.cl, self.info.name)
 
     def program(self, words, names=SOURCES):
-        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals."""
+        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
+        one for all widths."""
+        if names == LOCAL_SOURCES and self.lanes > 1:
+            words = LOCAL_WIDEST
         with self.lock:
             if (words, names) not in self.programs:
                 began = time.perf_counter_ns()
@@ -235,6 +243,18 @@ class Engine:
         if build_log:
             log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
         return program
+
+    def items(self, name, n, rows=0, width=0):
+        """Work-items of a kernel for n pairs: one a group of lanes; on a CPU a few share the local alignments."""
+        if self.lanes == 1 or not name.startswith("local"):
+            return -(-n // self.lanes)
+        room = self.trace_bytes // max(1, rows * width * self.local_lanes)
+        return max(1, min(-(-n // self.local_lanes), ITEMS_A_UNIT * self.info.compute_units, room))
+
+    @property
+    def local_lanes(self):
+        """Pairs of a group of local alignments on a CPU, at the most: a byte each in vectors of as many bits."""
+        return max(32, 8 * self.lanes)
 
     def add(self, times: Times) -> None:
         """Adds one handle's counters to the engine's."""
@@ -283,13 +303,9 @@ class Worker:
         """Waits for all before it, then copies from the buffer to `array`."""
         self._note("download", self.cl.enqueue_copy(self.queue, array, buffer, is_blocking=True))
 
-    def launch(self, name, words, n, *arguments):
-        """One work-item per group of pairs, in work-groups that suit the device."""
-        lanes = self.engine.lanes
-        if lanes > 1 and name.startswith("local"):
-            lanes = LOCAL_LANES
-        local = 64 if lanes == 1 else 1
-        items = -(-n // lanes)
+    def launch(self, name, words, items, *arguments):
+        """So many work-items, in work-groups that suit the device."""
+        local = 64 if self.engine.lanes == 1 else 1
         kernel = self.kernel(name, words)
         event = kernel(self.queue, (-(-items // local) * local,), (local,), *arguments)
         self._note("kernel", event)
@@ -384,7 +400,8 @@ class DeviceBatch:
         def run(part):
             found = np.empty((3, part.stop - part.start), np.uint16)
             out = self.worker.buffer("small_out", found.nbytes)
-            self._launch("local_scores", width, part, read_strand, band_start, self._costs(costs), out)
+            inputs = np.uint32(width), self._costs(costs)
+            self._launch("local_scores", width, part, read_strand, band_start, *inputs, out)
             self.worker.download(found, out)
             ends[:, part] = found
 
@@ -400,19 +417,27 @@ class DeviceBatch:
         def run(part):
             first, size = int(slot_end[part.start - 1]) if part.start else 0, part.stop - part.start
             slots = slot_end[part] - np.uint32(first)
-            tile = BAND_TILE if self.engine.lanes == 1 else LOCAL_LANES
-            trace = worker.buffer("trace", -(-size // tile) * tile * width * rows)
-            inputs = self._costs(costs), np.uint32(rows), worker.upload("slot_end", slots), trace
+            trace = worker.buffer("trace", self._local_trace_size(size, width, rows))
+            inputs = (
+                np.uint32(width),
+                self._costs(costs),
+                np.uint32(rows),
+                worker.upload("slot_end", slots),
+                trace,
+            )
             found = np.empty((3, size), np.uint16), np.empty(size, np.uint32), np.empty((2, size), np.uint16)
             out = [worker.buffer(f"local_out{i}", array.nbytes) for i, array in enumerate(found)]
             large = worker.buffer("large_out", int(slots[-1]) * 4)
-            self._launch("local_alignments", width, part, read_strand, band_start, *inputs, *out, large)
+            items = self.engine.items("local_alignments", size, rows, width)
+            self._launch(
+                "local_alignments", width, part, read_strand, band_start, *inputs, *out, large, items=items
+            )
             for array, buffer in zip(found, out, strict=True):
                 worker.download(array, buffer)
             worker.download(runs[first : first + int(slots[-1])], large)
             ends[:, part], position[part], small[:, part] = found
 
-        per_pair = width * rows + 4 * -(-len(runs) // n)
+        per_pair = (width * rows if self.engine.lanes == 1 else 0) + 4 * -(-len(runs) // n)
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return ends, position, *small, runs
 
@@ -425,11 +450,20 @@ class DeviceBatch:
         tile = BAND_TILE if self.engine.lanes == 1 else self.engine.lanes
         return -(-pairs // tile) * tile * 16 * words * rows
 
-    def _launch(self, name, words, part, read_strand, band_start, *arguments):
+    def _local_trace_size(self, pairs, width, rows):
+        """Bytes of whole tiles, or of what each of a CPU's work-items overwrites group by group."""
+        engine = self.engine
+        if engine.lanes == 1:
+            return -(-pairs // BAND_TILE) * BAND_TILE * width * rows
+        return engine.items("local_alignments", pairs, rows, width) * engine.local_lanes * width * rows
+
+    def _launch(self, name, words, part, read_strand, band_start, *arguments, items=None):
         worker, n = self.worker, part.stop - part.start
+        items = items or self.engine.items(name, n)
         pairs = worker.upload("pairs", np.stack([read_strand[part], band_start[part]]))  # one command
         rows = np.uint64(len(self.engine.reference))
-        worker.launch(name, words, n, self.engine.planes, rows, *self.reads, pairs, np.uint32(n), *arguments)
+        batch = self.engine.planes, rows, *self.reads, pairs, np.uint32(n)
+        worker.launch(name, words, items, *batch, *arguments)
 
     def _in_chunks(self, n, most, run):
         """run(slice) over 0..n; where the device has no memory, with half as many pairs from there on."""

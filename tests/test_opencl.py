@@ -262,11 +262,11 @@ def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
             handle.align(read_strand, band_start, 1, end, best)
 
 
-def test_chunks_do_not_show(device, monkeypatch, case, expected):
+def test_chunks_do_not_show(device, monkeypatch, case):
     extender = OpenCLExtender(case[0], device)
     extender.engine.trace_bytes = 100_000
     monkeypatch.setattr(opencl, "MAX_CHUNK", 333)
-    assert results(extender, case) == expected
+    assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0], "generic"), case)
 
 
 def test_threads_share_an_extender(device, case, expected):
@@ -283,6 +283,15 @@ def test_programs_are_built_once_a_width(device, case):
     assert sorted(words for words, _ in extender.engine.programs) == list(WORDS) and compiled > 0
     results(extender, case, 8)
     assert extender.counters.compile == compiled
+
+
+def test_a_cpu_builds_one_program_for_all_widths_of_local_bands(device, case):
+    extender = OpenCLExtender(case[0], device)
+    for width in (16, 64, 512):
+        with extender.open_reads(case[1]) as handle:
+            handle.local(*case[2:], width, Scoring())
+    built = sorted(words for words, names in extender.engine.programs if names == opencl.LOCAL_SOURCES)
+    assert built == ([512] if extender.engine.lanes > 1 else [16, 64, 512])
 
 
 def test_times_of_the_device(device, case):
