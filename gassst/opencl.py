@@ -38,7 +38,7 @@ MAX_CHUNK = 1 << 22
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 
-    `upload`, `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
+    `upload` (none to a CPU), `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
     the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
     """
 
@@ -206,11 +206,14 @@ class Engine:
         self.lock = threading.Lock()
         self.times = Times()
         self.reference = np.ascontiguousarray(reference, np.uint64)
-        # A CPU works where the array lies, which may be a file mapped into memory; others get their copy.
-        place = cl.mem_flags.USE_HOST_PTR if info.type == "cpu" else cl.mem_flags.COPY_HOST_PTR
         with self.errors():
             self.context = cl.Context([device])
-            self.planes = cl.Buffer(self.context, cl.mem_flags.READ_ONLY | place, hostbuf=self.reference)
+            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            self.planes = (
+                self.in_place(self.reference)
+                if self.shares_memory
+                else cl.Buffer(self.context, copied, hostbuf=self.reference)
+            )
             self.program(1)
         # Half of what may be asked for at once: several threads want their share.
         self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
@@ -218,6 +221,16 @@ class Engine:
     def errors(self):
         """Context in which pyopencl's errors are DeviceError."""
         return _AsDeviceError(self.cl, self.info.name)
+
+    @property
+    def shares_memory(self):
+        """A CPU works where an array lies, which may be a file mapped into memory; others get their copy."""
+        return self.info.type == "cpu"
+
+    def in_place(self, array):
+        """A read-only buffer that is the array itself, which it keeps alive."""
+        flags = self.cl.mem_flags
+        return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
 
     def program(self, words, names=SOURCES):
         """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
@@ -274,6 +287,7 @@ class Worker:
         self.buffers: dict = {}
         self.kernels: dict = {}
         self.events: list = []
+        self.shared: list = []  # arrays that commands may still read
         self.times = Times()
 
     def kernel(self, name, words):
@@ -293,15 +307,21 @@ class Worker:
         return held
 
     def upload(self, name, array):
-        """Starts copying `array` into the buffer of this name; the array must live until `finish`."""
+        """A buffer with what is in `array`, which must neither change nor go until all is done: the array itself, or
+        the one of this name, into which it is being copied."""
+        if self.engine.shares_memory and array.nbytes:
+            self.shared.append(self.engine.in_place(array))
+            return self.shared[-1]
         buffer = self.buffer(name, array.nbytes)
         if array.nbytes:
             self._note("upload", self.cl.enqueue_copy(self.queue, buffer, array, is_blocking=False))
         return buffer
 
-    def download(self, array, buffer):
-        """Waits for all before it, then copies from the buffer to `array`."""
-        self._note("download", self.cl.enqueue_copy(self.queue, array, buffer, is_blocking=True))
+    def download(self, *pairs):
+        """Waits for all before it, then copies to each array from its buffer: pairs of them."""
+        for i, (array, buffer) in enumerate(pairs, 1):
+            last = i == len(pairs)  # the queue is in order, so this one is waited for alone
+            self._note("download", self.cl.enqueue_copy(self.queue, array, buffer, is_blocking=last))
 
     def launch(self, name, words, items, *arguments):
         """So many work-items, in work-groups that suit the device."""
@@ -319,6 +339,7 @@ class Worker:
             event.wait()
             setattr(self.times, stage, getattr(self.times, stage) + event.profile.end - event.profile.start)
         self.events.clear()
+        self.shared.clear()
 
     def forget(self):
         """After a failure: waits for what still runs and gives all buffers but the reads back."""
@@ -327,6 +348,7 @@ class Worker:
             self.queue.finish()
         except self.cl.Error as error:
             log.debug("OpenCL queue: %s", error)
+        self.shared.clear()
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name.startswith("read_")}
 
 
@@ -353,7 +375,7 @@ class DeviceBatch:
             both = np.empty((2, part.stop - part.start), np.uint16)
             out = self.worker.buffer("small_out", both.nbytes)
             self._launch("score", words, part, read_strand, band_start, out)
-            self.worker.download(both, out)
+            self.worker.download((both, out))
             best[part], end[part] = both
 
         self._in_chunks(n, MAX_CHUNK, run)
@@ -366,7 +388,7 @@ class DeviceBatch:
         def run(part):
             out = self.worker.buffer("large_out", errors[part].nbytes)
             self._launch("profile", words, part, read_strand, band_start, out)
-            self.worker.download(errors[part], out)
+            self.worker.download((errors[part], out))
 
         self._in_chunks(len(errors), max(1, self.engine.trace_bytes // (128 * words)), run)
         return errors
@@ -384,8 +406,7 @@ class DeviceBatch:
             inputs = np.uint32(rows), worker.upload("end_edits", both), worker.upload("slot_end", slots)
             out = worker.buffer("small_out", both.nbytes), worker.buffer("large_out", int(slots[-1]) * 4)
             self._launch("align", words, part, read_strand, band_start, *inputs, trace, *out)
-            worker.download(both, out[0])
-            worker.download(runs[first : first + int(slots[-1])], out[1])
+            worker.download((both, out[0]), (runs[first : first + int(slots[-1])], out[1]))
             start[part], n_runs[part] = both
 
         per_pair = 16 * words * rows + 4 * -(-len(runs) // n)
@@ -402,7 +423,7 @@ class DeviceBatch:
             out = self.worker.buffer("small_out", found.nbytes)
             inputs = np.uint32(width), self._costs(costs)
             self._launch("local_scores", width, part, read_strand, band_start, *inputs, out)
-            self.worker.download(found, out)
+            self.worker.download((found, out))
             ends[:, part] = found
 
         self._in_chunks(n, MAX_CHUNK, run)
@@ -432,9 +453,8 @@ class DeviceBatch:
             self._launch(
                 "local_alignments", width, part, read_strand, band_start, *inputs, *out, large, items=items
             )
-            for array, buffer in zip(found, out, strict=True):
-                worker.download(array, buffer)
-            worker.download(runs[first : first + int(slots[-1])], large)
+            cigars = runs[first : first + int(slots[-1])]
+            worker.download(*zip(found, out, strict=True), (cigars, large))
             ends[:, part], position[part], small[:, part] = found
 
         per_pair = (width * rows if self.engine.lanes == 1 else 0) + 4 * -(-len(runs) // n)
