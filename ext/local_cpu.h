@@ -1,5 +1,4 @@
-/* The CPU backend of kernels/local.h, compiled for each instruction set and chosen at run time as in nw_cpu.h. Names
- * are told apart by LOCAL_VARIANT. */
+/* The CPU backend of kernels/local.h, compiled for each instruction set and chosen at run time as in nw_cpu.h. */
 #ifndef GASSST_LOCAL_CPU_H
 #define GASSST_LOCAL_CPU_H
 #include "nw_cpu.h"
@@ -7,32 +6,8 @@
 typedef int16_t i16;
 typedef uint8_t u8;
 
-#define LOCAL_VARIANT__(name, isa) name##_##isa
-#define LOCAL_VARIANT_(name, isa) LOCAL_VARIANT__(name, isa)
-#define LOCAL_VARIANT(name) LOCAL_VARIANT_(name, ISA)
-#define local_lanes LOCAL_VARIANT(local_lanes)
-#define local_costs LOCAL_VARIANT(local_costs)
-#define local_state LOCAL_VARIANT(local_state)
-#define local_block LOCAL_VARIANT(local_block)
-#define local_larger LOCAL_VARIANT(local_larger)
-#define local_losses LOCAL_VARIANT(local_losses)
-#define local_open LOCAL_VARIANT(local_open)
-#define local_planes LOCAL_VARIANT(local_planes)
-#define local_unpack LOCAL_VARIANT(local_unpack)
-#define local_load_reference LOCAL_VARIANT(local_load_reference)
-#define local_load LOCAL_VARIANT(local_load)
-#define local_reset LOCAL_VARIANT(local_reset)
-#define local_behind LOCAL_VARIANT(local_behind)
-#define local_note LOCAL_VARIANT(local_note)
-#define local_row LOCAL_VARIANT(local_row)
-#define local_forward LOCAL_VARIANT(local_forward)
-#define local_put_ends LOCAL_VARIANT(local_put_ends)
-#define local_score LOCAL_VARIANT(local_score)
-#define local_push LOCAL_VARIANT(local_push)
-#define local_walk LOCAL_VARIANT(local_walk)
-#define local_align LOCAL_VARIANT(local_align)
-#define local_vec LOCAL_VARIANT(local_vec)
-#define local_int LOCAL_VARIANT(local_int)
+#include "local_groups.h"
+
 #define LOCAL_WIDTH 512 /* at most */
 #define LOCAL_SET(x) ((local_vec){0} + (local_int)(x))
 
@@ -64,7 +39,7 @@ typedef i16 local_vec __attribute__((vector_size(64)));
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(16, _mm512_cmpgt_epi16_mask, a, b, yes, no)
 #define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(16, _mm512_cmpeq_epi16_mask, flags, a, b, flag)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(16, _mm512_cmpgt_epi16_mask, flags, a, b, flag)
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 #undef LOCAL_IF_EQUAL
 #undef LOCAL_MARK_EQUAL
 
@@ -80,7 +55,7 @@ typedef u8 local_vec __attribute__((vector_size(64)));
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(8, _mm512_cmpgt_epu8_mask, a, b, yes, no)
 #define LOCAL_MARK_EQUAL(flags, a, b, flag) LOCAL_MARK_(8, _mm512_cmpeq_epu8_mask, flags, a, b, flag)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) LOCAL_MARK_(8, _mm512_cmpgt_epu8_mask, flags, a, b, flag)
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 
 #undef BAND_FN
 #undef LOCAL_LOOP
@@ -112,7 +87,7 @@ typedef i16 local_vec __attribute__((vector_size(32)));
 #define LOCAL_GREATER(a, b) _mm256_cmpgt_epi16((__m256i)(a), (__m256i)(b))
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(LOCAL_GREATER(a, b), yes, no)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | ((local_vec)LOCAL_GREATER(a, b) & LOCAL_SET(flag)))
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 
 /* Unsigned bytes do not compare, but a > b unless min(a, b) = a. */
 #define ISA avx2_bytes
@@ -127,7 +102,7 @@ typedef u8 local_vec __attribute__((vector_size(32)));
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_(LOCAL_EQUALS(LOCAL_MIN(a, b), a), no, yes)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) \
     ((flags) | (~(local_vec)LOCAL_EQUALS(LOCAL_MIN(a, b), a) & LOCAL_SET(flag)))
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 
 #undef BAND_FN
 #undef LOCAL_LOOP
@@ -179,7 +154,7 @@ typedef i16 local_vec;
 #endif
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_((a) > (b), yes, no)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 
 #if defined(__GNUC__)
 #define ISA generic_bytes
@@ -197,51 +172,35 @@ typedef u8 local_vec __attribute__((vector_size(16)));
 #endif
 #define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF_((a) > (b), yes, no)
 #define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
-#include "local_cpu_loops.h"
+#include "local_loops.h"
 #endif
 
-/* Groups with lanes of bytes where all that they lose fits, else with 16 bits: half as many pairs at a time. Where one
- * did not fit, the next ones may not either, and the trial costs half of what they do. */
-#define LOCAL_UNTRIED 3
-#define LOCAL_DRIVER(isa, lanes, bytes)                                                                               \
-    static void local_scores_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,                  \
-                                   const local_ends *ends)                                                            \
-    {                                                                                                                 \
-        u32 wait = width > 256 || lanes == 1 ? ~(u32)0 : 0;                                                                    \
-        for (u32 group = 0; group * lanes < batch->n; group += 2) {                                                   \
-            if (wait == 0 && local_score_group_##bytes(batch, scoring, width, group / 2, ends))                       \
-                continue;                                                                                             \
-            wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                                   \
-            for (u32 half = group; half < group + 2 && half * lanes < batch->n; half++)                               \
-                local_score_group_##isa(batch, scoring, width, half, ends);                                           \
-        }                                                                                                             \
-    }                                                                                                                 \
-    /* rows: of the longest read. -1 when there is no memory for one group's traceback. */                            \
-    static int local_alignments_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,               \
-                                      const local_ends *ends, const local_paths *paths, u32 rows)                     \
-    {                                                                                                                 \
-        u32 wait = width > 256 || lanes == 1 ? ~(u32)0 : 0;                                                                    \
-        u8 *trace = malloc((size_t)rows * width * 2 * (lanes == 1 ? 32 : lanes) + 1);                                 \
-        if (!trace)                                                                                                   \
-            return -1;                                                                                                \
-        for (u32 group = 0; group * lanes < batch->n; group += 2) {                                                   \
-            if (wait == 0 && local_align_group_##bytes(batch, scoring, width, group / 2, ends, paths, trace))         \
-                continue;                                                                                             \
-            wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                                   \
-            for (u32 half = group; half < group + 2 && half * lanes < batch->n; half++)                               \
-                local_align_group_##isa(batch, scoring, width, half, ends, paths, trace);                             \
-        }                                                                                                             \
-        free(trace);                                                                                                  \
-        return 0;                                                                                                     \
+/* -1 when there is no memory for one group's traceback. rows: of the longest read. */
+#define LOCAL_DRIVER(isa, lanes, bytes, widest)                                                                   \
+    LOCAL_GROUPS(isa, lanes, bytes, widest)                                                                       \
+    static void local_scores_by_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,           \
+                                      const local_ends *ends)                                                     \
+    {                                                                                                             \
+        local_scores_##isa(batch, scoring, width, 0, 1, ends);                                                    \
+    }                                                                                                             \
+    static int local_alignments_by_##isa(const band_batch *batch, const local_scoring *scoring, u32 width,        \
+                                         const local_ends *ends, const local_paths *paths, u32 rows)              \
+    {                                                                                                             \
+        u8 *trace = malloc((size_t)rows * width * 2 * (lanes == 1 ? 32 : lanes) + 1);                             \
+        if (!trace)                                                                                               \
+            return -1;                                                                                            \
+        local_alignments_##isa(batch, scoring, width, 0, 1, ends, paths, trace);                                  \
+        free(trace);                                                                                              \
+        return 0;                                                                                                 \
     }
 #ifdef NW_X86
-LOCAL_DRIVER(avx512, 32, avx512_bytes)
-LOCAL_DRIVER(avx2, 16, avx2_bytes)
+LOCAL_DRIVER(avx512, 32, avx512_bytes, 256)
+LOCAL_DRIVER(avx2, 16, avx2_bytes, 256)
 #endif
 #if defined(__GNUC__)
-LOCAL_DRIVER(generic, 8, generic_bytes)
+LOCAL_DRIVER(generic, 8, generic_bytes, 256)
 #else
-LOCAL_DRIVER(generic, 1, generic)
+LOCAL_DRIVER(generic, 1, generic, 0)
 #endif
 
 typedef struct {
@@ -253,9 +212,9 @@ typedef struct {
 /* In the order of nw_variants. */
 static const local_variant local_variants[] = {
 #ifdef NW_X86
-    {local_scores_avx512, local_alignments_avx512},
-    {local_scores_avx2, local_alignments_avx2},
+    {local_scores_by_avx512, local_alignments_by_avx512},
+    {local_scores_by_avx2, local_alignments_by_avx2},
 #endif
-    {local_scores_generic, local_alignments_generic},
+    {local_scores_by_generic, local_alignments_by_generic},
 };
 #endif

@@ -276,12 +276,14 @@ class CpuExtender:
 
 
 class OpenCLReads(ReadsHandle):
-    """Reads on an OpenCL device. Where the device fails and there is a spare backend, that one goes on."""
+    """Reads on an OpenCL device. Scores come from the extender's `scorer`, if it has one; where the device fails and
+    there is a spare backend, that one goes on."""
 
     def __init__(self, extender: OpenCLExtender, packed):
         super().__init__(packed)
         self.extender, self.packed = extender, packed
-        self.worker = self.batch = self.spare = None
+        self.worker = self.batch = None
+        self.compiled: dict[CpuExtender, CpuReads] = {}
         if not extender.failed:
             self._run("open")
 
@@ -297,23 +299,29 @@ class OpenCLReads(ReadsHandle):
                 return self._open() if what == "open" else getattr(self.batch, what)(*arguments)
             except DeviceError as error:
                 self.extender.fail(error)
-        if what == "open":
-            return None
-        if self.spare is None:
-            self.spare = self.extender.spare.open_reads(self)
-        return getattr(self.spare, "_" + what)(*arguments)
+        return None if what == "open" else self._run_compiled(self.extender.spare, what, *arguments)
+
+    def _run_compiled(self, backend, what, *arguments):
+        """The method of a compiled backend, which gets its handle when it is first needed."""
+        if backend not in self.compiled:
+            self.compiled[backend] = backend.open_reads(self)
+        return getattr(self.compiled[backend], "_" + what)(*arguments)
+
+    def _run_scores(self, what, *arguments):
+        scorer = self.extender.scorer
+        return self._run(what, *arguments) if scorer is None else self._run_compiled(scorer, what, *arguments)
 
     def _score(self, *arguments):
-        return self._run("score", *arguments)
+        return self._run_scores("score", *arguments)
 
     def _profile(self, *arguments):
-        return self._run("profile", *arguments)
+        return self._run_scores("profile", *arguments)
 
     def _align(self, *arguments):
         return self._run("align", *arguments)
 
     def _local(self, *arguments):
-        return self._run("local", *arguments)
+        return self._run_scores("local", *arguments)
 
     def _align_local(self, *arguments):
         return self._run("align_local", *arguments)
@@ -333,33 +341,46 @@ class OpenCLExtender:
     """The backend on one OpenCL device. DeviceError when it cannot be set up.
 
     `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
-    DeviceError.
+    DeviceError. `scorer` (a CpuExtender, maybe the same one) does all but the alignments where the device is itself a
+    CPU: the same work on the same cores, without the way there and back. Without it the device does all.
     """
 
     name = "opencl"
 
     def __init__(
-        self, reference_planes, device: str | None = None, threads: int = 2, *, spare=None, profiling=False
+        self,
+        reference_planes,
+        device: str | None = None,
+        threads: int = 2,
+        *,
+        spare=None,
+        scorer=None,
+        profiling=False,
     ):
         info, cl_device = opencl.choose(device, threads)
         reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
         self.engine = opencl.Engine(info, cl_device, reference, profiling)
-        self.spare, self.failed = spare, False
+        self.spare, self.scorer, self.failed = spare, scorer if info.type == "cpu" else None, False
         self._idle: list[opencl.Worker] = []
         self._lock = threading.Lock()
 
     @property
     def counters(self) -> Times:
-        """Of all handles closed so far, and of the spare backend."""
+        """Of all handles closed so far, and of the compiled backends that help out."""
         total = Times()
-        total += self.engine.times
-        if self.spare is not None:
-            total += self.spare.counters
+        for part in (
+            self.engine.times,
+            *(backend.counters for backend in {self.spare, self.scorer} - {None}),
+        ):
+            total += part
+        if not self.engine.profiling:
+            total.kernel = 0  # it would be that of the compiled backends alone
         return total
 
     def describe(self) -> str:
         """One line for people."""
-        return f"OpenCL device {self.engine.info}"
+        scores = f"; scores: {self.scorer.describe()}" if self.scorer else ""
+        return f"OpenCL device {self.engine.info}{scores}"
 
     def open_reads(self, packed) -> OpenCLReads:
         """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]; uploaded here, once."""
@@ -400,7 +421,8 @@ def make_extender(
     `device`: None takes the best OpenCL device and falls back to the CPU backend with one warning; "none"
     is the CPU backend; anything else names a device as `opencl.choose` knows it, and DeviceError is
     raised where it cannot be had or fails. GASSST_OPENCL=0 in the environment means "none" whatever
-    `device` says. `threads` bounds PoCL's threads.
+    `device` says. `threads` bounds PoCL's threads. On a device that is a CPU alignments are OpenCL's, scores the CPU
+    backend's: `OpenCLExtender` itself has all done on the device.
     """
     cpu = CpuExtender(reference_planes)
     device = device.lower() if device else None
@@ -409,9 +431,9 @@ def make_extender(
             log.warning("GASSST_OPENCL=0: device %r is not used; on with the %s", device, cpu.describe())
         return cpu
     if device is not None:
-        return OpenCLExtender(reference_planes, device, threads, profiling=profiling)
+        return OpenCLExtender(reference_planes, device, threads, scorer=cpu, profiling=profiling)
     try:
-        return OpenCLExtender(reference_planes, None, threads, spare=cpu, profiling=profiling)
+        return OpenCLExtender(reference_planes, None, threads, spare=cpu, scorer=cpu, profiling=profiling)
     except DeviceError as error:
         log.warning("%s; on with the %s", error, cpu.describe())
         return cpu

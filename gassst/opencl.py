@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 import warnings
@@ -22,8 +23,11 @@ log = logging.getLogger("gassst")
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCES = ("band.h", "score.cl", "profile.cl", "align.cl")
-LOCAL_SOURCES = ("band.h", "score.cl", "local.h", "local.cl")
-LOCAL_LANES = 16  # as in local.h where LANES is not 1
+LOCAL_SOURCES = ("band.h", "score.cl", "local_lanes.h", "local.cl")
+LOCAL_WIDEST = 512  # of the bands of local alignments
+ITEMS_A_UNIT = (
+    4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
+)
 BAND_TILE = 32  # as in band.h: pairs whose traceback words lie side by side where LANES is 1
 TRACE_BYTES = 256 << 20
 SMALLEST_CHUNK = 256  # pairs; a device that has no room for so few has failed
@@ -34,7 +38,7 @@ MAX_CHUNK = 1 << 22
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 
-    `upload`, `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
+    `upload` (none to a CPU), `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
     the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
     """
 
@@ -175,8 +179,9 @@ def choose(wanted: str | None = None, threads: int | None = None):
 
 @cache
 def source(names: tuple[str, ...] = SOURCES) -> str:
-    """The one program text of all kernels, or of those of local alignment."""
-    return "\n".join((KERNELS / name).read_text() for name in names)
+    """The one program text of all kernels, or of those of local alignment, with what they include."""
+    text = "\n".join((KERNELS / name).read_text() for name in names)
+    return re.sub(r'^#include "(\w+\.h)"$', lambda found: source((found[1],)), text, flags=re.MULTILINE)
 
 
 def lanes_of(info: DeviceInfo, device) -> int:
@@ -201,11 +206,14 @@ class Engine:
         self.lock = threading.Lock()
         self.times = Times()
         self.reference = np.ascontiguousarray(reference, np.uint64)
-        # A CPU works where the array lies, which may be a file mapped into memory; others get their copy.
-        place = cl.mem_flags.USE_HOST_PTR if info.type == "cpu" else cl.mem_flags.COPY_HOST_PTR
         with self.errors():
             self.context = cl.Context([device])
-            self.planes = cl.Buffer(self.context, cl.mem_flags.READ_ONLY | place, hostbuf=self.reference)
+            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            self.planes = (
+                self.in_place(self.reference)
+                if self.shares_memory
+                else cl.Buffer(self.context, copied, hostbuf=self.reference)
+            )
             self.program(1)
         # Half of what may be asked for at once: several threads want their share.
         self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
@@ -214,8 +222,21 @@ class Engine:
         """Context in which pyopencl's errors are DeviceError."""
         return _AsDeviceError(self.cl, self.info.name)
 
+    @property
+    def shares_memory(self):
+        """A CPU works where an array lies, which may be a file mapped into memory; others get their copy."""
+        return self.info.type == "cpu"
+
+    def in_place(self, array):
+        """A read-only buffer that is the array itself, which it keeps alive."""
+        flags = self.cl.mem_flags
+        return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+
     def program(self, words, names=SOURCES):
-        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals."""
+        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
+        one for all widths."""
+        if names == LOCAL_SOURCES and self.lanes > 1:
+            words = LOCAL_WIDEST
         with self.lock:
             if (words, names) not in self.programs:
                 began = time.perf_counter_ns()
@@ -236,6 +257,18 @@ class Engine:
             log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
         return program
 
+    def items(self, name, n, rows=0, width=0):
+        """Work-items of a kernel for n pairs: one a group of lanes; on a CPU a few share the local alignments."""
+        if self.lanes == 1 or not name.startswith("local"):
+            return -(-n // self.lanes)
+        room = self.trace_bytes // max(1, rows * width * self.local_lanes)
+        return max(1, min(-(-n // self.local_lanes), ITEMS_A_UNIT * self.info.compute_units, room))
+
+    @property
+    def local_lanes(self):
+        """Pairs of a group of local alignments on a CPU, at the most: a byte each in vectors of as many bits."""
+        return max(32, 8 * self.lanes)
+
     def add(self, times: Times) -> None:
         """Adds one handle's counters to the engine's."""
         with self.lock:
@@ -254,6 +287,7 @@ class Worker:
         self.buffers: dict = {}
         self.kernels: dict = {}
         self.events: list = []
+        self.shared: list = []  # arrays that commands may still read
         self.times = Times()
 
     def kernel(self, name, words):
@@ -273,23 +307,25 @@ class Worker:
         return held
 
     def upload(self, name, array):
-        """Starts copying `array` into the buffer of this name; the array must live until `finish`."""
+        """A buffer with what is in `array`, which must neither change nor go until all is done: the array itself, or
+        the one of this name, into which it is being copied."""
+        if self.engine.shares_memory and array.nbytes:
+            self.shared.append(self.engine.in_place(array))
+            return self.shared[-1]
         buffer = self.buffer(name, array.nbytes)
         if array.nbytes:
             self._note("upload", self.cl.enqueue_copy(self.queue, buffer, array, is_blocking=False))
         return buffer
 
-    def download(self, array, buffer):
-        """Waits for all before it, then copies from the buffer to `array`."""
-        self._note("download", self.cl.enqueue_copy(self.queue, array, buffer, is_blocking=True))
+    def download(self, *pairs):
+        """Waits for all before it, then copies to each array from its buffer: pairs of them."""
+        for i, (array, buffer) in enumerate(pairs, 1):
+            last = i == len(pairs)  # the queue is in order, so this one is waited for alone
+            self._note("download", self.cl.enqueue_copy(self.queue, array, buffer, is_blocking=last))
 
-    def launch(self, name, words, n, *arguments):
-        """One work-item per group of pairs, in work-groups that suit the device."""
-        lanes = self.engine.lanes
-        if lanes > 1 and name.startswith("local"):
-            lanes = LOCAL_LANES
-        local = 64 if lanes == 1 else 1
-        items = -(-n // lanes)
+    def launch(self, name, words, items, *arguments):
+        """So many work-items, in work-groups that suit the device."""
+        local = 64 if self.engine.lanes == 1 else 1
         kernel = self.kernel(name, words)
         event = kernel(self.queue, (-(-items // local) * local,), (local,), *arguments)
         self._note("kernel", event)
@@ -303,6 +339,7 @@ class Worker:
             event.wait()
             setattr(self.times, stage, getattr(self.times, stage) + event.profile.end - event.profile.start)
         self.events.clear()
+        self.shared.clear()
 
     def forget(self):
         """After a failure: waits for what still runs and gives all buffers but the reads back."""
@@ -311,6 +348,7 @@ class Worker:
             self.queue.finish()
         except self.cl.Error as error:
             log.debug("OpenCL queue: %s", error)
+        self.shared.clear()
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name.startswith("read_")}
 
 
@@ -337,7 +375,7 @@ class DeviceBatch:
             both = np.empty((2, part.stop - part.start), np.uint16)
             out = self.worker.buffer("small_out", both.nbytes)
             self._launch("score", words, part, read_strand, band_start, out)
-            self.worker.download(both, out)
+            self.worker.download((both, out))
             best[part], end[part] = both
 
         self._in_chunks(n, MAX_CHUNK, run)
@@ -350,7 +388,7 @@ class DeviceBatch:
         def run(part):
             out = self.worker.buffer("large_out", errors[part].nbytes)
             self._launch("profile", words, part, read_strand, band_start, out)
-            self.worker.download(errors[part], out)
+            self.worker.download((errors[part], out))
 
         self._in_chunks(len(errors), max(1, self.engine.trace_bytes // (128 * words)), run)
         return errors
@@ -368,8 +406,7 @@ class DeviceBatch:
             inputs = np.uint32(rows), worker.upload("end_edits", both), worker.upload("slot_end", slots)
             out = worker.buffer("small_out", both.nbytes), worker.buffer("large_out", int(slots[-1]) * 4)
             self._launch("align", words, part, read_strand, band_start, *inputs, trace, *out)
-            worker.download(both, out[0])
-            worker.download(runs[first : first + int(slots[-1])], out[1])
+            worker.download((both, out[0]), (runs[first : first + int(slots[-1])], out[1]))
             start[part], n_runs[part] = both
 
         per_pair = 16 * words * rows + 4 * -(-len(runs) // n)
@@ -384,8 +421,9 @@ class DeviceBatch:
         def run(part):
             found = np.empty((3, part.stop - part.start), np.uint16)
             out = self.worker.buffer("small_out", found.nbytes)
-            self._launch("local_scores", width, part, read_strand, band_start, self._costs(costs), out)
-            self.worker.download(found, out)
+            inputs = np.uint32(width), self._costs(costs)
+            self._launch("local_scores", width, part, read_strand, band_start, *inputs, out)
+            self.worker.download((found, out))
             ends[:, part] = found
 
         self._in_chunks(n, MAX_CHUNK, run)
@@ -400,19 +438,26 @@ class DeviceBatch:
         def run(part):
             first, size = int(slot_end[part.start - 1]) if part.start else 0, part.stop - part.start
             slots = slot_end[part] - np.uint32(first)
-            tile = BAND_TILE if self.engine.lanes == 1 else LOCAL_LANES
-            trace = worker.buffer("trace", -(-size // tile) * tile * width * rows)
-            inputs = self._costs(costs), np.uint32(rows), worker.upload("slot_end", slots), trace
+            trace = worker.buffer("trace", self._local_trace_size(size, width, rows))
+            inputs = (
+                np.uint32(width),
+                self._costs(costs),
+                np.uint32(rows),
+                worker.upload("slot_end", slots),
+                trace,
+            )
             found = np.empty((3, size), np.uint16), np.empty(size, np.uint32), np.empty((2, size), np.uint16)
             out = [worker.buffer(f"local_out{i}", array.nbytes) for i, array in enumerate(found)]
             large = worker.buffer("large_out", int(slots[-1]) * 4)
-            self._launch("local_alignments", width, part, read_strand, band_start, *inputs, *out, large)
-            for array, buffer in zip(found, out, strict=True):
-                worker.download(array, buffer)
-            worker.download(runs[first : first + int(slots[-1])], large)
+            items = self.engine.items("local_alignments", size, rows, width)
+            self._launch(
+                "local_alignments", width, part, read_strand, band_start, *inputs, *out, large, items=items
+            )
+            cigars = runs[first : first + int(slots[-1])]
+            worker.download(*zip(found, out, strict=True), (cigars, large))
             ends[:, part], position[part], small[:, part] = found
 
-        per_pair = width * rows + 4 * -(-len(runs) // n)
+        per_pair = (width * rows if self.engine.lanes == 1 else 0) + 4 * -(-len(runs) // n)
         self._in_chunks(n, max(1, self.engine.trace_bytes // per_pair), run)
         return ends, position, *small, runs
 
@@ -425,11 +470,20 @@ class DeviceBatch:
         tile = BAND_TILE if self.engine.lanes == 1 else self.engine.lanes
         return -(-pairs // tile) * tile * 16 * words * rows
 
-    def _launch(self, name, words, part, read_strand, band_start, *arguments):
+    def _local_trace_size(self, pairs, width, rows):
+        """Bytes of whole tiles, or of what each of a CPU's work-items overwrites group by group."""
+        engine = self.engine
+        if engine.lanes == 1:
+            return -(-pairs // BAND_TILE) * BAND_TILE * width * rows
+        return engine.items("local_alignments", pairs, rows, width) * engine.local_lanes * width * rows
+
+    def _launch(self, name, words, part, read_strand, band_start, *arguments, items=None):
         worker, n = self.worker, part.stop - part.start
+        items = items or self.engine.items(name, n)
         pairs = worker.upload("pairs", np.stack([read_strand[part], band_start[part]]))  # one command
         rows = np.uint64(len(self.engine.reference))
-        worker.launch(name, words, n, self.engine.planes, rows, *self.reads, pairs, np.uint32(n), *arguments)
+        batch = self.engine.planes, rows, *self.reads, pairs, np.uint32(n)
+        worker.launch(name, words, items, *batch, *arguments)
 
     def _in_chunks(self, n, most, run):
         """run(slice) over 0..n; where the device has no memory, with half as many pairs from there on."""

@@ -271,6 +271,62 @@ def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
     assert results[0] == results[1]
 
 
+CPU_DEVICES = [info.index for info in opencl.devices(threads=2) if info.usable and info.type == "cpu"]
+needs_cpu_device = pytest.mark.skipif(not CPU_DEVICES, reason="no OpenCL device here that is a CPU")
+
+
+def mixed_groups():
+    """(reference, reads, read_strand, band_start): twelve groups of 64 pairs, of which three have a read that belongs
+    elsewhere, and so loses more than a byte holds, and three have reads of many lengths."""
+    rng = np.random.default_rng(12)
+    reference = rng.integers(0, 4, 6000).astype(np.uint8)
+    at = rng.integers(0, 5000, 12 * 64)
+    reads = [reference[s + 32 : s + 182].copy() for s in at]
+    for read in reads:
+        read[rng.integers(0, 150, 2)] = rng.integers(0, 5, 2)
+    for group in (1, 2, 7):
+        reads[64 * group + int(rng.integers(64))] = rng.integers(0, 4, 150).astype(np.uint8)
+    for p in (p for group in (0, 7, 11) for p in range(64 * group, 64 * group + 64)):
+        reads[p] = np.delete(reads[p], slice(20, 23))[: rng.integers(1, 148)]
+    return reference, reads, 2 * np.arange(len(reads)), at
+
+
+def bytes_of(extender, reads, *pairs):
+    handle = extender.open_reads(pack(reads))
+    return [array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))]
+
+
+@needs_cpu_device
+@pytest.mark.parametrize("compiler", ["clang", "other"])
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("width", [16, 64, 512])
+def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes, width):
+    """Lanes of bytes and, where one does not do, of 16 bits; and the vectors of a compiler that is not clang."""
+    source = opencl.source
+    if compiler == "other":
+        monkeypatch.setattr(opencl, "source", lambda names: source(names).replace("__clang__", "NO_CLANG"))
+    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: lanes)
+    reference, reads, *pairs = mixed_groups()
+    pairs += [width, Scoring()]
+    ours = bytes_of(OpenCLExtender(planes_of(reference), CPU_DEVICES[0]), reads, *pairs)
+    assert ours == bytes_of(CpuExtender(planes_of(reference), "generic"), reads, *pairs)
+
+
+@needs_cpu_device
+def test_some_groups_are_lost_to_bytes(monkeypatch):
+    """Were nothing done again with 16 bits, the test before would fail: so both kinds of lanes are at work there."""
+    source, told = opencl.source, "LOCAL_BYTES ? known : 1"
+    assert told in source(opencl.LOCAL_SOURCES)
+    monkeypatch.setattr(opencl, "source", lambda names: source(names).replace(told, "1"))
+    reference, reads, *pairs = mixed_groups()
+    extender = OpenCLExtender(planes_of(reference), CPU_DEVICES[0])
+    if extender.engine.lanes == 1:
+        pytest.skip("one pair at a time here")
+    score = extender.open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
+    truth = CpuExtender(planes_of(reference)).open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
+    assert 0 < np.count_nonzero(score != truth) < 20
+
+
 def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
     rng = np.random.default_rng(9)
     reference = make_reference(rng)

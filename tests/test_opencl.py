@@ -3,6 +3,7 @@
 import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from test_extend import WORDS, make_pairs, make_reference, pack, planes_of
 from gassst import opencl
 from gassst.errors import DeviceError
 from gassst.extend import CpuExtender, OpenCLExtender, make_extender
+from gassst.params import Scoring
 
 USABLE = [info for info in opencl.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
@@ -120,6 +122,56 @@ def test_best_device_is_the_default(caplog, case, expected):
     assert results(extender, case) == expected
 
 
+def launched_by(monkeypatch):
+    """Names of the kernels that run on a device from here on."""
+    launch, names = opencl.Worker.launch, []
+
+    def noting(self, name, *arguments):
+        names.append(name)
+        return launch(self, name, *arguments)
+
+    monkeypatch.setattr(opencl.Worker, "launch", noting)
+    return names
+
+
+def all_kernels(extender, case):
+    _, packed, read_strand, band_start = case
+    with extender.open_reads(packed) as handle:
+        local = handle.local(read_strand, band_start, 64, Scoring())
+        local += handle.align_local(read_strand, band_start, 64, Scoring())
+    return results(extender, case) + [a.tobytes() for a in local]
+
+
+@pytest.mark.parametrize("type_", ["cpu", "gpu"])
+@pytest.mark.parametrize("named", [False, True])
+def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, named, case, monkeypatch):
+    """Alignments are the device's everywhere. Every call is counted once, wherever it ran."""
+    choose = opencl.choose
+    monkeypatch.setattr(
+        opencl, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
+    )
+    names = launched_by(monkeypatch)
+    extender = make_extender(case[0], device if named else None, profiling=True)
+    assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0]), case)
+    scores = [] if type_ == "cpu" else ["score", "profile", "local_scores"]
+    assert sorted(names) == sorted(["align", "local_alignments", *scores])
+    assert ("scores: CPU backend" in extender.describe()) == (type_ == "cpu")
+    times = extender.counters
+    assert (times.calls, times.pairs) == (5, 5 * len(case[2])) and times.kernel > 0
+
+
+def test_an_extender_alone_does_all_on_its_device(device, case, monkeypatch):
+    names = launched_by(monkeypatch)
+    all_kernels(OpenCLExtender(case[0], device), case)
+    assert sorted(names) == ["align", "local_alignments", "local_scores", "profile", "score"]
+
+
+def test_the_clock_of_scores_alone_is_not_given_as_that_of_all(device, case):
+    extender = make_extender(case[0], device)
+    all_kernels(extender, case)
+    assert extender.counters.calls == 5 and extender.counters.kernel == 0
+
+
 @pytest.mark.parametrize("wanted", ["7:3", "no such card"])
 def test_a_device_that_is_not_there_is_an_error(wanted, case):
     with pytest.raises(DeviceError):
@@ -196,11 +248,25 @@ def test_a_device_that_fails_later_is_replaced(device, monkeypatch, caplog, case
     assert len(warnings_in(caplog)) == 1 and "fell off" in warnings_in(caplog)[0]
 
 
-def test_chunks_do_not_show(device, monkeypatch, case, expected):
+def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
+    """Though its scores may be the CPU backend's: that is no spare."""
+    _, packed, read_strand, band_start = case
+
+    def fail(*arguments):
+        raise DeviceError("the card fell off the bus")
+
+    with make_extender(case[0], device).open_reads(packed) as handle:
+        best, end = handle.score(read_strand, band_start, 1)
+        monkeypatch.setattr(opencl.Worker, "launch", fail)
+        with pytest.raises(DeviceError, match="fell off"):
+            handle.align(read_strand, band_start, 1, end, best)
+
+
+def test_chunks_do_not_show(device, monkeypatch, case):
     extender = OpenCLExtender(case[0], device)
     extender.engine.trace_bytes = 100_000
     monkeypatch.setattr(opencl, "MAX_CHUNK", 333)
-    assert results(extender, case) == expected
+    assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0], "generic"), case)
 
 
 def test_threads_share_an_extender(device, case, expected):
@@ -219,12 +285,22 @@ def test_programs_are_built_once_a_width(device, case):
     assert extender.counters.compile == compiled
 
 
+def test_a_cpu_builds_one_program_for_all_widths_of_local_bands(device, case):
+    extender = OpenCLExtender(case[0], device)
+    for width in (16, 64, 512):
+        with extender.open_reads(case[1]) as handle:
+            handle.local(*case[2:], width, Scoring())
+    built = sorted(words for words, names in extender.engine.programs if names == opencl.LOCAL_SOURCES)
+    assert built == ([512] if extender.engine.lanes > 1 else [16, 64, 512])
+
+
 def test_times_of_the_device(device, case):
     extender = OpenCLExtender(case[0], device, profiling=True)
     results(extender, case)
     times = extender.counters
     assert times.calls == 3 and times.pairs == 3 * len(case[2])
-    assert min(times.upload, times.kernel, times.download) > 0
+    assert min(times.kernel, times.download) > 0
+    assert (times.upload > 0) != extender.engine.shares_memory
     total = opencl.Times(calls=1)
     total += times
     assert total.calls == 4 and total.kernel == times.kernel

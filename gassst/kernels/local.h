@@ -1,5 +1,6 @@
 /* Banded local alignment with affine gaps (Gotoh 1982) and a bonus for each end of the read that is reached: the
- * one recurrence of the OpenCL and of the C backend. Appended to band.h, whose band_batch it takes.
+ * one recurrence of the OpenCL and of the C backend. Goes behind band.h, whose band_batch it takes; lanes are those of
+ * local_lanes.h in OpenCL, of ext/local_cpu.h in C.
  *
  * Recipe. Rows are read bases, columns the diagonals of a band, LOCAL_LANES pairs side by side in one vector: no step
  * looks at a neighbouring lane. Instead of scores their losses are kept, what an alignment lacks up to here against one
@@ -24,36 +25,6 @@
  * Ties, in this order: begins with the first base; ends later in the read; ends on a lower diagonal; walking back,
  * a diagonal step, else an insertion, else a deletion, so gaps come as far left as they can; a gap goes on rather
  * than begins; an alignment goes on rather than begins. */
-#ifdef __OPENCL_VERSION__
-#define LOCAL_LANES (LANES == 1 ? 1 : 16)
-#define LOCAL_WIDTH WIDTH
-#define LOCAL_BYTES 0
-#if LANES == 1
-typedef short local_vec;
-#define LOCAL_SET(x) ((short)(x))
-#define LOCAL_LOAD(p) (*(p))
-#define LOCAL_STORE(v, p) (*(p) = (v))
-#define LOCAL_STORE_BYTES(v, p) (*(p) = (uchar)(v))
-#else
-typedef short16 local_vec;
-#define LOCAL_SET(x) ((short16)((short)(x)))
-#define LOCAL_LOAD(p) vload16(0, (p))
-#define LOCAL_STORE(v, p) vstore16((v), 0, (p))
-#define LOCAL_STORE_BYTES(v, p) vstore16(convert_uchar16(v), 0, (p))
-#endif
-/* PoCL's max() and select() of vectors take four times as long as these. */
-#define LOCAL_IF(test, yes, no) ((test) ? (yes) : (no))
-#define LOCAL_MIN(a, b) LOCAL_IF_GREATER(a, b, b, a)
-#define LOCAL_ADD(a, b) ((a) + (b))
-#define LOCAL_IF_EQUAL(a, b, yes, no) LOCAL_IF((a) == (b), yes, no)
-#define LOCAL_IF_GREATER(a, b, yes, no) LOCAL_IF((a) > (b), yes, no)
-#define LOCAL_MARK_EQUAL(flags, a, b, flag) ((flags) | LOCAL_IF_EQUAL(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
-#define LOCAL_MARK_GREATER(flags, a, b, flag) ((flags) | LOCAL_IF_GREATER(a, b, LOCAL_SET(flag), LOCAL_SET(0)))
-typedef short i16;
-typedef uchar u8;
-typedef short local_int;
-#endif
-
 #undef LOCAL_MOST
 #undef LOCAL_PARTS
 #if LOCAL_BYTES
@@ -352,7 +323,7 @@ BAND_FN int local_put_ends(const local_lanes *lanes, const local_scoring *scorin
         ends->end[pair] = (u16)end[l];
         known &= best[l] < limit;
     }
-    return known || !LOCAL_BYTES;
+    return LOCAL_BYTES ? known : 1;
 }
 
 /* Best scores of one group of pairs and where they end; whether all of them are known. */

@@ -1,5 +1,6 @@
-/* The loops over one group of pairs for one instruction set: included by local_cpu.h with ISA, LOCAL_BYTES, LOCAL_LANES,
- * BAND_FN, LOCAL_LOOP and the vector operations set, of which those of one kind of lanes are undefined at the end. */
+/* The loops over one group of pairs for one kind of lanes: included by local_lanes.h and local_cpu.h with ISA,
+ * LOCAL_BYTES, LOCAL_LANES, BAND_FN, LOCAL_LOOP and the vector operations set, of which those of one kind of lanes are
+ * undefined at the end. */
 #include "local.h"
 
 /* Both return whether the group is done with. */
@@ -10,7 +11,8 @@ LOCAL_LOOP int LOCAL_VARIANT(local_score_group)(const band_batch *batch, const l
 }
 
 LOCAL_LOOP int LOCAL_VARIANT(local_align_group)(const band_batch *batch, const local_scoring *scoring, u32 width,
-                                                u32 group, const local_ends *ends, const local_paths *paths, u8 *trace)
+                                                u32 group, const local_ends *ends, const local_paths *paths,
+                                                BAND_GLOBAL u8 *trace)
 {
     return local_align(batch, scoring, width, group, ends, paths, trace);
 }
