@@ -149,22 +149,8 @@ static inline uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t ent
     return plane_bases(index->planes, (uint64_t)index->positions[entry] + index->k + LOOKUP_INLINE, n);
 }
 
-/* First entry of [lo, hi) whose n deep bases are not below `bound`. */
-static inline uint32_t lookup_deep_bound(const seed_index_t *index, uint32_t lo, uint32_t hi, unsigned n,
-                                         uint64_t bound)
-{
-    while (lo < hi) {
-        const uint32_t middle = lo + (hi - lo) / 2;
-        if (lookup_deep_bases(index, middle, n) < bound)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo;
-}
-
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:
- * all there is to do up to k + 4 bases. For longer seeds, prefetches what lookup_prefetch_deep reads. */
+ * all there is to do up to k + 4 bases. For longer seeds, prefetches the first position that the next step reads. */
 static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
 {
     if (w <= index->k)
@@ -176,44 +162,88 @@ static inline seed_range_t lookup_near(const seed_index_t *index, uint64_t seed,
     return range;
 }
 
-/* Prefetches what lookup_far reads first: bases of all of a few entries, else of the one in the middle. */
-static inline void lookup_prefetch_deep(const seed_index_t *index, unsigned w, seed_range_t range)
+/* Whether the seed is longer than lookup_near can tell, and how many entries that leaves to read from the planes. */
+static inline uint32_t lookup_is_deep(const seed_index_t *index, unsigned w, seed_range_t range)
 {
-    if (w <= index->k + LOOKUP_INLINE || range.lo >= range.hi)
-        return;
-    uint32_t i = range.lo, stop = range.hi;
-    if (range.hi - range.lo > LOOKUP_DEEP_LINEAR)
-        i += (range.hi - range.lo) / 2, stop = i + 1;
-    for (; i < stop; ++i)
+    return w > index->k + LOOKUP_INLINE ? range.hi - range.lo : 0;
+}
+
+/* Prefetches the bases of all of a few entries. */
+static inline void lookup_prefetch_deep(const seed_index_t *index, seed_range_t range)
+{
+    for (uint32_t i = range.lo; i < range.hi; ++i)
         __builtin_prefetch(index->planes + 3 * ((index->positions[i] + index->k + LOOKUP_INLINE) >> 6));
 }
 
-/* The part of what lookup_near returned that agrees with all of the seed. */
+/* Of a few entries that lookup_near returned the part that agrees with all of the seed. */
 static inline seed_range_t lookup_far(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range)
 {
-    if (w <= index->k + LOOKUP_INLINE)
-        return range;
     const unsigned deep = w - index->k - LOOKUP_INLINE;
     const uint64_t bound = seed & ((1ULL << 2 * deep) - 1);
-    if (range.hi - range.lo <= LOOKUP_DEEP_LINEAR) {
-        uint32_t before = 0, within = 0;
-        for (uint32_t i = range.lo; i < range.hi; ++i) {
-            const uint64_t bases = lookup_deep_bases(index, i, deep);
-            before += bases < bound;
-            within += bases <= bound;
-        }
-        return (seed_range_t){range.lo + before, range.lo + within};
+    uint32_t before = 0, within = 0;
+    for (uint32_t i = range.lo; i < range.hi; ++i) {
+        const uint64_t bases = lookup_deep_bases(index, i, deep);
+        before += bases < bound;
+        within += bases <= bound;
     }
-    range.lo = lookup_deep_bound(index, range.lo, range.hi, deep, bound);
-    range.hi = lookup_deep_bound(index, range.lo, range.hi, deep, bound + 1);
-    return range;
+    return (seed_range_t){range.lo + before, range.lo + within};
+}
+
+/* A search among many entries for the first whose deep bases are not below `bound`. */
+typedef struct {
+    uint64_t bound;
+    uint32_t lo, hi;
+    uint16_t seed;
+    uint8_t deep, is_end; /* of the seed's range it looks for the end, not the start */
+} lookup_search_t;
+
+static inline uint32_t lookup_middle(const lookup_search_t *search)
+{
+    return search->lo + (search->hi - search->lo) / 2;
+}
+
+/* Both ends of the range of each of these seeds, halved in lock-step: a step reads a position, then bases there. */
+static inline void lookup_far_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
+                                    const uint16_t *wide, unsigned n_wide, seed_range_t *found)
+{
+    lookup_search_t searches[2 * LOOKUP_GROUP];
+    unsigned n = 0;
+    for (unsigned j = 0; j < n_wide; ++j)
+        for (unsigned is_end = 0; is_end < 2; ++is_end) {
+            const unsigned i = wide[j], deep = widths[i] - index->k - LOOKUP_INLINE;
+            const uint64_t bound = (seeds[i] & ((1ULL << 2 * deep) - 1)) + is_end;
+            searches[n++] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j], (uint8_t)deep, (uint8_t)is_end};
+        }
+    while (n) {
+        unsigned left = 0;
+        for (unsigned j = 0; j < n; ++j)
+            __builtin_prefetch(index->positions + lookup_middle(&searches[j]));
+        for (unsigned j = 0; j < n; ++j)
+            __builtin_prefetch(index->planes +
+                               3 * ((index->positions[lookup_middle(&searches[j])] + index->k + LOOKUP_INLINE) >> 6));
+        for (unsigned j = 0; j < n; ++j) {
+            lookup_search_t search = searches[j];
+            const uint32_t middle = lookup_middle(&search);
+            if (lookup_deep_bases(index, middle, search.deep) < search.bound)
+                search.lo = middle + 1;
+            else
+                search.hi = middle;
+            if (search.lo < search.hi)
+                searches[left++] = search;
+            else if (search.is_end)
+                found[search.seed].hi = search.lo;
+            else
+                found[search.seed].lo = search.lo;
+        }
+        n = left;
+    }
 }
 
 /* The ranges of up to LOOKUP_GROUP seeds, of widths[i] bases each. */
 static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
                                 seed_range_t *found, unsigned n)
 {
-    uint16_t wide[LOOKUP_GROUP];
+    uint16_t wide[LOOKUP_GROUP], few[LOOKUP_GROUP];
     unsigned n_wide = n;
     for (unsigned i = 0; i < n; ++i) {
         wide[i] = (uint16_t)i;
@@ -232,10 +262,19 @@ static inline void lookup_group(const seed_index_t *index, const uint64_t *seeds
     }
     for (unsigned i = 0; i < n; ++i)
         found[i] = lookup_near(index, seeds[i], widths[i], found[i]);
-    for (unsigned i = 0; i < n; ++i)
-        lookup_prefetch_deep(index, widths[i], found[i]);
-    for (unsigned i = 0; i < n; ++i)
-        found[i] = lookup_far(index, seeds[i], widths[i], found[i]);
+    unsigned n_few = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        const uint32_t entries = lookup_is_deep(index, widths[i], found[i]);
+        if (entries > LOOKUP_DEEP_LINEAR) {
+            wide[n_wide++] = (uint16_t)i;
+        } else if (entries) {
+            few[n_few++] = (uint16_t)i;
+            lookup_prefetch_deep(index, found[i]);
+        }
+    }
+    for (unsigned j = 0; j < n_few; ++j)
+        found[few[j]] = lookup_far(index, seeds[few[j]], widths[few[j]], found[few[j]]);
+    lookup_far_group(index, seeds, widths, wide, n_wide, found);
 }
 
 #endif
