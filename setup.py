@@ -55,6 +55,7 @@ def htslib_link():
 
 extensions = [
     extension("_seed_index", "index/seed_index.pyx"),
+    extension("_seeds", "index/seeds.pyx"),
     extension("_candidates", "index/candidates.pyx"),
     extension("_reads", "ext/reads.pyx"),
     extension("_filters", "ext/filters.pyx"),

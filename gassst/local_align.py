@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _local, _widths
-from .extend import WIDTHS
 from .local_places import SAME_PLACE, Lines, Places
 from .params import Scoring
+from .reads_handle import WIDTHS
 
 if TYPE_CHECKING:
     from .search import BatchSearch

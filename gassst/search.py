@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _bands, _candidates, _select, _strata
+from . import _bands, _candidates, _seeds, _select, _strata
 from .cascade import Candidates, Cascade
 from .layouts import HIT, NO_SCORE
 from .local import LocalEnds
@@ -96,7 +96,7 @@ class BatchSearch:
         self.capped = np.zeros(self.n, np.uint8)
         self.looked = np.zeros(self.n, np.uint8)  # bit s: the seeds of stage s have been looked up
         self.planned = np.zeros(self.n, np.uint16)  # most disjoint seeds that were looked up together
-        self.flip, self.digest = _candidates.orient(packed.planes, packed.plane_start, self.lengths)
+        self.flip, self.digest = _seeds.orient(packed.planes, packed.plane_start, self.lengths)
         self.scored = np.empty(0, np.uint64)
         self.scored_start = np.zeros(self.n + 1, np.int64)
         self.fresh: list[tuple[np.ndarray, ...]] = []  # buckets scored since `scored` was brought up to date
@@ -168,7 +168,7 @@ class BatchSearch:
         return anchors, start
 
     def _look_up(self, stage: int, active: np.ndarray, every: np.ndarray | None = None) -> Any:
-        """The seeds of a stage, resolved (`_candidates.Seeds`); `every`: instead of the plan's. Where the stage before
+        """The seeds of a stage, resolved (`_seeds.Seeds`); `every`: instead of the plan's. Where the stage before
         looked up a part of them these are not looked up again."""
         plan = self.plan
         if every is None:
@@ -196,11 +196,11 @@ class BatchSearch:
         caps: np.ndarray,
         known: Any = None,
     ) -> tuple[Any, np.ndarray, np.ndarray]:
-        """`_candidates.Seeds` of reads (uint32[a], ascending), looked up and limited to `caps`; of each read how many
+        """`_seeds.Seeds` of reads (uint32[a], ascending), looked up and limited to `caps`; of each read how many
         were clipped, and whether one was passed over. `lengths`, `counts`, `every` by read length; what is `known` is
         not looked up again."""
         columns = self.packed.planes, self.packed.plane_start, self.lengths, self.flip, reads
-        seeds = _candidates.Seeds(*columns, lengths, counts, every, self.index.k + 16, known)
+        seeds = _seeds.Seeds(*columns, lengths, counts, every, self.index.k + 16, known)
         self.parts.resolve(seeds, caps)
         clipped, capped = seeds.limit(caps)
         self.parts.copy_positions(seeds)

@@ -40,7 +40,8 @@ from bench_common import (
 
 from gassst import _candidates
 from gassst.cascade import FILTERS, Batch, Candidates, Cascade
-from gassst.cli import load_index, parse_filters
+from gassst.cli import load_index
+from gassst.cli_options import parse_filters
 from gassst.errors import UsageError
 from gassst.extend import CpuExtender
 from gassst.mapper import Mapper

@@ -28,9 +28,10 @@ from bench_common import benchmark_parser, describe_machine, numbers, run, table
 
 from gassst import opencl
 from gassst.errors import DeviceError, GassstError
-from gassst.extend import WORDS, CpuExtender, OpenCLExtender, instruction_sets
+from gassst.extend import CpuExtender, OpenCLExtender, instruction_sets
 from gassst.opencl import Times
 from gassst.params import MAX_ERRORS, MAX_GAPS
+from gassst.reads_handle import WORDS
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),

@@ -19,7 +19,8 @@ import pysam
 import pytest
 
 from gassst import mapper, progress, sam, seed_index
-from gassst.cli import index_path, main, parse_size
+from gassst.cli import index_path, main
+from gassst.cli_options import parse_size
 from gassst.stats import Stats
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"

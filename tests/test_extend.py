@@ -13,7 +13,8 @@ import pytest
 
 from gassst import opencl
 from gassst._nw_cpu import instruction_sets
-from gassst.extend import WORDS, CpuExtender, OpenCLExtender
+from gassst.extend import CpuExtender, OpenCLExtender
+from gassst.reads_handle import WORDS
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
     f"opencl-{info.type}-{info.index}" for info in opencl.devices(threads=2) if info.usable

@@ -8,8 +8,8 @@ from test_extend import backend, make_reference, mutated, oriented, pack, planes
 from test_local_kernel import SCORINGS, cost, decode, joined, textbook
 
 from gassst import _local_places, _widths
-from gassst.extend import WIDTHS
 from gassst.local_align import Aligner, leaving_cost
+from gassst.reads_handle import WIDTHS
 from gassst.stats import Stats
 
 WIDE = 256

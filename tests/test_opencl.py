@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_extend import WORDS, make_pairs, make_reference, pack, planes_of
 
-from gassst import opencl
+from gassst import opencl, opencl_batch
 from gassst.errors import DeviceError
 from gassst.extend import CpuExtender, OpenCLExtender, make_extender
 from gassst.params import Scoring
@@ -124,13 +124,13 @@ def test_best_device_is_the_default(caplog, case, expected):
 
 def launched_by(monkeypatch):
     """Names of the kernels that run on a device from here on."""
-    launch, names = opencl.Worker.launch, []
+    launch, names = opencl_batch.Worker.launch, []
 
     def noting(self, name, *arguments):
         names.append(name)
         return launch(self, name, *arguments)
 
-    monkeypatch.setattr(opencl.Worker, "launch", noting)
+    monkeypatch.setattr(opencl_batch.Worker, "launch", noting)
     return names
 
 
@@ -207,13 +207,13 @@ def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
 
 def refuse_above(monkeypatch, limit):
     """Buffers above `limit` bytes become ones that no device has room for."""
-    buffer, asked = opencl.Worker.buffer, []
+    buffer, asked = opencl_batch.Worker.buffer, []
 
     def refusing(self, name, size):
         asked.append(size)
         return buffer(self, name, 1 << 62 if size > limit and not name.startswith("read_") else size)
 
-    monkeypatch.setattr(opencl.Worker, "buffer", refusing)
+    monkeypatch.setattr(opencl_batch.Worker, "buffer", refusing)
     return asked
 
 
@@ -241,7 +241,7 @@ def test_a_device_that_fails_later_is_replaced(device, monkeypatch, caplog, case
         def fail(*arguments):
             raise DeviceError("the card fell off the bus")
 
-        monkeypatch.setattr(opencl.Worker, "launch", fail)
+        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
         start = handle.align(read_strand, band_start, 1, end, best)[0]
     assert [best.tobytes(), start.tobytes()] == [expected[0], expected[3]]
     assert results(extender, case) == expected
@@ -257,7 +257,7 @@ def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
 
     with make_extender(case[0], device).open_reads(packed) as handle:
         best, end = handle.score(read_strand, band_start, 1)
-        monkeypatch.setattr(opencl.Worker, "launch", fail)
+        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
         with pytest.raises(DeviceError, match="fell off"):
             handle.align(read_strand, band_start, 1, end, best)
 
@@ -265,7 +265,7 @@ def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
 def test_chunks_do_not_show(device, monkeypatch, case):
     extender = OpenCLExtender(case[0], device)
     extender.engine.trace_bytes = 100_000
-    monkeypatch.setattr(opencl, "MAX_CHUNK", 333)
+    monkeypatch.setattr(opencl_batch, "MAX_CHUNK", 333)
     assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0], "generic"), case)
 
 

@@ -1,0 +1,312 @@
+"""Seeds of a batch of reads, looked up in the seed index.
+
+`Seeds` goes over the batch without the GIL and asks for its cache lines ahead of time; from the ranges of positions
+that it finds `_candidates.gather` makes anchors. Everything runs on the read's canonical orientation, the smaller of
+the read and its reverse complement (`orient`), so that both take the same decisions.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from gassst._lookup cimport (
+    interleave,
+    lookup_group,
+    plane_bits,
+    seed_index_t,
+    seed_range_t,
+)
+
+from gassst._mix cimport mix
+from gassst._seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
+
+cdef extern from *:
+    int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil
+
+cdef extern from "lookup.h":
+    cdef enum:
+        GROUP "LOOKUP_GROUP"
+
+
+cdef inline bint is_flipped(const uint64_t *forward, const uint64_t *reverse, Py_ssize_t words) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(3 * words):
+        if forward[i] != reverse[i]:
+            return reverse[i] < forward[i]
+    return False
+
+
+def orient(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
+    """Canonical orientation and a hash of every read.
+
+    Parameters
+    ----------
+    planes, plane_start, lengths
+        Of a `PackedReads`.
+
+    Returns
+    -------
+    flip : uint8[n]
+        1 where the reverse complement is the smaller one.
+    digest : uint64[n]
+        Hash of the canonical bases: equal for a read and its reverse complement, seeds every random choice.
+    """
+    cdef Py_ssize_t n = lengths.shape[0], r, i, words
+    cdef uint64_t h
+    cdef const uint64_t *forward
+    cdef const uint64_t *reverse
+    flip_array = np.empty(n, np.uint8)
+    digest_array = np.empty(n, np.uint64)
+    cdef uint8_t[::1] flip = flip_array
+    cdef uint64_t[::1] digest = digest_array
+    with nogil:
+        for r in range(n):
+            words = (lengths[r] + 63) >> 6
+            h = mix(lengths[r])
+            flip[r] = 0
+            if words:
+                forward = &planes[plane_start[r], 0]
+                reverse = forward + 3 * words
+                flip[r] = is_flipped(forward, reverse, words)
+                if flip[r]:
+                    forward = reverse
+                for i in range(3 * words):
+                    h = mix(h ^ forward[i])
+            digest[r] = h
+    return flip_array, digest_array
+
+
+cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t length, Seed *seed,
+                           int longest) noexcept nogil:
+    """Fill `code` and `room` of a seed from the planes of its strand, which begin at base `first`."""
+    cdef uint64_t at = first + seed.offset
+    cdef Py_ssize_t n = min(length - seed.offset, longest)
+    cdef uint64_t masked = plane_bits(planes, 2, at) | <uint64_t>1 << n
+    n = TRAILING_ZEROS(masked)
+    seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at)) >> 2 * (32 - n)
+    seed.room = <uint8_t>n
+
+
+cdef inline uint64_t code_of(const Seed *seed) noexcept nogil:
+    return seed.code >> 2 * (seed.room - seed.length)
+
+
+cdef inline bint is_within(const Seed *seed, int k, uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
+    """Whether the seed is whole and its first k-mer lies in the range."""
+    cdef uint64_t kmer
+    if seed.room < seed.length:
+        return False
+    kmer = seed.code >> 2 * (seed.room - k) if seed.room >= k else seed.code << 2 * (k - seed.room)
+    return kmer_from <= kmer < kmer_to
+
+
+cdef void resolve_group(const seed_index_t *index, Seed **seeds, int n) noexcept nogil:
+    cdef uint64_t[GROUP] codes
+    cdef uint8_t[GROUP] widths
+    cdef seed_range_t[GROUP] found
+    cdef int i
+    for i in range(n):
+        codes[i], widths[i] = code_of(seeds[i]), seeds[i].length
+    lookup_group(index, codes, widths, found, n)
+    for i in range(n):
+        seeds[i].lo, seeds[i].count = found[i].lo, found[i].hi - found[i].lo
+
+
+cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
+                        uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
+    """Ranges of a block of seeds. Those that occur too often are made longer to the right and looked up again."""
+    cdef Py_ssize_t i, start = 0, stop
+    cdef int m, longer
+    cdef Seed *group[GROUP]
+    while start < n:
+        stop = min(start + GROUP, n)
+        m = longer = 0
+        for i in range(start, stop):
+            if not seeds[i].known and is_within(&seeds[i], index.k, kmer_from, kmer_to):
+                group[m] = &seeds[i]
+                m += 1
+        resolve_group(index, group, m)
+        for i in range(m):
+            if group[i].count > caps[group[i].length]:
+                group[i].clipped = 1
+                if group[i].room > group[i].length:
+                    group[i].length = group[i].room
+                    group[longer] = group[i]
+                    longer += 1
+        resolve_group(index, group, longer)
+        start = stop
+
+
+cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
+    """Pass over the seeds of one read that occur too often; return whether there are any.
+
+    If the read would be left with nothing at all, the rarest of them is looked at up to the cap.
+    """
+    cdef Py_ssize_t i, rarest = -1
+    cdef uint32_t rarest_count = 0
+    cdef uint64_t total = 0
+    clipped[0] = 0
+    for i in range(0, n, 2):
+        clipped[0] += seeds[i].clipped | seeds[i + 1].clipped
+    for i in range(n):
+        if seeds[i].count > caps[seeds[i].length]:
+            if rarest < 0 or seeds[i].count < rarest_count:
+                rarest, rarest_count = i, seeds[i].count
+            seeds[i].count = 0
+        total += seeds[i].count
+    if total == 0 and rarest >= 0:
+        seeds[rarest].count = caps[seeds[rarest].length]
+    return rarest >= 0
+
+
+cdef class Seeds:
+    """The seeds of one stage of a batch, read by read: first planned, then resolved, then limited.
+
+    Parameters
+    ----------
+    planes, plane_start, lengths
+        Of a `PackedReads`.
+    flip : uint8[n]
+        Orientation of every read.
+    active : uint32[a]
+        Reads that take part, ascending.
+    seed_length, seed_count : uint16[MAX_READ_LENGTH + 1]
+        Rows of the search plan, indexed by read length.
+    longest : int
+        Longest seed that the index serves.
+    seed_every : uint16[MAX_READ_LENGTH + 1]
+        The first seed of each read is taken and every `seed_every`-th after it, by read length.
+    before : Seeds, optional
+        Some seeds of some of these reads, resolved: they are not looked up again.
+
+    Attributes
+    ----------
+    occurrences : int
+        Sum of the occurrences of all seeds that are looked at, after `limit`.
+    """
+
+    def __cinit__(self, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
+                  const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active,
+                  const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
+                  const uint16_t[::1] seed_every, int longest, Seeds before=None):
+        cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count, every
+        cdef int strand
+        cdef uint64_t first
+        cdef Seed *s
+        cdef int64_t[::1] start = np.zeros(a + 1, np.int64)
+        self.n = 0
+        for i in range(a):
+            start[i] = self.n
+            m = lengths[active[i]]
+            self.n += 2 * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
+        start[a] = self.n
+        self.start, self.active, self.lengths, self.every = start, active, lengths, seed_every
+        self.copied = None
+        self.occurrences = 0
+        self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
+        if self.seeds == NULL:
+            raise MemoryError
+        s = self.seeds
+        with nogil:
+            for i in range(a):
+                m = lengths[active[i]]
+                w, count, every = seed_length[m], seed_count[m], seed_every[m]
+                j = 0
+                while j < count:
+                    o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
+                    if flip[active[i]]:
+                        o = m - w - o
+                    for strand in range(2):
+                        s.reverse = strand ^ flip[active[i]]
+                        s.offset = <uint16_t>(m - w - o if s.reverse else o)
+                        s.length = <uint8_t>w
+                        s.lo = s.count = 0
+                        s.clipped = s.known = 0
+                        first = plane_start[active[i]] + <uint64_t>s.reverse * ((m + 63) >> 6)
+                        read_seed(&planes[0, 0], 64 * first, m, s, longest)
+                        s += 1
+                    j += every
+        if before is not None and before.copied is None:  # else its ranges are no longer those of the index
+            self.take_over(before)
+
+    def __dealloc__(self):
+        free(self.seeds)
+
+    cdef void take_over(self, Seeds before):
+        """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
+        cdef Py_ssize_t i, j, each, b = 0, n = before.active.shape[0]
+        cdef const Seed *s
+        cdef Seed *own
+        with nogil:
+            for i in range(self.active.shape[0]):
+                while b < n and before.active[b] < self.active[i]:
+                    b += 1
+                if b == n or before.active[b] != self.active[i]:
+                    continue
+                each = before.every[self.lengths[self.active[i]]] // self.every[self.lengths[self.active[i]]]
+                for j in range(before.start[b + 1] - before.start[b]):
+                    s = &before.seeds[before.start[b] + j]
+                    own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
+                    if not s.clipped and s.offset == own.offset and s.length == own.length:
+                        own.lo, own.count, own.known = s.lo, s.count, 1
+
+    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
+                const uint64_t[:, ::1] reference_planes, int k, const uint32_t[::1] caps, uint64_t kmer_from,
+                uint64_t kmer_to):
+        """Look up the seeds, not known before, whose first k-mer is in [kmer_from, kmer_to).
+
+        Parameters
+        ----------
+        table, positions, following, reference_planes, k
+            The seed index.
+        caps : uint32[k + 17]
+            Most occurrences of a seed, by its length.
+        """
+        cdef seed_index_t index
+        if positions.shape[0] == 0 or self.n == 0:
+            return
+        index.table, index.positions, index.following = &table[0], &positions[0], &following[0]
+        index.planes, index.k = &reference_planes[0, 0], k
+        with nogil:
+            resolve_seeds(&index, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
+
+    def limit(self, const uint32_t[::1] caps):
+        """Apply the occurrence caps.
+
+        Returns
+        -------
+        clipped : uint16[a]
+            Seeds of each read of which not every occurrence is looked at, on one strand or both.
+        capped : uint8[a]
+            1 where a seed was passed over.
+        """
+        cdef Py_ssize_t a = self.start.shape[0] - 1, i
+        clipped_array, capped_array = np.zeros(a, np.uint16), np.zeros(a, np.uint8)
+        cdef uint16_t[::1] clipped = clipped_array
+        cdef uint8_t[::1] capped = capped_array
+        self.occurrences = 0
+        with nogil:
+            for i in range(a):
+                capped[i] = limit_occurrences(self.seeds + self.start[i], self.start[i + 1] - self.start[i],
+                                              &caps[0], &clipped[i])
+            for i in range(self.n):
+                self.occurrences += self.seeds[i].count
+        return clipped_array, capped_array
+
+    def copy_positions(self, const uint32_t[::1] positions, uint32_t lo, uint32_t hi):
+        """Copy the positions of the seeds whose range begins in [lo, hi) out of the index.
+
+        When every range has been copied, `gather` no longer touches the index: so a part of it can be
+        dropped from memory before the next one is read.
+        """
+        cdef Py_ssize_t i
+        cdef int64_t at = 0
+        if self.copied is None:
+            self.copied = np.empty(max(self.occurrences, 1), np.uint32)
+        with nogil:
+            for i in range(self.n):
+                if self.seeds[i].count and lo <= self.seeds[i].lo < hi:
+                    memcpy(&self.copied[at], &positions[self.seeds[i].lo], self.seeds[i].count * 4)
+                at += self.seeds[i].count
