@@ -190,8 +190,8 @@ cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
 
 
 cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:
-    """Of the sorted rows keep those of stratum `d` that are not dropped, and drop those beside them that are worse, or as
-    good and further right; returns how many are kept."""
+    """Of the sorted rows keep those of stratum `d` that are not dropped, and drop those beside them that are worse, or
+    as good and further right; returns how many are kept."""
     cdef Py_ssize_t i, j
     cdef uint32_t kept = 0
     for i in range(k):
@@ -260,7 +260,7 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
         Coordinates behind the last aligned bases.
     lengths : uint32[n]
     borders : int64[c + 1]
-        Contig i owns borders[i] .. borders[i + 1], as in `_pairs.Ledger`.
+        Contig i owns borders[i] .. borders[i + 1], as in `_ledger.Ledger`.
 
     Returns
     -------

@@ -159,7 +159,8 @@ def best_buckets(const uint8_t[::1] chosen, const uint32_t[::1] read_strand, con
 
 cdef inline uint64_t bucket_key(uint64_t support, uint64_t pair, uint32_t bucket, Py_ssize_t i) noexcept nogil:
     """Ascending from the best: by support, by the hash, by order."""
-    return (0x3fff - min(support, <uint64_t>0x3fff)) << 50 | (mix(pair ^ bucket >> REGION) & 0x3fffffff) << 20 | min(i, 0xfffff)
+    cdef uint64_t lot = mix(pair ^ bucket >> REGION) & 0x3fffffff
+    return (0x3fff - min(support, <uint64_t>0x3fff)) << 50 | lot << 20 | min(i, 0xfffff)
 
 
 def few(const uint8_t[::1] near, const int64_t[::1] start, const uint32_t[::1] active, const uint8_t[::1] mate,

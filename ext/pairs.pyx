@@ -100,8 +100,8 @@ def choose(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, co
                 decided[r] = decided[r + 1] = 1
                 options.n = 0
                 status = list_pairs(&read_strand[0], &end_position[0], &edits[0], &contig[0], &start[r], flip[r],
-                                    flip[r + 1], lengths[r], lengths[r + 1], odds[r], odds[r + 1], &w, mean, sd, keys, widest,
-                                    &options)
+                                    flip[r + 1], lengths[r], lengths[r + 1], odds[r], odds[r + 1], &w, mean, sd,
+                                    keys, widest, &options)
                 if status:
                     break
                 proper[r] = proper[r + 1] = judge(&end_position[0], &edits[0], &start[r], &odds[r], &options,
@@ -125,8 +125,8 @@ cdef inline double power(double base, int exponent) noexcept nogil:
 
 
 cdef int list_pairs(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
-                    const int32_t *contig, const int64_t *start, bint flip_a, bint flip_b, int64_t m_a, int64_t m_b, double odds_a,
-                    double odds_b, const window_t *w, double mean, double sd, uint64_t *keys, Py_ssize_t widest,
+                    const int32_t *contig, const int64_t *start, bint flip_a, bint flip_b, int64_t m_a, int64_t m_b,
+                    double odds_a, double odds_b, const window_t *w, double mean, double sd, uint64_t *keys, Py_ssize_t widest,
                     options_t *options) noexcept nogil:
     """All concordant pairs of places of two mates, in the order of the first mate's canonical orientation."""
     cdef uint64_t *b_keys = keys + widest

@@ -15,7 +15,8 @@ from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
-    HTS_OPT_BLOCK_SIZE, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE,
+    HTS_OPT_BLOCK_SIZE, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1,
+    bam_init1, hFILE,
     hclose, hdopen, herrno, hflush, hts_close, hts_flush, hts_hopen, hts_reg2bin, hts_set_opt,
     hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write,
     sam_write1,

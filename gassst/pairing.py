@@ -62,7 +62,8 @@ def _quick_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
 
 
 def _first_stages(plan: SearchPlan) -> np.ndarray:
-    """With which stage pairs of reads begin, int64[MAX_READ_LENGTH + 1] by length."""
+    """With which stage pairs of such reads begin, int64[MAX_READ_LENGTH + 1] by length; mates of different lengths with
+    the earlier one, so that no pair is settled before both were looked up."""
     by_chance = plan.n_bases / 4.0**plan.seed_length
     enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
     return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
@@ -85,17 +86,19 @@ class PairSearch(BatchSearch):
         reference = self.index.reference
         self.borders = np.append(reference.starts - GAP // 2, reference.total)
         self.ledger = _ledger.Ledger(mate, self.lengths, *window, self.borders)
-        # Rows of `miss_table`: 0 for the quick look, 1 + the last stage whose seeds were looked up.
+        # Rows of `miss_table`: 0 where no seed was looked up, 1 for the quick look, 2 + the last stage that was.
         self.miss_row = np.zeros(self.n, np.uint8)
         self.slack = self.plan.gaps
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
             self.ledger.unguided[self.paired] = 1
-        self.begin = np.where(self.paired, _first_stages(self.plan)[self.lengths], 0)
+        begin = _first_stages(self.plan)[self.lengths]
+        self.begin = np.where(self.paired, np.minimum(begin, begin[self.partner]), 0)
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
         self.length_rank = np.cumsum(np.bincount(self.lengths, minlength=1) > 0) - 1
         stages = {int(m): self.plan.plan(int(m)).stages for m in present}
-        seen = [[_quick_stages(stages[m]) for m in stages]]
+        seen: list[list[tuple[Stage, ...]]]
+        seen = [[() for _ in stages], [_quick_stages(stages[m]) for m in stages]]
         seen += [[stages[m][: i + 1] for m in stages] for i in range(self.plan.MAX_STAGES)]
         self.miss_table = np.array(
             [[_miss_row(*key) for key in zip(stages, row, strict=True)] for row in seen]
@@ -164,7 +167,7 @@ class PairSearch(BatchSearch):
         else:
             anchors, start = self._anchors(stage, active)
             self.tried = [self.scored]
-        self.miss_row[active] = stage + 1
+        self.miss_row[active] = stage + 2
         near = self._near(anchors, start, active)
         if near.any():
             self._scout(anchors, start, near)
@@ -196,6 +199,7 @@ class PairSearch(BatchSearch):
         if not active.size:
             return
         seeds = self._look_up(0, active, np.full(MAX_READ_LENGTH + 1, QUICK_EVERY, np.uint16))
+        self.miss_row[active] = 1
         anchors, start = self._gather(seeds, active, *self.nothing_scored())
         near = self._near(anchors, start, active)
         with self.stats.timed("candidates"):

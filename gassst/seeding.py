@@ -230,11 +230,11 @@ class SearchPlan:
         """Share of alignments of `m` bases with `errors` errors that a search would have missed.
 
         `complete`: every alignment with fewer errors has been seen; `looked`: bit s is set where the seeds of stage s
-        were looked up. 1 for more errors than are allowed.
+        were looked up. 1 for more errors than are allowed, and where none were, as of a mate too short for seeds.
         """
-        if errors < complete or not looked:
+        if errors < complete:
             return 0.0
-        if errors > self.errors[m]:
+        if errors > self.errors[m] or not looked:
             return 1.0
         last = looked.bit_length() - 1
         w, count, every = (int(row[last, m]) for row in (self.seed_length, self.seed_count, self.seed_every))

@@ -333,6 +333,27 @@ def test_a_pair_inside_an_exact_repeat_is_not_believed(hard):
     assert 4 <= right <= 40
 
 
+@pytest.mark.parametrize("sensitivity", [0, 1, 2, 3])
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize(
+    "lengths", [(100, 50), (50, 100), (100, 45), (150, 50), (50, 40), (100, 20), (20, 100)]
+)
+def test_mates_of_different_lengths_inside_an_exact_repeat_are_not_believed(lengths, mode, sensitivity):
+    """As quality trimming leaves them: their searches begin with different stages when each is alone."""
+    rng = np.random.default_rng(4)
+    copy = bf.random_bases(rng, 2000)
+    genome = b"".join(
+        [bf.random_bases(rng, 5000), copy, bf.random_bases(rng, 5000), copy, bf.random_bases(rng, 3000)]
+    )
+    fragments = []
+    for i in range(60):
+        at = int(rng.choice([5000, 12_000])) + int(rng.integers(1600))
+        fragments.append((f"p{i}", *fragment_at(rng, genome, at, 300, lengths)))
+    found = mapped(index_of(("a", genome)), fragments, mode=mode, sensitivity=sensitivity)
+    assert sum(bool(rows) for rows in found.values()) >= 60
+    assert all(rows[0].mapq <= 3 for rows in found.values() if rows)
+
+
 @pytest.mark.parametrize("sensitivity", [0, 1, 2, 3, 5])
 def test_a_pair_inside_a_repeat_of_too_many_copies_is_not_believed(sensitivity):
     """More copies than the seeds look at."""
