@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._mix cimport mix
 from gassst._places cimport NO_EDITS, SAME_PLACE
 from gassst._types cimport read_summary_t
 
@@ -12,6 +13,9 @@ from gassst.layouts import READ_SUMMARY
 
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+
+cdef extern from "contigs.h" nogil:
+    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
 
 DEF MOST_STRATA = 63  # beyond the best
 DEF DROPPED = 0xFF    # no stratum
@@ -269,30 +273,18 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
     """
     cdef Py_ssize_t k = read_strand.shape[0], i
     cdef int64_t middle, lowest = 0, highest = -1
-    cdef int32_t c = 0, low, high
+    cdef int32_t c = 0
     contig_array = np.empty(k, np.int32)
     cdef int32_t[::1] contig = contig_array
     with nogil:
         for i in range(k):
             middle = <int64_t>ends[i] - ((lengths[read_strand[i] >> 1] + 1) >> 1)
             if middle < lowest or middle > highest:
-                low, high = 0, <int32_t>borders.shape[0]
-                while low < high:
-                    c = (low + high) >> 1
-                    if borders[c] <= middle:
-                        low = c + 1
-                    else:
-                        high = c
-                c = low
+                c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
                 lowest = borders[c - 1] if c else INT32_MIN
                 highest = borders[c] - 1 if c < borders.shape[0] else <int64_t>1 << 62
             contig[i] = c
     return contig_array
-
-
-cdef inline uint64_t mixed(uint64_t x, uint64_t y) noexcept nogil:
-    x = (x ^ y) * <uint64_t>0xd6e8feb86659fd93
-    return x ^ (x >> 32)
 
 
 def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const uint16_t[::1] complete,
@@ -328,7 +320,7 @@ def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const 
             key = (<uint64_t>summary[r].best << 48 | <uint64_t>summary[r].second << 32 | <uint64_t>complete[r] << 16
                    | planned[r])
             more = <uint64_t>lengths[r] << 16 | <uint64_t>looked[r] << 8 | capped[r]
-            at = mixed(mixed(0, key), more) & (size - 1)
+            at = mix(mix(key) ^ more) & (size - 1)
             while table[at] >= 0 and (keys[table[at], 0] != key or keys[table[at], 1] != more):
                 at = (at + 1) & (size - 1)
             if table[at] < 0:

@@ -8,6 +8,9 @@ from libc.stdlib cimport free, malloc, realloc
 from gassst._mates cimport leads, partner_strand, partner_window, window_t
 from gassst._places cimport NO_EDITS, SAME_PLACE
 
+cdef extern from "contigs.h" nogil:
+    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
+
 
 cdef struct place_t:
     uint64_t key       # read_strand << 32 | end
@@ -169,16 +172,12 @@ cdef class Ledger:
         cdef uint32_t read = <uint32_t>(place.key >> 33)
         cdef int64_t own = self.lengths[read], length = self.lengths[self.other(read)]
         cdef int64_t diagonal = diagonal_of(place, own)
-        cdef Py_ssize_t first = 0, last = self.borders.shape[0] - 2, mid
+        cdef Py_ssize_t contig
         partner_window(w, leads(w, place.key >> 32 & 1, self.mate[read] == 1), own, length, diagonal, lo, hi)
-        while first < last:
-            mid = (first + last + 1) >> 1
-            if self.borders[mid] <= diagonal + (own >> 1):
-                first = mid
-            else:
-                last = mid - 1
-        lo[0] = max(lo[0], self.borders[first] - (length >> 1))
-        hi[0] = min(hi[0], self.borders[first + 1] - 1 - (length >> 1))
+        contig = contigs_before(&self.borders[0], self.borders.shape[0], diagonal + (own >> 1)) - 1
+        contig = min(max(contig, 0), self.borders.shape[0] - 2)
+        lo[0] = max(lo[0], self.borders[contig] - (length >> 1))
+        hi[0] = min(hi[0], self.borders[contig + 1] - 1 - (length >> 1))
 
     cdef inline uint32_t other(self, uint32_t read) noexcept nogil:
         return read + 1 if self.mate[read] == 1 else read - 1

@@ -8,7 +8,7 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from gassst._places cimport SAME_PLACE
+from gassst._places cimport SAME_PLACE, same_place
 
 cdef extern from "candidates.h" nogil:
     void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
@@ -16,6 +16,17 @@ cdef extern from "candidates.h" nogil:
 DEF MOST_KNOWN = 32         # places of a read that the search found
 DEF MOST_TOTAL = 0x7FFF     # more than any total is
 DEF ROW_BITS = 15           # of a place among those of its read
+
+
+def apart(const uint32_t[::1] diagonal, const uint32_t[::1] other):
+    """bool[k]: which of these diagonals are not near enough to each other to be of one place."""
+    cdef Py_ssize_t k = diagonal.shape[0], i
+    apart_array = np.empty(k, np.uint8)
+    cdef uint8_t[::1] out = apart_array
+    with nogil:
+        for i in range(k):
+            out[i] = not same_place(diagonal[i], other[i])
+    return apart_array.view(bool)
 
 
 def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
@@ -39,7 +50,6 @@ def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, 
         1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
     cdef Py_ssize_t n = chosen.shape[0], r, row
-    cdef int64_t away
     alone_array = np.zeros(n, np.uint8)
     cdef uint8_t[::1] alone = alone_array
     with nogil:
@@ -50,8 +60,8 @@ def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, 
             for row in range(start[r], start[r + 1]):
                 if edits[row] > worst[r]:
                     continue
-                away = <int64_t>diagonal[row] - diagonal[chosen[r]]
-                if read_strand[row] != read_strand[chosen[r]] or away > SAME_PLACE or away < -SAME_PLACE:
+                if (read_strand[row] != read_strand[chosen[r]]
+                        or not same_place(diagonal[row], diagonal[chosen[r]])):
                     alone[r] = 0
                     break
     return alone_array
@@ -258,10 +268,6 @@ cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const uint8_t *g
 cdef struct line_t:
     uint32_t read_strand
     int64_t begin, end, first_diagonal, last_diagonal
-
-
-cdef inline bint same_place(uint32_t diagonal, int64_t other) noexcept nogil:
-    return -SAME_PLACE <= <int64_t>diagonal - other <= SAME_PLACE
 
 
 cdef inline bint is_rival(uint32_t read_strand, uint32_t diagonal, int64_t first, int64_t last, int64_t m,

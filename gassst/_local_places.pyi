@@ -9,6 +9,7 @@ _U64 = NDArray[np.uint64]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
+def apart(diagonal: _U32, other: _U32) -> _Bool: ...
 def at_one_place(
     read_strand: _U32,
     diagonal: _U32,

@@ -55,9 +55,8 @@ class LocalEnds:
         mapped = np.flatnonzero(np.diff(start))
         self.chosen = np.full(self.n, -1)  # row in `bands` of the place chosen before
         self.chosen[mapped] = rows[start[mapped]]
-        self.worst = np.zeros(
-            self.n, np.uint16
-        )  # errors of a place that counts; the search may have kept others
+        # Most errors of a place that counts; the search may have kept others.
+        self.worst = np.zeros(self.n, np.uint16)
         self.worst[mapped] = bands.edits[self.chosen[mapped]] + np.uint16(WORSE)
         self.rows = np.concatenate([[0], np.cumsum(np.bincount(bands.read_strand >> 1, minlength=self.n))])
         self.decided = search.proper.copy()  # whose pair the global search has placed

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _local, _widths
-from .local_places import SAME_PLACE, Lines, Places
+from . import _local, _local_places, _widths
+from .local_places import Lines, Places
 from .params import Scoring
 from .reads_handle import WIDTHS
 
@@ -54,7 +54,7 @@ class Aligner:
     def near(self, *columns: np.ndarray) -> Places:
         """Places, in their order: the best scores of what touches these diagonals; columns as for `around`."""
         places = self.score(*columns)
-        strayed = np.flatnonzero(_apart(columns[1], places.diagonal))
+        strayed = np.flatnonzero(_local_places.apart(columns[1], places.diagonal))
         if not strayed.size:
             return places
         again = self.score(*_closest(columns, strayed))
@@ -89,7 +89,8 @@ class Aligner:
         lines = self._aligned(*columns)
         diagonal = columns[1]
         strayed = np.flatnonzero(
-            _apart(diagonal, lines.first_diagonal) & _apart(diagonal, lines.last_diagonal)
+            _local_places.apart(diagonal, lines.first_diagonal)
+            & _local_places.apart(diagonal, lines.last_diagonal)
         )
         if strayed.size:
             again = self._aligned(*_closest(columns, strayed))
@@ -139,11 +140,6 @@ class Aligner:
         self.cigars.append(cigars)
         self.n_runs += len(cigars)
         return Lines(hits, read_strand, begin, end, total, first, last, given)
-
-
-def _apart(diagonal: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Which pairs of diagonals are not of one place."""
-    return np.abs(diagonal.astype(np.int64) - other) > SAME_PLACE
 
 
 def _closest(columns: tuple[np.ndarray, ...], rows: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 from . import _local_places
 
 FAR = 20  # clipped bases from which a read is looked into once more, and may have supplementary alignments
-SAME_PLACE = 10  # diagonals; as in _places.pxd
 
 
 class Columns:

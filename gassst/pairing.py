@@ -62,8 +62,7 @@ def _quick_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
 
 
 def _first_stages(plan: SearchPlan) -> np.ndarray:
-    """With which stage pairs of such reads begin, int64[MAX_READ_LENGTH + 1] by length; mates of different lengths with
-    the earlier one, so that no pair is settled before both were looked up."""
+    """With which stage pairs of such reads begin, int64[MAX_READ_LENGTH + 1] by length."""
     by_chance = plan.n_bases / 4.0**plan.seed_length
     enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
     return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
@@ -92,6 +91,7 @@ class PairSearch(BatchSearch):
         self.wide = (insert.high - insert.low + 2 * self.slack) >> self.shift >= WIDE
         if self.wide:
             self.ledger.unguided[self.paired] = 1
+        # Mates of different lengths begin together: no pair is settled before both were looked up.
         begin = _first_stages(self.plan)[self.lengths]
         self.begin = np.where(self.paired, np.minimum(begin, begin[self.partner]), 0)
         present = np.flatnonzero(np.bincount(self.lengths, minlength=1))
