@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := setup.py pyproject.toml $(wildcard gassst/*.p* gassst/kernels/* gassst/data/* ext/*.pyx ext/*.h index/*.pyx index/*.h)
+SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.py*' -o -name '*.px*' -o -name '*.h' -o -name '*.cl' -o -name '*.json')
 DATA := tests/data
 
 .PHONY: demo test lint clean

@@ -14,8 +14,8 @@ from setuptools import Extension, setup
 
 DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
 CORES = os.cpu_count() or 1
-INCLUDE = ["ext", "index", "gassst/kernels", np.get_include()]
-CFLAGS = ["-O0", "-g"] if DEBUG else ["-O3", "-fno-math-errno"]
+HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "index", "gassst/extension/kernels"]
+CFLAGS = ["-O0", "-g"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -28,14 +28,14 @@ DIRECTIVES = {
 
 def extension(name, source, **kwargs):
     return Extension(
-        f"gassst.{name}",
+        f"gassst._core.{name}",
         [source],
-        include_dirs=INCLUDE + kwargs.pop("include_dirs", []),
+        include_dirs=[*HEADERS, np.get_include()] + kwargs.pop("include_dirs", []),
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *kwargs.pop("define_macros", [])],
         extra_compile_args=CFLAGS,
         depends=sorted(
             str(p)
-            for d in ("ext", "index", "gassst", "gassst/kernels")
+            for d in (*HEADERS, "gassst/_core")
             for suffix in ("*.h", "*.pxd")
             for p in Path(d).glob(suffix)
         ),
@@ -49,36 +49,40 @@ def htslib_link():
 
     library = Path(libchtslib.__file__)
     if sys.platform == "darwin":
-        return [str(library), "-Wl,-rpath,@loader_path/../pysam", f"-Wl,-rpath,{library.parent}"]
-    return [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN/../pysam"]
+        return [str(library), "-Wl,-rpath,@loader_path/../../pysam", f"-Wl,-rpath,{library.parent}"]
+    return [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN/../../pysam"]
 
 
-extensions = [
-    extension("_seed_index", "index/seed_index.pyx"),
-    extension("_seeds", "index/seeds.pyx"),
-    extension("_candidates", "index/candidates.pyx"),
-    extension("_reads", "ext/reads.pyx"),
-    extension("_filters", "ext/filters.pyx"),
-    extension("_nw_cpu", "ext/nw_cpu.pyx"),
-    extension("_bands", "ext/bands.pyx"),
-    extension("_select", "ext/select.pyx"),
-    extension("_mates", "ext/mates.pyx"),
-    extension("_ledger", "ext/ledger.pyx"),
-    extension("_pairs", "ext/pairs.pyx"),
-    extension("_proper", "ext/proper.pyx"),
-    extension("_strata", "ext/strata.pyx"),
-    extension("_cycles", "ext/cycles.pyx"),
-    extension("_local", "ext/local.pyx"),
-    extension("_local_places", "ext/local_places.pyx"),
-    extension("_widths", "ext/widths.pyx"),
+# Module of gassst._core: its source.
+SOURCES = {
+    "seed_index": "index/seed_index.pyx",
+    "seeds": "index/seeds.pyx",
+    "anchors": "index/anchors.pyx",
+    "reads": "ext/io/reads.pyx",
+    "error_cycles": "ext/io/error_cycles.pyx",
+    "filters": "ext/search/filters.pyx",
+    "bookkeeping": "ext/search/bookkeeping.pyx",
+    "alignments": "ext/search/alignments.pyx",
+    "selection": "ext/search/selection.pyx",
+    "mate_anchors": "ext/pairing/mate_anchors.pyx",
+    "placements": "ext/pairing/placements.pyx",
+    "pair_scoring": "ext/pairing/pair_scoring.pyx",
+    "proper_pairs": "ext/pairing/proper_pairs.pyx",
+    "banded": "ext/align/banded.pyx",
+    "local_hits": "ext/align/local_hits.pyx",
+    "local_places": "ext/align/local_places.pyx",
+    "band_widths": "ext/align/band_widths.pyx",
+}
+extensions = [extension(name, source) for name, source in SOURCES.items()]
+extensions.append(
     extension(
-        "_records",
-        "ext/records.pyx",
+        "records",
+        "ext/io/records.pyx",
         include_dirs=pysam.get_include(),
         define_macros=pysam.get_defines(),
         extra_link_args=htslib_link(),
-    ),
-]
+    )
+)
 
 setup(
     ext_modules=cythonize(

@@ -5,7 +5,7 @@
 >>> stats = mapper.map_file("reads.fq.gz", "out.bam")
 """
 
-from .version import __version__
+from gassst.version import __version__
 
 __all__ = ["Index", "Mapper", "Stats", "__version__"]
 
@@ -13,15 +13,15 @@ __all__ = ["Index", "Mapper", "Stats", "__version__"]
 def __getattr__(name: str):
     # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
     if name == "Index":
-        from .seed_index import SeedIndex
+        from gassst.seeding.seed_index import SeedIndex
 
         return SeedIndex
     if name == "Mapper":
-        from .mapper import Mapper
+        from gassst.mapper import Mapper
 
         return Mapper
     if name == "Stats":
-        from .stats import Stats
+        from gassst.stats import Stats
 
         return Stats
     raise AttributeError(f"module 'gassst' has no attribute {name!r}")

@@ -1,3 +1,3 @@
-from .cli import run
+from gassst.cli.main import run
 
 run()

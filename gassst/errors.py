@@ -1,4 +1,4 @@
-"""Exceptions of the package; `gassst.cli` turns each into one line on stderr and an exit code."""
+"""Exceptions of the package; `gassst.cli.main` turns each into one line on stderr and an exit code."""
 
 
 class GassstError(Exception):

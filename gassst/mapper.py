@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from . import sam
-from .cascade import Cascade
-from .errors import UsageError
-from .extend import make_extender
-from .insert import LEARN_READS, InsertModel, template_lengths
-from .pairing import PairSearch
-from .params import MAX_READ_LENGTH, MapParams
-from .parts import IndexParts, WholeIndex
-from .reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
-from .search import BatchResult, BatchSearch
-from .seed_index import SeedIndex
-from .seeding import SearchPlan
-from .stats import Stats
-from .version import __version__
+from gassst.errors import UsageError
+from gassst.extension.backends import make_extender
+from gassst.io import records as sam
+from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
+from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
+from gassst.params import MAX_READ_LENGTH, MapParams
+from gassst.search.filters import Cascade
+from gassst.search.paired import PairSearch
+from gassst.search.single import BatchResult, BatchSearch
+from gassst.seeding.plan import SearchPlan
+from gassst.seeding.seed_index import SeedIndex
+from gassst.seeding.shards import IndexParts, WholeIndex
+from gassst.stats import Stats
+from gassst.version import __version__
 
 log = logging.getLogger("gassst")
 Mapped = tuple[ReadBatch, BatchResult, Stats]

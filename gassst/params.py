@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .errors import UsageError
+from gassst.errors import UsageError
 
 MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20

@@ -1,4 +1,4 @@
-"""Compiled parts of `gassst.reference` and `gassst.seed_index`: packing, building, batch lookup.
+"""Compiled parts of `gassst.io.reference` and `gassst.seeding.seed_index`: packing, building, batch lookup.
 
 Every function checks nothing but what its docstring says: the Python modules that call them make the arrays.
 Those that take a range of rows or a part number write to memory no other range or part touches, so they may
@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from gassst._lookup cimport (
+from gassst._core.lookup cimport (
     LOOKUP_SORTED,
     interleave,
     lookup_group,

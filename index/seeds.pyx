@@ -1,7 +1,7 @@
 """Seeds of a batch of reads, looked up in the seed index.
 
 `Seeds` goes over the batch without the GIL and asks for its cache lines ahead of time; from the ranges of positions
-that it finds `_candidates.gather` makes anchors. Everything runs on the read's canonical orientation, the smaller of
+that it finds `_anchors.gather` makes anchors. Everything runs on the read's canonical orientation, the smaller of
 the read and its reverse complement (`orient`), so that both take the same decisions.
 """
 
@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from gassst._lookup cimport (
+from gassst._core.lookup cimport (
     interleave,
     lookup_group,
     plane_bits,
@@ -19,8 +19,8 @@ from gassst._lookup cimport (
     seed_range_t,
 )
 
-from gassst._mix cimport mix
-from gassst._seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
+from gassst._core.hashing cimport mix
+from gassst._core.seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
 
 cdef extern from *:
     int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil

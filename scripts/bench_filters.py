@@ -38,15 +38,15 @@ from bench_common import (
     write_json,
 )
 
-from gassst import _candidates
-from gassst.cascade import FILTERS, Batch, Candidates, Cascade
-from gassst.cli import load_index
-from gassst.cli_options import parse_filters
+from gassst._core import anchors as _anchors
+from gassst.cli.main import load_index
+from gassst.cli.options import parse_filters
 from gassst.errors import UsageError
-from gassst.extend import CpuExtender
+from gassst.extension.backends import CpuExtender
+from gassst.io.reads import ReadBatch, open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
-from gassst.reads import ReadBatch, open_reads
+from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
@@ -72,9 +72,7 @@ class Call:
         """(read_strand, band_start, words) of the buckets of `candidates`, by words (docs/pipeline.md)."""
         shift = self.batch.shift
         none = np.empty(0, np.uint32)
-        read_strand, bucket = _candidates.buckets(
-            candidates.read_strand, candidates.diagonal, shift, none, none
-        )
+        read_strand, bucket = _anchors.buckets(candidates.read_strand, candidates.diagonal, shift, none, none)
         of_band = words[self.batch.packed.lengths[read_strand >> 1]].astype(np.uint32)
         start = (bucket << np.uint32(shift)) - (32 * of_band - np.uint32((1 << shift) >> 1))
         rows = ((int(w), of_band == w) for w in np.unique(of_band))

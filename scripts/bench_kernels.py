@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from bench_common import benchmark_parser, describe_machine, numbers, run, table, usable_cpus, write_json
 
-from gassst import opencl
 from gassst.errors import DeviceError, GassstError
-from gassst.extend import CpuExtender, OpenCLExtender, instruction_sets
-from gassst.opencl import Times
+from gassst.extension import opencl
+from gassst.extension.backends import CpuExtender, OpenCLExtender, instruction_sets
+from gassst.extension.base import WORDS
+from gassst.extension.opencl import Times
 from gassst.params import MAX_ERRORS, MAX_GAPS
-from gassst.reads_handle import WORDS
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),

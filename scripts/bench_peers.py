@@ -41,8 +41,8 @@ from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError
-from gassst.evaluate import count_reads, evaluate
-from gassst.truth import PROPER, UNMAPPED, detect, read_alignments
+from gassst.tools.evaluate import count_reads, evaluate
+from gassst.tools.truth import PROPER, UNMAPPED, detect, read_alignments
 
 GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],

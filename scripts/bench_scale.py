@@ -26,8 +26,8 @@ from bench_common import benchmark_parser, describe_machine, numbers, run, table
 from bench_peers import CONFIDENT, TOLERANCE, timed
 
 from gassst.errors import UsageError
-from gassst.evaluate import evaluate
-from gassst.seed_index import SeedIndex
+from gassst.seeding.seed_index import SeedIndex
+from gassst.tools.evaluate import evaluate
 
 GASSST = [sys.executable, "-m", "gassst"]
 

@@ -28,11 +28,11 @@ from bench_common import (
     write_json,
 )
 
-from gassst.cli import load_index
+from gassst.cli.main import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
-from gassst.seed_index import SeedIndex
-from gassst.seeding import SearchPlan, longest_seed, miss_probability
+from gassst.seeding.plan import SearchPlan, longest_seed, miss_probability
+from gassst.seeding.seed_index import SeedIndex
 
 RNG_SEED = 1
 LEVELS = range(5)  # of -s; 5 caps nothing

@@ -29,7 +29,7 @@ from bench_peers import Contestant, RunFailed, enter, parse_binary, parse_varian
 from peer_tools import TOOLS, ReadSet
 
 from gassst.errors import GassstError, InputError, UsageError
-from gassst.evaluate import count_reads
+from gassst.tools.evaluate import count_reads
 
 QUALITIES = (0, 20)
 """Least QUAL of the calls that are counted: all, and those that a user would keep."""

@@ -18,9 +18,11 @@ def wanted_in_wheel() -> set[str]:
         for p in package.glob(suffix)
     }
     names |= {
-        f"gassst/kernels/{p.name}" for p in (package / "kernels").iterdir() if p.suffix in (".cl", ".h")
+        f"gassst/extension/kernels/{p.name}"
+        for p in (package / "kernels").iterdir()
+        if p.suffix in (".cl", ".h")
     }
-    names |= {f"gassst/data/{p.name}" for p in (package / "data").glob("*.json")}
+    names |= {f"gassst/tools/data/{p.name}" for p in (package / "data").glob("*.json")}
     return names
 
 

@@ -2,7 +2,7 @@
 """Fits the quality profile that `gassst simulate --profile` uses to real reads; writes counts only, no read.
 
     scripts/fit_illumina_profile.py --source "E. coli, HiSeq 2x150, BSD-3-Clause" --alignments END_TO_END.bam
-        -o gassst/data/illumina.json R1.fastq.gz R2.fastq.gz
+        -o gassst/tools/data/illumina.json R1.fastq.gz R2.fastq.gz
 
 The model is a first-order Markov chain: qualities of the first base, and for every bin of cycles how often
 quality j follows quality i. The first bins are one cycle wide, because the machine's own calibration

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the constants of the mapping quality (`gassst.select.MapqModel`) to simulated reads, and checks them.
+"""Fits the constants of the mapping quality (`gassst.search.mapq.MapqModel`) to simulated reads, and checks them.
 
     scripts/fit_mapq.py --fit REF.gsi=READS.fq,READS.fq --fit OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
 
@@ -21,13 +21,11 @@ import numpy as np
 from bench_common import run, table
 
 from gassst.errors import UsageError
-from gassst.evaluate import is_correct
+from gassst.io.reads import open_reads
 from gassst.layouts import NO_SCORE
 from gassst.mapper import Mapper
 from gassst.params import MAX_READ_LENGTH
-from gassst.reads import open_reads
-from gassst.search import BatchSearch
-from gassst.select import (
+from gassst.search.mapq import (
     MARGIN,
     MODEL,
     MapqModel,
@@ -38,8 +36,10 @@ from gassst.select import (
     rival_odds,
     unseen_weight,
 )
+from gassst.search.single import BatchSearch
 from gassst.stats import Stats
-from gassst.truth import Alignments, detect
+from gassst.tools.evaluate import is_correct
+from gassst.tools.truth import Alignments, detect
 
 GIVEN = ("equal", "growth", "bases")
 FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)

@@ -19,8 +19,8 @@ from typing import BinaryIO
 import numpy as np
 from bench_common import run
 
-from gassst.destination import Destination
 from gassst.errors import UsageError
+from gassst.io.destination import Destination
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 N = 4

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from gassst.truth import UNMAPPED, read_alignments
+from gassst.tools.truth import UNMAPPED, read_alignments
 
 CONFIDENT = 20
 TOLERANCE = 10

@@ -21,7 +21,7 @@ import numpy as np
 import pysam
 
 from gassst.errors import GassstError, InputError
-from gassst.truth import Alignments, NameFormat, detect
+from gassst.tools.truth import Alignments, NameFormat, detect
 
 CONFIDENT = 20
 NOT_PRIMARY, UNMAPPED, REVERSE = 0x900, 0x4, 0x10

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gassst import _bands
+from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.search import Bands
+from gassst.search.single import Bands
 
 READS = 40
 DTYPES = np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16
@@ -31,7 +31,7 @@ def test_grouped_is_a_stable_sort(sizes):
     rng = np.random.default_rng(len(sizes))
     parts = [random_bands(rng, n) for n in sizes]
     lengths = rng.integers(30, 200, READS).astype(np.uint32)
-    columns, ends, start = _bands.grouped(parts, lengths)
+    columns, ends, start = _selection.grouped(parts, lengths)
     whole = Bands.concatenate(parts)
     order = np.argsort(whole.read_strand >> 1, kind="stable")
     expected = whole.take(order)
@@ -56,13 +56,13 @@ def distinct(rows, further):
 def test_selection_is_that_of_the_places_taken_one_by_one(margin, further, max_hits):
     rng = np.random.default_rng(further)
     lengths = np.full(READS, 50, np.uint32)
-    (read_strand, _, _, edits, _, _), ends, start = _bands.grouped(
+    (read_strand, _, _, edits, _, _), ends, start = _selection.grouped(
         [random_bands(rng, 400), random_bands(rng, 300, 3000)], lengths
     )
     flip = rng.integers(0, 2, READS).astype(np.uint8)
     digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
     columns = read_strand, ends, edits, start, flip, digest
-    rows, row_start, summary = _bands.select_best(*columns, margin, further, max_hits)
+    rows, row_start, summary = _selection.select_best(*columns, margin, further, max_hits)
     several = 0
     for r in range(READS):
         mine = range(start[r], start[r + 1])
@@ -91,11 +91,13 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, further, max_h
 
 
 def test_strata_that_make_no_sense_are_refused():
-    columns = _bands.grouped([], np.zeros(1, np.uint32))
+    columns = _selection.grouped([], np.zeros(1, np.uint32))
     nothing = columns[0][0], columns[1], columns[0][3], columns[2]
     for margin, further in ((3, 2), (-1, 2), (2, 64)):
         with pytest.raises(ValueError, match="margin"):
-            _bands.select_best(*nothing, np.zeros(1, np.uint8), np.zeros(1, np.uint64), margin, further, 1)
+            _selection.select_best(
+                *nothing, np.zeros(1, np.uint8), np.zeros(1, np.uint64), margin, further, 1
+            )
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])
@@ -107,7 +109,7 @@ def test_the_chosen_row_comes_first(most):
     edits = rng.integers(0, 10, 400).astype(np.uint16)
     limit = rng.integers(0, 10, READS).astype(np.uint16)
     primary = np.where(counts > 0, start[:-1] + rng.integers(0, 6, READS) % np.maximum(counts, 1), -1)
-    got, got_start = _bands.chosen_first(rows, start, primary, edits, limit, most)
+    got, got_start = _selection.chosen_first(rows, start, primary, edits, limit, most)
     for r in range(READS):
         mine = rows[start[r] : start[r + 1]].tolist()
         first = [int(rows[primary[r]])] if counts[r] else []
@@ -122,7 +124,7 @@ def test_contigs_by_the_middle_of_the_place():
     read_strand = rng.integers(0, 2 * READS, 3000).astype(np.uint32)
     ends = rng.integers(200, 10_000, 3000).astype(np.uint32)
     middle = ends.astype(np.int64) - ((lengths[read_strand >> 1] + 1) >> 1)
-    got = _bands.contigs(read_strand, ends, lengths, borders)
+    got = _selection.contigs(read_strand, ends, lengths, borders)
     assert got.tolist() == np.searchsorted(borders, middle, side="right").tolist()
 
 
@@ -134,7 +136,7 @@ def test_reads_are_alike_where_all_columns_are(n):
     summary["best"], summary["second"] = rng.choice([0, 3, NO_SCORE], n), rng.choice([4, NO_SCORE], n)
     values = (np.uint32, np.arange(30, 3000)), (np.uint16, [0, 3]), (np.uint16, [3, 260])
     columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]), (np.uint8, [0, 1]))]
-    first, kind = _bands.alike(summary, *columns)
+    first, kind = _selection.alike(summary, *columns)
     known: dict[tuple, int] = {}
     for r, key in enumerate(
         zip(*(c.tolist() for c in (summary["best"], summary["second"], *columns)), strict=True)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gassst import calibration
-from gassst.calibration import FEW, GOOD, OVERCONFIDENT, UNDERCONFIDENT, bins, report, verdict
+from gassst.tools import calibration
+from gassst.tools.calibration import FEW, GOOD, OVERCONFIDENT, UNDERCONFIDENT, bins, report, verdict
 
 
 def counts(*rows):

@@ -18,9 +18,12 @@ from pathlib import Path
 import pysam
 import pytest
 
-from gassst import mapper, progress, sam, seed_index
-from gassst.cli import index_path, main
-from gassst.cli_options import parse_size
+from gassst import mapper
+from gassst.cli import progress
+from gassst.cli.main import index_path, main
+from gassst.cli.options import parse_size
+from gassst.io import records as sam
+from gassst.seeding import seed_index
 from gassst.stats import Stats
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"

@@ -9,8 +9,8 @@ import numpy as np
 import pysam
 import pytest
 
-from gassst import evaluate, simulate, truth
 from gassst.errors import InputError, OutputError, UsageError
+from gassst.tools import evaluate, simulate, truth
 
 HEADER = "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100000\n@SQ\tSN:chr_2\tLN:100000\n"
 READ = "s1,chr1,1001,1100,+,1,0,0"

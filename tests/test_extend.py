@@ -11,10 +11,10 @@ import numpy as np
 import parasail
 import pytest
 
-from gassst import opencl
-from gassst._nw_cpu import instruction_sets
-from gassst.extend import CpuExtender, OpenCLExtender
-from gassst.reads_handle import WORDS
+from gassst._core.banded import instruction_sets
+from gassst.extension import opencl
+from gassst.extension.backends import CpuExtender, OpenCLExtender
+from gassst.extension.base import WORDS
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
     f"opencl-{info.type}-{info.index}" for info in opencl.devices(threads=2) if info.usable

@@ -18,9 +18,9 @@ from oracle import (
     word_score,
 )
 
-from gassst import _filters
-from gassst.cascade import FILTERS, Batch, Candidates, Cascade, Funnel
+from gassst._core import filters as _filters
 from gassst.errors import UsageError
+from gassst.search.filters import FILTERS, Batch, Candidates, Cascade, Funnel
 
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
 

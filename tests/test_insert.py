@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gassst.errors import UsageError
-from gassst.insert import ENOUGH_PAIRS, InsertModel, template_lengths
 from gassst.layouts import HIT
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, template_lengths
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 
 

@@ -8,11 +8,12 @@ import pysam
 import pytest
 
 import gassst
-from gassst import local, opencl
 from gassst.errors import UsageError
+from gassst.extension import opencl
+from gassst.io.reads import ReadBatch
+from gassst.io.reference import Reference
+from gassst.local import realign as local
 from gassst.params import Scoring
-from gassst.reads import ReadBatch
-from gassst.reference import Reference
 
 M = 100
 FLAG_REVERSE, FLAG_SUPPLEMENTARY = 0x10, 0x800

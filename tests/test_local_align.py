@@ -7,9 +7,10 @@ import pytest
 from test_extend import backend, make_reference, mutated, oriented, pack, planes_of  # noqa: F401 - a fixture
 from test_local_kernel import SCORINGS, cost, decode, joined, textbook
 
-from gassst import _local_places, _widths
-from gassst.local_align import Aligner, leaving_cost
-from gassst.reads_handle import WIDTHS
+from gassst._core import band_widths as _band_widths
+from gassst._core import local_places as _local_places
+from gassst.extension.base import WIDTHS
+from gassst.local.align import Aligner, leaving_cost
 from gassst.stats import Stats
 
 WIDE = 256
@@ -230,7 +231,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
     rng = np.random.default_rng(6)
     k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
     loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
-    width = _widths.expected(loss, most, leaving, widths)
+    width = _band_widths.expected(loss, most, leaving, widths)
     assert width.tolist() == [
         min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
         for x, m in zip(loss.tolist(), most.tolist(), strict=True)
@@ -240,7 +241,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
     lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
     widened = 0
     for w in (64, 128):
-        rows, strands, first = _widths.of_width(width, w, read_strand, diagonal, band_start, most)
+        rows, strands, first = _band_widths.of_width(width, w, read_strand, diagonal, band_start, most)
         assert rows.tolist() == np.flatnonzero(width == w).tolist()
         assert strands.tolist() == read_strand[rows].tolist()
         assert first.tolist() == np.where(most[rows] == w, band_start[rows], diagonal[rows] - w // 2).tolist()
@@ -254,7 +255,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
         expected = width.copy()
         expected[again] = 2 * w
         given = most, lengths, scoring.match, scoring.clip
-        _widths.widen(width, w, 40, rows, score, reached, strands, *given)
+        _band_widths.widen(width, w, 40, rows, score, reached, strands, *given)
         assert width.tolist() == expected.tolist()
         widened += 0 < again.size < rows.size
     assert widened
@@ -266,7 +267,7 @@ def test_what_was_found_goes_to_its_rows():
     types = np.int32, np.uint8, np.uint16, np.uint16
     found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
     into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.uint32))
-    _widths.put(rows, first, found, into)
+    _band_widths.put(rows, first, found, into)
     for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
         assert column[rows].tolist() == values.tolist()
         assert column[[1, 3]].tolist() == [0, 0]

@@ -18,10 +18,10 @@ from test_extend import (
     planted,
 )
 
-from gassst import opencl
-from gassst._nw_cpu import instruction_sets
+from gassst._core.banded import instruction_sets
 from gassst.errors import UsageError
-from gassst.extend import CpuExtender, OpenCLExtender
+from gassst.extension import opencl
+from gassst.extension.backends import CpuExtender, OpenCLExtender
 from gassst.params import Scoring
 
 NEVER = -(10**6)

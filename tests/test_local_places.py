@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gassst import _local_places
+from gassst._core import local_places as _local_places
 from gassst.layouts import NO_SUBOPTIMAL
-from gassst.local_places import Places, overlap
+from gassst.local.places import Places, overlap
 
 READS, MATCH = 30, 2
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.reference import Reference
+from gassst.io.reference import Reference
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 
 import gassst
 from gassst.errors import InputError, UsageError
-from gassst.parts import IndexParts
-from gassst.reference import Reference
-from gassst.search import BatchSearch
+from gassst.io.reference import Reference
+from gassst.search.single import BatchSearch
+from gassst.seeding.shards import IndexParts
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
@@ -63,7 +63,7 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
 @pytest.mark.parametrize("sensitivity", [1, 2, 3])
 def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads, monkeypatch, sensitivity):
     """Single reads, of which those of many errors come to the last stages, and pairs, which look twice at the first."""
-    singles = gassst.reads.ReadBatch.from_records(small_reads[:400])
+    singles = gassst.io.reads.ReadBatch.from_records(small_reads[:400])
     pairs = replace(singles, mate=np.tile(np.array([1, 2], np.uint8), 200))
 
     def rows() -> list[str]:

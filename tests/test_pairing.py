@@ -8,9 +8,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from gassst import _ledger, _mates, _pairs
-from gassst.insert import ORIENTATIONS, InsertModel
+from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import pair_scoring as _pair_scoring
+from gassst._core import placements as _placements
 from gassst.layouts import NO_SCORE
+from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -69,7 +71,7 @@ def test_near_marks_what_brute_force_finds(orientation, seed):
             start.append(len(anchors))
         rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in anchors]
         read_strand, diagonal = flat(rows, np.uint32, np.uint32)
-        got = _mates.near(
+        got = _mate_anchors.near(
             read_strand, diagonal, np.array(start, np.int64), active, mate, flip, lengths,
             ORIENTATIONS.index(orientation), low, high, slack,
         )  # fmt: skip
@@ -104,7 +106,7 @@ def test_near_at_the_ends_of_the_coordinates():
         500,
         0,
     )
-    assert _mates.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
+    assert _mate_anchors.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
 
 
 # --- fresh -----------------------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ def test_fresh_is_a_difference_of_sets(n, known, disorder):
     keys = keys[np.argsort(np.arange(n) + rng.uniform(0, disorder, n), kind="stable")]
     others = [np.unique(keys_of(rng, k)) for k in known]
     read_strand, bucket = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-    got = _mates.fresh(read_strand, bucket, *others)
+    got = _mate_anchors.fresh(read_strand, bucket, *others)
     expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
     assert got[2].tolist() == expected
     assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
@@ -146,7 +148,7 @@ def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
     active = np.arange(n, dtype=np.uint32)
     start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
     chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
-    kept = _mates.best_buckets(
+    kept = _mate_anchors.best_buckets(
         chosen,
         read_strand,
         diagonal,
@@ -272,7 +274,7 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
         code = ORIENTATIONS.index(orientation)
         borders = [0, *sorted(rng.integers(200, 1600, int(rng.integers(0, 3))).tolist()), 1700]
         ledger, plain = (
-            _ledger.Ledger(mate, lengths, code, low, high, np.array(borders, np.int64)),
+            _placements.Ledger(mate, lengths, code, low, high, np.array(borders, np.int64)),
             PlainLedger(mate, lengths, orientation, low, high, borders),
         )
         best = np.full(n, NO_SCORE, np.uint16)
@@ -320,7 +322,7 @@ def test_limits_follow_the_place_that_a_read_needs():
         mate = some_mates(rng, 6)
         n = len(mate)
         lengths, errors = np.full(n, 50, np.uint32), np.full(n, 10, np.uint16)
-        ledger = _ledger.Ledger(mate, lengths, 0, 100, 200, np.array([0, 2000]))
+        ledger = _placements.Ledger(mate, lengths, 0, 100, 200, np.array([0, 2000]))
         best, limit = np.full(n, NO_SCORE, np.uint16), errors.copy()
         for _ in range(3):
             rows = [
@@ -352,12 +354,12 @@ def test_both_mates_of_open_pairs():
             is_open[r + 1] = is_open[r]
             if is_open[r] and ({r, r + 1} & set(active.tolist())):
                 expected += [r, r + 1]
-        assert _mates.of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
+        assert _mate_anchors.of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
 
 
 def test_no_place_is_looked_around_twice():
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _ledger.Ledger(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
+    ledger = _placements.Ledger(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
     ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
     best = np.array([2, NO_SCORE], np.uint16)
     once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
@@ -369,7 +371,7 @@ def test_no_place_is_looked_around_twice():
 def test_mates_with_very_many_places_are_paired_within_their_windows():
     """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
     n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _ledger.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ledger = _placements.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
     ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
     edits = np.full((2, n), 9, np.uint16)
     edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window
@@ -422,7 +424,7 @@ def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired):
     rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
-    return _pairs.choose(
+    return _pair_scoring.choose(
         *flat(rows, np.uint32, np.uint32, np.uint16), contig, start, np.array(mate, np.uint8), np.array(flip, np.uint8),
         np.array(lengths, np.uint32), np.array(digest, np.uint64), np.array(odds, np.float64), insert, unpaired,
     ), start  # fmt: skip

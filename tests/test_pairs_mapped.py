@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.io.reads import ReadBatch
+from gassst.io.reference import Reference
 from gassst.layouts import NO_SUBOPTIMAL
-from gassst.parts import IndexParts
-from gassst.reads import ReadBatch
-from gassst.reference import Reference
+from gassst.seeding.shards import IndexParts
 
 INSERT = (300.0, 30.0)
 WIDE_INSERT = (300.0, 600.0)  # more than 64 buckets in a window

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gassst import _proper
-from gassst.insert import pair_templates
+from gassst._core import proper_pairs as _proper_pairs
 from gassst.layouts import HIT
+from gassst.pairing.insert_size import pair_templates
 from gassst.params import ORIENTATIONS
 
 STARTS = np.array([0, 2000, 3000], np.int64)
@@ -38,7 +38,7 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     hits, cigars = random_hits(rng, len(mate))
     before, low, high = hits.copy(), 50, 300
     code = ORIENTATIONS.index(orientation)
-    found = _proper.flag_proper(hits, cigars, mate, STARTS, code, low, high)
+    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, code, low, high)
     primary = [int(np.flatnonzero(hits["read"] == r)[0]) for r in range(len(mate))]
     span = [
         sum(int(run) >> 4 for run in cigars[h["cigar_start"] :][: h["cigar_runs"]] if run & 15 in (0, 2))
@@ -60,6 +60,8 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
 
 def test_no_rows_no_pairs():
     assert (
-        _proper.flag_proper(np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8), STARTS, 0, 1, 9)
+        _proper_pairs.flag_proper(
+            np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8), STARTS, 0, 1, 9
+        )
         == 0
     )

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xopen import xopen
 
-import gassst.reads
-import gassst.source
-from gassst import _reads
+import gassst.io.reads
+import gassst.io.source
+from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
-from gassst.reads import ReadBatch, batch_records, open_pairs, open_reads
+from gassst.io.reads import ReadBatch, batch_records, open_pairs, open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
@@ -352,8 +352,8 @@ def test_empty_file_gives_no_batch(kind, tmp_path):
 
 
 def test_stdin_of_a_process(fastq):
-    code = "from gassst.reads import open_reads; print(sum(map(len, open_reads('-'))))"
-    root = str(Path(gassst.reads.__file__).parents[1])
+    code = "from gassst.io.reads import open_reads; print(sum(map(len, open_reads('-'))))"
+    root = str(Path(gassst.io.reads.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": root}
     for data in (fastq, gzip.compress(fastq)):
         done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, env=environment)
@@ -385,7 +385,7 @@ def test_closing_early_closes_the_file(kind, fastq, tmp_path, monkeypatch):
         opened.append(open(*args, **kwargs))  # noqa: SIM115
         return opened[-1]
 
-    monkeypatch.setattr(gassst.source, "open", spy, raising=False)
+    monkeypatch.setattr(gassst.io.source, "open", spy, raising=False)
     batches = open_reads(tmp_path / "x", batch_size=10)
     assert len(next(batches)) == 10
     assert [f.closed for f in opened] == [False]

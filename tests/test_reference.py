@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gassst import reference as module
 from gassst.errors import InputError
-from gassst.reference import FRONT, GAP, TAIL, Reference
+from gassst.io import reference as module
+from gassst.io.reference import FRONT, GAP, TAIL, Reference
 
 BASES = "ACGT"
 

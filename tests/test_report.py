@@ -13,13 +13,13 @@ import oracle
 import pytest
 
 import gassst
-from gassst import report
-from gassst._cycles import errors_by_cycle
+from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError, OutputError, UsageError
+from gassst.io.reads import ReadBatch
 from gassst.layouts import HIT
 from gassst.mapper import Mapper
-from gassst.reads import ReadBatch
 from gassst.stats import Stats
+from gassst.tools import report
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800

@@ -14,8 +14,9 @@ import numpy as np
 import pysam
 import pytest
 
-from gassst import destination, sam
 from gassst.errors import InputError, OutputError, UsageError
+from gassst.io import destination
+from gassst.io import records as sam
 from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 
 FRONT, GAP, TAIL = 2048, 512, 2048

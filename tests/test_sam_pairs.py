@@ -26,7 +26,7 @@ from test_sam import (
     write,
 )
 
-from gassst import sam
+from gassst.io import records as sam
 from gassst.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 
 PROPER, SUPPLEMENTARY, SECONDARY = 0x2, 0x800, 0x100

@@ -16,7 +16,7 @@ import pytest
 
 import gassst
 from gassst.errors import GassstError, UsageError
-from gassst.reads import ReadBatch
+from gassst.io.reads import ReadBatch
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 

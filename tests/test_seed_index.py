@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gassst import seed_index as module
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.reference import FRONT, GAP, TAIL, Reference
-from gassst.seed_index import Index, SeedIndex, base_length
+from gassst.io.reference import FRONT, GAP, TAIL, Reference
+from gassst.seeding import seed_index as module
+from gassst.seeding.seed_index import Index, SeedIndex, base_length
 
 ARRAYS = ("table", "positions", "following")
 SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code", *ARRAYS)
@@ -489,8 +489,8 @@ def test_file_size_limit_of_the_system(tmp_path):
     program = (
         "import resource, sys\n"
         "from gassst.errors import OutputError\n"
-        "from gassst.reference import Reference\n"
-        "from gassst.seed_index import SeedIndex\n"
+        "from gassst.io.reference import Reference\n"
+        "from gassst.seeding.seed_index import SeedIndex\n"
         "index = SeedIndex.build(Reference.from_sequences([('a', b'ACGT' * 5000)]), 1)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
         "try:\n    index.save(sys.argv[1])\nexcept OutputError as error:\n    print(error)\n"

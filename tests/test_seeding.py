@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gassst.params import MapParams
-from gassst.seeding import (
+from gassst.seeding.plan import (
     SearchPlan,
     Stage,
     _missed_by_seeds,

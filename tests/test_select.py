@@ -6,8 +6,7 @@ import pytest
 import gassst
 from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.params import MapParams
-from gassst.seeding import SearchPlan
-from gassst.select import (
+from gassst.search.mapq import (
     Seen,
     clipped,
     edit_odds,
@@ -16,6 +15,7 @@ from gassst.select import (
     rival_odds,
     unseen_rivals,
 )
+from gassst.seeding.plan import SearchPlan
 
 N_BASES = 10_000_000
 

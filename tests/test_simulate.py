@@ -12,10 +12,10 @@ import edlib
 import numpy as np
 import pytest
 
-from gassst import simulate
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.haplotypes import left_aligned
-from gassst.profiles import Fitted
+from gassst.tools import simulate
+from gassst.tools.haplotypes import left_aligned
+from gassst.tools.profiles import Fitted
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
@@ -398,7 +398,7 @@ def test_it_runs_as_a_module(tmp_path, genome):
     command = [
         sys.executable,
         "-m",
-        "gassst.simulate",
+        "gassst.tools.simulate",
         genome[0],
         "-n",
         "3",

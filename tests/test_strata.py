@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gassst import _candidates, _strata
+from gassst._core import anchors as _anchors
+from gassst._core import bookkeeping as _bookkeeping
 
 NONE = 0xFFFF
 
@@ -21,7 +22,7 @@ def test_within_limit_keeps_what_matters_whatever_the_order(rng):
         best, rival = np.full(n, NONE, np.uint16), np.full(n, NONE, np.uint16)
         limit = np.full(n, 9, np.uint16)
         rs, e = read_strand[order].copy(), edits[order].copy()
-        rows = _strata.within_limit(rs, e, best, rival, limit, margin)
+        rows = _bookkeeping.within_limit(rs, e, best, rival, limit, margin)
         for read in range(n):
             own = np.sort(edits[(read_strand >> 1 == read) & (edits <= 9)]).tolist()
             assert best[read] == (own[0] if own else NONE)
@@ -41,7 +42,9 @@ def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):
         active = np.sort(rng.choice(active, max(1, len(active) - 5), replace=False))
         read_strand = rng.integers(0, 2 * n, size).astype(np.uint32)
         bucket = rng.integers(0, 1 << 27, size).astype(np.uint32)
-        scored, start = _strata.merge_scored(scored, start, active.astype(np.uint32), read_strand, bucket)
+        scored, start = _bookkeeping.merge_scored(
+            scored, start, active.astype(np.uint32), read_strand, bucket
+        )
         known = np.concatenate([known, read_strand.astype(np.uint64) << np.uint64(32) | bucket])
         known = np.sort(known[np.isin(known >> np.uint64(33), active)])
         assert (scored == known).all()
@@ -55,7 +58,7 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    active = _strata.unsettled(
+    active = _bookkeeping.unsettled(
         lengths, best, rival, complete, errors, seed_count, settled, alone, strata=1, margin=2
     )
     expected = []
@@ -73,7 +76,7 @@ def test_candidates_need_the_seeds_that_their_errors_leave(rng):
     read_strand, diagonal = (keys // 400).astype(np.uint32), (keys % 400 + 3000).astype(np.uint32)
     length = rng.choice([20, 25, 39, 40, 61], keys.size).astype(np.uint16)
     width, need = np.full(n, 20, np.uint16), rng.integers(0, 6, n).astype(np.uint16)
-    rows = _candidates.supported(read_strand, diagonal, length, shift, width, need)
+    rows = _anchors.supported(read_strand, diagonal, length, shift, width, need)
     expected = []
     for i in range(keys.size):
         near = (read_strand == read_strand[i]) & (

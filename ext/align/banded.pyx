@@ -1,0 +1,189 @@
+"""Banded alignment on the CPU: `gassst/extension/kernels/band.h`, eight, four or two pairs at a time, and local alignment,
+`gassst/extension/kernels/local.h`, 64, 32 or 16 at a time, half as many of those that lose much.
+
+The arrays are those of `gassst.extension.backends`, which checks them; all functions release the GIL for the whole call.
+"""
+from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
+
+cdef extern from "banded.h" nogil:
+    ctypedef struct band_batch:
+        const uint64_t *reference
+        uint64_t reference_rows
+        const uint64_t *reads
+        const uint32_t *read_row
+        const uint32_t *read_length
+        const uint32_t *read_strand
+        const uint32_t *band_start
+        uint32_t n
+
+    ctypedef struct band_paths:
+        const uint16_t *end
+        const uint16_t *edits
+        const uint32_t *slot_end
+        uint16_t *start
+        uint16_t *n_runs
+        uint32_t *runs
+
+    ctypedef struct nw_variant:
+        const char *name
+        void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
+        void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
+        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
+        int (*within[4])(const band_batch *, const uint16_t *limit, uint8_t *keep) noexcept nogil
+
+    const nw_variant *nw_variants
+    int NW_VARIANTS
+    int nw_usable(int variant)
+    void nw_pack(const uint32_t *runs, const uint32_t *slot_end, const uint16_t *n_runs, uint32_t n,
+                 uint32_t *cigars, uint32_t *cigar_start)
+
+cdef extern from "local_cpu.h" nogil:
+    ctypedef struct local_scoring:
+        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
+
+    ctypedef struct local_ends:
+        uint16_t *key
+        uint16_t *rows
+        uint16_t *end
+
+    ctypedef struct local_paths:
+        const uint32_t *slot_end
+        uint32_t *position
+        uint16_t *edits
+        uint16_t *n_runs
+        uint32_t *runs
+
+    ctypedef struct local_variant:
+        void (*score)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *) noexcept nogil
+        int (*align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
+                     const local_paths *, uint32_t rows) noexcept nogil
+
+    const local_variant *local_variants
+
+
+def instruction_sets():
+    """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
+    return [nw_variants[i].name.decode() for i in range(NW_VARIANTS) if nw_usable(i)]
+
+
+cdef class Band:
+    """The batch that all functions work on: reference, reads, and the pairs of one call.
+
+    Keeps the arrays alive. `reference` and `reads` are planes uint64[rows, 3], `read_row` and
+    `read_length` uint32 by read; `instruction_set` is one of `instruction_sets()`, else ValueError.
+    """
+
+    cdef band_batch batch
+    cdef const nw_variant *variant
+    cdef const local_variant *local_variant
+    cdef object arrays
+
+    def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
+                 const uint32_t[::1] read_row, const uint32_t[::1] read_length, str instruction_set):
+        self.variant = NULL
+        for i in range(NW_VARIANTS):
+            if nw_variants[i].name.decode() == instruction_set and nw_usable(i):
+                self.variant = &nw_variants[i]
+                self.local_variant = &local_variants[i]
+        if self.variant == NULL:
+            raise ValueError(f"this processor has no {instruction_set!r}")
+        self.arrays = (reference, reads, read_row, read_length)
+        self.batch.reference = &reference[0, 0] if reference.shape[0] else NULL
+        self.batch.reference_rows = reference.shape[0]
+        self.batch.reads = &reads[0, 0] if reads.shape[0] else NULL
+        self.batch.read_row = &read_row[0] if read_row.shape[0] else NULL
+        self.batch.read_length = &read_length[0] if read_length.shape[0] else NULL
+
+    cdef band_batch pairs(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start) noexcept:
+        """A batch of its own for each call. At least one pair."""
+        cdef band_batch batch = self.batch
+        batch.read_strand = &read_strand[0]
+        batch.band_start = &band_start[0]
+        batch.n = <uint32_t>read_strand.shape[0]
+        return batch
+
+    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+              uint16_t[::1] best, uint16_t[::1] end):
+        """Least errors and the leftmost diagonal that has them, into `best` and `end`."""
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef int width = words.bit_length() - 1
+        with nogil:
+            self.variant.score[width](&batch, &best[0], &end[0])
+
+    def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+                uint16_t[:, ::1] errors):
+        """Errors of every end diagonal into `errors` uint16[n, 64 * words]."""
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef int width = words.bit_length() - 1
+        with nogil:
+            self.variant.profile[width](&batch, <uint64_t *>&errors[0, 0])
+
+    def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
+              const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end,
+              uint16_t[::1] start, uint16_t[::1] n_runs, uint32_t[::1] runs):
+        """Paths to `end`: the runs fill each pair's slot from its end; n_runs is 65535 where `edits` is
+        wrong.
+
+        `rows` is the length of the longest read of the call.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef band_paths paths = [&end[0], &edits[0], &slot_end[0], &start[0], &n_runs[0], &runs[0]]
+        cdef int width = words.bit_length() - 1
+        cdef int failed
+        with nogil:
+            failed = self.variant.align[width](&batch, &paths, rows)
+        if failed:
+            raise MemoryError("no memory for the traceback")
+
+    def within(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+               const uint16_t[::1] limit, uint8_t[::1] keep):
+        """keep[i] = 1 where the least errors of pair i's band are at most limit[i]."""
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef int width = words.bit_length() - 1
+        cdef int failed
+        with nogil:
+            failed = self.variant.within[width](&batch, &limit[0], &keep[0])
+        if failed:
+            raise MemoryError("no memory for the filter's state")
+
+    def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
+              const int16_t[::1] scoring, uint16_t[:, ::1] ends):
+        """Best local scores: `ends` uint16[3, n] gets key, rows and end of kernels/local.h, whose bands have `width`
+        diagonals.
+
+        `scoring` int16[7]: the fields of local_scoring.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        with nogil:
+            self.local_variant.score(&batch, <const local_scoring *>&scoring[0], width, &out)
+
+    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width, uint32_t rows,
+                    const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint16_t[:, ::1] ends,
+                    uint32_t[::1] position, uint16_t[::1] edits, uint16_t[::1] n_runs, uint32_t[::1] runs):
+        """As `local`, and the alignments: the runs fill each pair's slot (kernels/local.h) from its end.
+
+        `rows` is the length of the longest read of the call.
+        """
+        cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
+        cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0]]
+        cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
+        cdef int failed
+        with nogil:
+            failed = self.local_variant.align(&batch, costs, width, &out, &paths, rows)
+        if failed:
+            raise MemoryError("no memory for the traceback")
+
+
+def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const uint16_t[::1] n_runs):
+    """Slots to one array: (cigars uint32[sum of n_runs], cigar_start uint32[n]). At least one pair."""
+    cdef uint32_t n = <uint32_t>n_runs.shape[0]
+    cigars = np.empty(max(1, int(np.sum(n_runs, dtype=np.int64))), np.uint32)
+    cigar_start = np.empty(n, np.uint32)
+    cdef uint32_t[::1] to = cigars, at = cigar_start
+    with nogil:
+        nw_pack(&runs[0], &slot_end[0], &n_runs[0], n, &to[0], &at[0])
+    return cigars[: int(np.sum(n_runs, dtype=np.int64))], cigar_start

@@ -1,0 +1,277 @@
+"""Local alignments to hits: cut where a contig ends, scored anew from their bases."""
+
+import numpy as np
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from gassst._core.planes cimport bases64_t, bases_at, differences, planes_t, prefetch_bases
+from gassst._core.layouts cimport hit_t
+
+from gassst.layouts import HIT
+
+DEF MATCH = 0  # BAM operations
+DEF INSERTION = 1
+DEF DELETION = 2
+DEF CLIPPED = 4
+DEF AHEAD = 12          # alignments from prefetch to use
+DEF READ = 128  # bases that are prefetched
+
+cdef struct costs_t:
+    int32_t match, mismatch
+    int32_t open_gap[3]  # by operation
+    int32_t extend_gap[3]
+    int32_t bonus
+
+cdef extern from "contigs.h" nogil:
+    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
+
+cdef extern from *:
+    int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
+
+cdef struct column_t:
+    uint8_t op
+    uint8_t differs
+    int32_t score
+
+# Columns of one alignment between its clipped ends, and what of it is kept: from..to-1.
+cdef struct alignment_t:
+    column_t *columns
+    Py_ssize_t n, first, to
+    uint32_t clipped     # read bases before the first column
+    uint32_t length      # of the read
+    int64_t position     # of the first column
+
+
+cdef inline int base_at(planes_t planes, int64_t at) noexcept nogil:
+    """Code of a base, 4 where it is masked or outside."""
+    cdef const uint64_t *row
+    if at < 0 or at >> 6 >= planes.rows:
+        return 4
+    row = planes.words + 3 * (at >> 6)
+    at &= 63
+    if row[2] >> at & 1:
+        return 4
+    return <int>(row[0] >> at & 1 | (row[1] >> at & 1) << 1)
+
+
+cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base,
+                 const costs_t *costs, alignment_t *a) noexcept nogil:
+    """Fill `a` from a CIGAR at a.position; `base` is the first base of the strand in `reads`."""
+    cdef Py_ssize_t i
+    cdef uint32_t j, op, length
+    cdef int64_t at = a.position
+    cdef int x, y
+    cdef column_t *column
+    a.n = a.clipped = 0
+    for i in range(runs):
+        op, length = cigar[i] & 15, cigar[i] >> 4
+        if op == CLIPPED:
+            if i == 0:
+                a.clipped = length
+                base += length
+            continue
+        for j in range(length):
+            column = &a.columns[a.n]
+            a.n += 1
+            column.op, column.differs = <uint8_t>op, 1
+            if op == MATCH:
+                x, y = base_at(reads, base), base_at(reference, at)
+                column.differs = x != y or x == 4
+                column.score = -1 if x == 4 or y == 4 else costs.match if x == y else -costs.mismatch
+            else:
+                column.score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
+            base += op != DELETION
+            at += op != INSERTION
+    a.first, a.to = 0, a.n
+
+
+cdef void cut(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_start, bint at_end,
+              alignment_t *a) noexcept nogil:
+    """Of what lies inside the contig keep the stretch with the best score, the longest one of equals."""
+    cdef int64_t at = a.position
+    cdef int32_t running = 0, best = 0, total
+    cdef Py_ssize_t c, begin = 0
+    cdef bint open = False
+    a.first = a.to = 0
+    for c in range(a.n):
+        if at >= contig_start and at < contig_end:
+            if not open or running < 0:
+                begin, running, open = c, bonus if at_start and c == 0 else 0, True
+            running += a.columns[c].score
+            total = running + (bonus if at_end and c == a.n - 1 else 0)
+            if total > 0 and total >= best:
+                best, a.first, a.to = total, begin, c + 1
+        at += a.columns[c].op != INSERTION
+
+
+cdef inline uint32_t push(uint32_t *runs, uint32_t n, uint32_t op, uint32_t length) noexcept nogil:
+    if length == 0:
+        return n
+    if n and (runs[n - 1] & 15) == op:
+        runs[n - 1] += length << 4
+        return n
+    runs[n] = length << 4 | op
+    return n + 1
+
+
+cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *begin, uint16_t *end) noexcept nogil:
+    """Runs, position, score and edits of what is kept; no runs where nothing is."""
+    cdef Py_ssize_t c
+    cdef uint32_t q = a.clipped, n = 0, edits = 0
+    cdef int64_t at = a.position
+    cdef int32_t score = 0
+    for c in range(a.first):
+        q += a.columns[c].op != DELETION
+        at += a.columns[c].op != INSERTION
+    begin[0] = <uint16_t>q
+    hit.position = <uint32_t>at
+    n = push(cigars, n, CLIPPED, q)
+    for c in range(a.first, a.to):
+        n = push(cigars, n, a.columns[c].op, 1)
+        q += a.columns[c].op != DELETION
+        edits += a.columns[c].differs
+        score += a.columns[c].score
+    end[0] = <uint16_t>q
+    n = push(cigars, n, CLIPPED, a.length - q)
+    hit.cigar_runs = <uint16_t>(n if a.to > a.first else 0)
+    hit.edits = <uint16_t>edits
+    hit.score = score
+
+
+cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base, int64_t at,
+                 const costs_t *costs, hit_t *hit) noexcept nogil:
+    """Score and edits of an alignment that lies inside a contig, 64 bases at once; `at` is its first base."""
+    cdef Py_ssize_t i
+    cdef uint32_t op, length, j
+    cdef uint64_t live, differ, masked
+    cdef bases64_t x, y
+    cdef int32_t score = 0, edits = 0, unequal, unknown
+    for i in range(runs):
+        op, length = cigar[i] & 15, cigar[i] >> 4
+        if op == MATCH:
+            unequal = unknown = 0
+            for j in range(0, length, 64):
+                x, y = bases_at(reads, base + j), bases_at(reference, at + j)
+                live = ~<uint64_t>0 if length - j >= 64 else (<uint64_t>1 << (length - j)) - 1
+                differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
+                unequal += POPCOUNT(differ)
+                unknown += POPCOUNT(masked)
+            edits += unequal
+            score += costs.match * (<int32_t>length - unequal) - costs.mismatch * (unequal - unknown) - unknown
+        elif op != CLIPPED:
+            edits += length
+            score -= costs.open_gap[op] + costs.extend_gap[op] * <int32_t>length
+        base += length if op != DELETION else 0
+        at += length if op == MATCH or op == DELETION else 0
+    hit.edits, hit.score = <uint16_t>edits, score
+
+
+def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const uint32_t[::1] cigars,
+           const uint32_t[::1] cigar_start, const uint16_t[::1] cigar_runs, const uint64_t[:, ::1] reference,
+           const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
+           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths, scoring, uint32_t first_run):
+    """Hits and CIGARs of local alignments, and where they lie.
+
+    Parameters
+    ----------
+    read_strand, position : uint32[k]
+    cigars : uint32[], cigar_start : uint32[k], cigar_runs : uint16[k]
+        From `ReadsHandle.align_local`.
+    reference, planes, plane_start, lengths
+        Planes of the reference and of the reads.
+    contig_starts, contig_lengths : int64[c]
+    scoring : params.Scoring
+    first_run : int
+        Where the CIGARs that are returned will lie among others.
+
+    Returns
+    -------
+    hits : HIT[k]
+        `flag` holds the strand only; `mapq` is 0; no runs where nothing inside a contig is worth aligning.
+    cigars : uint32[]
+    begin, end : int64[k]
+        The bases that are aligned, of the read as sequenced.
+    total : int32[k]
+        Scores with the bonus for each end that is reached.
+    first_diagonal, last_diagonal : uint32[k]
+        Of the first and of the last aligned base.
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i, j, runs, contig
+    cdef int64_t span, base
+    cdef uint32_t r, strand, done = 0, columns, widest = 1
+    cdef uint16_t first = 0, last = 0
+    cdef costs_t costs
+    cdef planes_t bases, read_bases
+    cdef const uint32_t *cigar
+    cdef alignment_t a
+    hits_array, cigars_array = np.zeros(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
+    ends_array, total_array = np.zeros((2, k), np.int64), np.zeros(k, np.int32)
+    diagonals_array = np.zeros((2, k), np.uint32)
+    cdef hit_t[::1] hits = hits_array
+    cdef uint32_t[::1] out = cigars_array
+    cdef int64_t[:, ::1] ends = ends_array
+    cdef int32_t[::1] total = total_array
+    cdef uint32_t[:, ::1] diagonals = diagonals_array
+    if k == 0:
+        return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
+    costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
+    costs.open_gap[DELETION], costs.open_gap[INSERTION] = scoring.gap_open
+    costs.extend_gap[DELETION], costs.extend_gap[INSERTION] = scoring.gap_extend
+    bases.words, bases.rows = &reference[0, 0], reference.shape[0]
+    read_bases.words, read_bases.rows = &planes[0, 0], planes.shape[0]
+    for i in range(k):
+        columns = 0
+        for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
+            columns += cigars[j] >> 4
+        widest = max(widest, columns)
+    a.columns = <column_t *>malloc(widest * sizeof(column_t))
+    if a.columns == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(bases, position[i + AHEAD], position[i + AHEAD] + <int64_t>READ)
+            r, strand = read_strand[i] >> 1, read_strand[i] & 1
+            a.length, a.position = lengths[r], position[i]
+            base = 64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6))
+            cigar, runs = &cigars[cigar_start[i]], cigar_runs[i]
+            span = covered(cigar, runs)
+            contig = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
+                                             a.position + (span >> 1))
+            hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(strand << 4)
+            hits[i].cigar_start = first_run + done
+            if (a.position >= contig_starts[contig]
+                    and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
+                hits[i].position = position[i]
+                inside(cigar, runs, bases, read_bases, base, a.position, &costs, &hits[i])
+                first = <uint16_t>(cigar[0] >> 4 if cigar[0] & 15 == CLIPPED else 0)
+                last = <uint16_t>(a.length - (cigar[runs - 1] >> 4 if cigar[runs - 1] & 15 == CLIPPED else 0))
+                hits[i].cigar_runs = <uint16_t>(runs if span > 0 else 0)
+                for j in range(hits[i].cigar_runs):
+                    out[done + j] = cigar[j]
+            else:
+                expand(cigar, runs, bases, read_bases, base, &costs, &a)
+                cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,
+                    cigar[0] & 15 != CLIPPED, cigar[runs - 1] & 15 != CLIPPED, &a)
+                write(&a, &out[done], &hits[i], &first, &last)
+                span = covered(&out[done], hits[i].cigar_runs)
+            done += hits[i].cigar_runs
+            ends[0, i], ends[1, i] = first, last
+            if strand:
+                ends[0, i], ends[1, i] = a.length - last, a.length - first
+            total[i] = hits[i].score + costs.bonus * (<int32_t>(first == 0) + <int32_t>(last == a.length))
+            diagonals[0, i] = hits[i].position - first
+            diagonals[1, i] = hits[i].position + <uint32_t>span - last
+    free(a.columns)
+    return hits_array, cigars_array[:done].copy(), *ends_array, total_array, *diagonals_array
+
+
+cdef inline int64_t covered(const uint32_t *cigar, Py_ssize_t runs) noexcept nogil:
+    """Bases of the reference."""
+    cdef int64_t span = 0
+    cdef Py_ssize_t i
+    for i in range(runs):
+        if cigar[i] & 15 == MATCH or cigar[i] & 15 == DELETION:
+            span += cigar[i] >> 4
+    return span

@@ -1,0 +1,150 @@
+"""Where in the reads the errors are: mismatches, inserted and deleted bases by read cycle.
+
+A cycle is a position of the read in the order of sequencing: base 0 of a read on the reverse strand is the last
+one of its alignment.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from gassst._core.planes cimport bases_at, differences, planes_t, prefetch_bases
+from gassst._core.layouts cimport hit_t
+
+cdef extern from *:
+    int CTZ "__builtin_ctzll"(uint64_t x) nogil
+
+DEF INSERTION = 1  # BAM operations
+DEF DELETION = 2
+DEF CLIP = 4
+DEF NOT_COUNTED = 0x904  # unmapped, secondary, supplementary
+DEF AHEAD = 8  # alignments whose reference is fetched early,
+DEF READ = 192  # as much of it as most reads cover
+
+
+cdef struct Errors:
+    int64_t reads
+    int64_t mismatches
+    int64_t insertions
+    int64_t deletions
+
+
+def errors_by_cycle(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint64_t[:, ::1] reference,
+                    const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
+    """Errors of the primary alignments by cycle.
+
+    A deletion counts at the cycle before it: that of the base sequenced last. The errors of an alignment add up
+    to its `edits`, as a masked base, of the read or of the reference, is a mismatch.
+
+    Parameters
+    ----------
+    hits : HIT[h]
+        Rows of unmapped reads, secondary and supplementary alignments are passed over.
+    cigars : uint32[]
+        Runs length << 4 | op, op 0 M, 1 I, 2 D, 4 S: clipped bases are no errors.
+    reference, planes : uint64[, 3]
+        Planes of the reference and of the reads.
+    plane_start, lengths : uint32[n]
+
+    Returns
+    -------
+    int64[longest, 4]
+        For every cycle: alignments of reads that are long enough to have it, mismatches, inserted bases, deleted
+        bases. `longest` is the length of the longest read with an alignment.
+
+    Raises
+    ------
+    ValueError
+        A read, a CIGAR or the planes of a read lie outside their arrays.
+    """
+    cdef Py_ssize_t h = hits.shape[0], i, ahead
+    cdef uint32_t longest = 0
+    cdef bint fits = plane_start.shape[0] == lengths.shape[0]
+    cdef planes_t reference_planes, read_planes
+    reference_planes.words, reference_planes.rows = NULL, reference.shape[0]
+    read_planes.words, read_planes.rows = NULL, planes.shape[0]
+    with nogil:
+        for i in range(h):
+            if fits and not hits[i].flag & NOT_COUNTED:
+                fits = well_formed(&hits[i], cigars, plane_start, lengths, planes.shape[0])
+                if fits:
+                    longest = max(longest, lengths[hits[i].read])
+    if not fits or (longest and not reference.shape[0]):
+        raise ValueError("hits, CIGARs and planes of the reads do not fit")
+    counts = np.zeros((longest, 4), np.int64)
+    if not longest:
+        return counts
+    cdef int64_t[:, ::1] cells = counts
+    cdef Errors *by_cycle = <Errors *>&cells[0, 0]
+    reference_planes.words, read_planes.words = &reference[0, 0], &planes[0, 0]
+    with nogil:
+        for i in range(h):
+            ahead = min(i + AHEAD, h - 1)
+            prefetch_bases(reference_planes, hits[ahead].position, hits[ahead].position + <int64_t>READ)
+            if not hits[i].flag & NOT_COUNTED:
+                count_alignment(&hits[i], &cigars[0], reference_planes, read_planes, plane_start[hits[i].read],
+                                lengths[hits[i].read], by_cycle)
+        for i in range(<Py_ssize_t>longest - 1, 0, -1):  # whoever has a cycle has all before it
+            by_cycle[i - 1].reads += by_cycle[i].reads
+    return counts
+
+
+cdef bint well_formed(const hit_t *hit, const uint32_t[::1] cigars, const uint32_t[::1] plane_start,
+                      const uint32_t[::1] lengths, int64_t rows) noexcept nogil:
+    """Read, planes and CIGAR lie in their arrays, and the CIGAR has as many bases as the read."""
+    cdef uint64_t bases = 0, at = hit.cigar_start, stop = at + hit.cigar_runs
+    if hit.read >= lengths.shape[0] or stop > <uint64_t>cigars.shape[0]:
+        return False
+    while at < stop:
+        if cigars[at] & 15 > DELETION and cigars[at] & 15 != CLIP:
+            return False
+        if cigars[at] & 15 != DELETION:
+            bases += cigars[at] >> 4
+        at += 1
+    return (bases == lengths[hit.read] and bases > 0
+            and plane_start[hit.read] + 2 * ((bases + 63) >> 6) <= <uint64_t>rows)
+
+
+cdef void count_alignment(const hit_t *hit, const uint32_t *cigars, planes_t reference, planes_t reads,
+                          uint32_t plane_start, uint32_t m, Errors *by_cycle) noexcept nogil:
+    """Adds the errors of one alignment, and the read itself at its last cycle only."""
+    cdef int64_t first = 64 * (plane_start + <int64_t>hit.strand * ((m + 63) >> 6)), at = hit.position
+    cdef uint32_t q = 0, i, done, length
+    by_cycle[m - 1].reads += 1
+    for i in range(hit.cigar_start, hit.cigar_start + hit.cigar_runs):
+        length = cigars[i] >> 4
+        if cigars[i] & 15 == DELETION:
+            by_cycle[cycle_before_gap(q, m, hit.strand)].deletions += length
+            at += length
+        elif cigars[i] & 15 == INSERTION:
+            for done in range(length):
+                by_cycle[m - 1 - (q + done) if hit.strand else q + done].insertions += 1
+            q += length
+        elif cigars[i] & 15 == CLIP:
+            q += length
+        else:
+            count_mismatches(reference, at, reads, first + q, length, q, m, hit.strand, by_cycle)
+            q += length
+            at += length
+
+
+cdef inline uint32_t cycle_before_gap(uint32_t q, uint32_t m, bint reverse) noexcept nogil:
+    """Cycle sequenced last before the gap between bases q - 1 and q of the read on the forward strand."""
+    if reverse:
+        return m - 1 - q if q < m else 0
+    return q - 1 if q else 0
+
+
+cdef void count_mismatches(planes_t reference, int64_t at, planes_t reads, int64_t base, uint32_t length,
+                           uint32_t q, uint32_t m, bint reverse, Errors *by_cycle) noexcept nogil:
+    cdef uint64_t x
+    cdef uint32_t done = 0, here
+    while done < length:
+        x = differences(bases_at(reference, at + done), bases_at(reads, base + done))
+        if length - done < 64:
+            x &= (<uint64_t>1 << (length - done)) - 1
+        while x:
+            here = q + done + CTZ(x)
+            by_cycle[m - 1 - here if reverse else here].mismatches += 1
+            x &= x - 1
+        done += 64

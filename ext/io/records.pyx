@@ -1,0 +1,455 @@
+"""Arrays to BAM records: builds `bam1_t` in place with htslib's own structs and writes them without the GIL.
+
+Record layout and tags: SAM specification 1.6, sections 1.4 and 4.2. The bytes of a field are made in
+`bam_fields.h`; what a record consists of, and the checks that keep those bytes inside their buffers, are in
+`record_builder.pxi`, `record_mates.pxi` and `record_lists.pxi`; here are the classes that Python sees.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.errno cimport EIO, errno
+from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset, strlen
+
+from pysam.libcalignedsegment cimport makeAlignedSegment
+from pysam.libcalignmentfile cimport AlignmentHeader
+from pysam.libchtslib cimport (
+    BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
+    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
+    HTS_OPT_BLOCK_SIZE, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1,
+    bam_init1, hFILE,
+    hclose, hdopen, herrno, hflush, hts_close, hts_flush, hts_hopen, hts_reg2bin, hts_set_opt,
+    hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write,
+    sam_write1,
+)
+
+from gassst._core.layouts cimport hit_t, read_summary_t
+
+import os
+
+from gassst.errors import InputError
+
+cdef extern from "strand_bases.h" nogil:
+    ctypedef struct reference_bases:
+        const uint64_t *planes
+        const uint32_t *exception_start
+        const uint32_t *exception_length
+        const uint8_t *exception_code
+        size_t n_exceptions
+    void fill_base_entries() noexcept
+    void orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries) noexcept
+    void entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *planes) noexcept
+    void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p,
+                         uint32_t length, uint64_t *mismatch) noexcept
+
+cdef extern from "bam_fields.h" nogil:
+    enum:
+        MAX_DECIMAL
+        MAX_INT_TAG
+        N_INT_TAGS
+    bint is_valid_name(const uint8_t *name, uint32_t length) noexcept
+    uint8_t *put_tag(uint8_t *to, const char *name, char type) noexcept
+    uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value) noexcept
+    uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length) noexcept
+    uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length) noexcept
+    uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
+    uint8_t *put_qualities(uint8_t *to, const uint8_t *quals, uint32_t length, int reverse) noexcept
+    uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t runs,
+                            const uint64_t *mismatch) noexcept
+    uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
+                    const reference_bases *reference, uint32_t position) noexcept
+    uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
+    void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
+    ctypedef struct listed_hit:
+        const char *contig
+        size_t contig_length
+        int64_t position
+        int reverse
+        const uint32_t *cigar
+        uint32_t runs
+        uint32_t mapq
+        uint32_t edits
+    uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit) noexcept
+    uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit) noexcept
+    bint grow_record(bam1_t *record, uint32_t size) noexcept
+
+include "record_builder.pxi"
+include "record_mates.pxi"
+include "record_lists.pxi"
+
+cdef enum:
+    MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it
+    WRITE_BYTES = 1 << 15  # with htslib's 4 KiB a write the kernel took 4 % of a run, with 256 KiB 8 %
+
+PROBLEMS = {
+    BAD_READ_ORDER: "rows are not grouped by read in the order of the batch, or a read has none",
+    BAD_CIGAR_RANGE: "its CIGAR lies outside the CIGAR array",
+    BAD_CIGAR: "its CIGAR does not consist of M, I, D and, at the ends, S runs that cover the read",
+    BAD_POSITION: "it does not lie inside one contig",
+    TOO_LARGE: "the record exceeds 2 GiB",
+}
+
+fill_base_entries()
+
+
+cdef _raise_status(int status, size_t row):
+    if status == NO_MEMORY:
+        raise MemoryError("no memory for a BAM record")
+    raise ValueError(f"hit row {row}: {PROBLEMS[status]}")
+
+
+cdef _check_offsets(const uint32_t[::1] offsets, size_t size, str what):
+    cdef Py_ssize_t i
+    cdef bint ascending = True
+    if not offsets.shape[0]:
+        raise ValueError(f"{what}: no offsets")
+    for i in range(offsets.shape[0] - 1):
+        ascending = ascending and offsets[i] <= offsets[i + 1]
+    if not ascending or offsets[offsets.shape[0] - 1] > size:
+        raise ValueError(f"{what}: offsets descend or exceed the {size} bytes they point into")
+
+
+cdef _check_mates(const uint8_t[::1] mate, Py_ssize_t n):
+    """1 and 2 come in this order, one behind the other."""
+    cdef Py_ssize_t i
+    cdef bint paired = True
+    if mate is None:
+        return
+    if mate.shape[0] != n:
+        raise ValueError("mates and reads are not of the same number")
+    for i in range(n):
+        paired = paired and mate[i] <= 2
+        paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
+        paired = paired and not (i == 0 and mate[i] == 2)
+    if not paired:
+        raise ValueError("the mates of a pair must be neighbours, 1 and 2")
+
+
+cdef class HitBatch:
+    """A batch of reads with its hits, checked so that records can be built without further look at sizes.
+
+    Parameters
+    ----------
+    reads: any object with the arrays of a `ReadBatch` (docs/pipeline.md): `names uint8[]`,
+        `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`,
+        `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours.
+    hits: `layouts.HIT[h]`, sorted by read, each read's rows contiguous with the primary first, at least one
+        row a read (an unmapped read has flag 4 and no CIGAR runs). Of the flags those of the mate, 0x1, 0x8,
+        0x20, 0x40 and 0x80, are added to the records.
+    summaries: `layouts.READ_SUMMARY[n]`.
+    cigars: `uint32[]`, BAM runs (M, I, D, S only).
+
+    Raises `ValueError` when sizes disagree, `InputError` for a read name that SAM cannot hold.
+    """
+
+    cdef batch_t c
+    cdef uint32_t longest
+    cdef tuple keep  # the views that `c` points into
+
+    def __cinit__(self, reads, hits, summaries, cigars):
+        cdef const uint8_t[::1] names = reads.names, bases = reads.bases, quals = reads.quals
+        cdef const uint32_t[::1] name_offsets = reads.name_offsets, offsets = reads.offsets, runs = cigars
+        cdef const hit_t[::1] rows = hits
+        cdef const read_summary_t[::1] summary = summaries
+        cdef const uint8_t[::1] mate = getattr(reads, "mate", None)
+        _check_offsets(name_offsets, names.shape[0], "read names")
+        _check_offsets(offsets, bases.shape[0], "bases")
+        if quals is not None:
+            _check_offsets(offsets, quals.shape[0], "qualities")
+        if name_offsets.shape[0] != offsets.shape[0] or summary.shape[0] != offsets.shape[0] - 1:
+            raise ValueError("names, bases and summaries are not of the same number of reads")
+        _check_mates(mate, summary.shape[0])
+        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate)
+        self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
+        self.c.names = &names[0] if names.shape[0] else NULL
+        self.c.bases = &bases[0] if bases.shape[0] else NULL
+        self.c.quals = &quals[0] if quals is not None and quals.shape[0] else NULL
+        self.c.name_offsets = &name_offsets[0]
+        self.c.offsets = &offsets[0]
+        self.c.cigars = &runs[0] if runs.shape[0] else NULL
+        self.c.hits = &rows[0] if rows.shape[0] else NULL
+        self.c.summaries = &summary[0] if summary.shape[0] else NULL
+        self.c.n_reads = summary.shape[0]
+        self.c.n_hits = rows.shape[0]
+        self.c.n_cigars = runs.shape[0]
+        self._check_reads()
+
+    cdef _check_reads(self):
+        cdef size_t read
+        cdef size_t start, end
+        with nogil:
+            read = self._first_bad_name()
+            self.longest = self._longest_read()
+        if read < self.c.n_reads:
+            start, end = self.c.name_offsets[read], self.c.name_offsets[read + 1]
+            shown = (<const char *>self.c.names)[start:min(end, start + 60)]
+            name = shown.decode("ascii", "backslashreplace")
+            raise InputError(f"read name {name!r}: SAM takes 1 to 254 printable characters, first not '@'")
+        if self.longest > MAX_READ_LENGTH:
+            raise ValueError(f"a read of {self.longest} bases does not fit into a BAM record")
+
+    cdef size_t _first_bad_name(self) noexcept nogil:
+        cdef const uint32_t *offsets = self.c.name_offsets
+        cdef size_t i
+        for i in range(self.c.n_reads):
+            if not is_valid_name(self.c.names + offsets[i], offsets[i + 1] - offsets[i]):
+                return i
+        return self.c.n_reads
+
+    cdef uint32_t _longest_read(self) noexcept nogil:
+        cdef uint32_t longest = 0
+        cdef size_t i
+        for i in range(self.c.n_reads):
+            longest = max(longest, read_length(&self.c, i))
+        return longest
+
+    def unmapped_fastq(self):
+        """`(text, n)`: the unmapped reads as FASTQ (FASTA when there are no qualities), and how many."""
+        cdef bint fastq = self.c.quals != NULL
+        cdef size_t size = 0, row, n = 0
+        cdef char *to
+        with nogil:
+            for row in range(self.c.n_hits):
+                if self._is_unmapped(row):
+                    size += self._text_size(self.c.hits[row].read, fastq)
+                    n += 1
+        text = PyBytes_FromStringAndSize(NULL, size)
+        to = PyBytes_AS_STRING(text)
+        with nogil:
+            for row in range(self.c.n_hits):
+                if self._is_unmapped(row):
+                    to = self._put_text(to, self.c.hits[row].read, fastq)
+        return text, n
+
+    cdef bint _is_unmapped(self, size_t row) noexcept nogil:
+        return self.c.hits[row].flag & BAM_FUNMAP and self.c.hits[row].read < self.c.n_reads
+
+    cdef size_t _text_size(self, size_t read, bint fastq) noexcept nogil:
+        cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
+        cdef size_t length = read_length(&self.c, read)
+        return name + self._suffix(read) + length + 3 + (length + 3 if fastq else 0)
+
+    cdef size_t _suffix(self, size_t read) noexcept nogil:
+        """Length of "/1" or "/2", which tells the mates of a pair from each other where there are no flags."""
+        return 2 if self.c.mate != NULL and self.c.mate[read] else 0
+
+    cdef char *_put_text(self, char *to, size_t read, bint fastq) noexcept nogil:
+        cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
+        cdef size_t length = read_length(&self.c, read)
+        to[0] = b'@' if fastq else b'>'
+        memcpy(to + 1, self.c.names + self.c.name_offsets[read], name)
+        if self._suffix(read):
+            to[name + 1] = b'/'
+            to[name + 2] = b'1' if self.c.mate[read] == 1 else b'2'
+            name += 2
+        to[name + 1] = b'\n'
+        to += name + 2
+        memcpy(to, self.c.bases + self.c.offsets[read], length)
+        to[length] = b'\n'
+        to += length + 1
+        if fastq:
+            memcpy(to, b"+\n", 2)
+            memcpy(to + 2, self.c.quals + self.c.offsets[read], length)
+            to[length + 2] = b'\n'
+            to += length + 3
+        return to
+
+
+cdef class RecordBuilder:
+    """Turns rows of a `HitBatch` into records of one header and one reference.
+
+    Parameters
+    ----------
+    header: `pysam.AlignmentHeader` with one @SQ a contig, in order.
+    planes: `uint64[n, 3]`, the reference (docs/pipeline.md).
+    starts, lengths: `int64[c]`, concatenated coordinate of each contig's first base, and its bases.
+    exceptions: `(start uint32[e], length uint32[e], letter uint8[e])`: runs of masked bases and their
+        upper-case ASCII letter, sorted by start, in concatenated coordinates; MD shows them.
+    eqx: write = and X for M. xa: fold secondary rows into tag XA of the primary.
+    soft_clip_supplementary: keep S and the whole SEQ in supplementary records, which else have H.
+    mark_secondary: flag supplementary records as secondary.
+    read_group: ID for tag RG.
+
+    Raises `ValueError` when the arrays, or arrays and header, disagree.
+    """
+
+    cdef target_t c
+    cdef readonly AlignmentHeader header
+    cdef tuple keep
+    cdef bytes _read_group
+
+    def __cinit__(self, AlignmentHeader header not None, planes, starts, lengths, exceptions, *,
+                  bint eqx=False, bint xa=False, bint soft_clip_supplementary=False,
+                  bint mark_secondary=False, str read_group=None):
+        cdef const uint64_t[:, ::1] rows = planes
+        cdef const int64_t[::1] begin = starts, size = lengths
+        cdef const uint32_t[::1] run_start = exceptions[0], run_length = exceptions[1]
+        cdef const uint8_t[::1] letter = exceptions[2]
+        if rows.shape[1] != 3:
+            raise ValueError("reference planes must be uint64[n, 3]")
+        if run_start.shape[0] != run_length.shape[0] or run_start.shape[0] != letter.shape[0]:
+            raise ValueError("exception arrays differ in size")
+        self.header = header
+        self.keep = (rows, begin, size, run_start, run_length, letter)
+        self._check_contigs(begin, size, rows.shape[0])
+        self.c.header = header.ptr
+        self.c.n_contigs = begin.shape[0]
+        if begin.shape[0]:
+            self.c.starts, self.c.lengths = &begin[0], &size[0]
+            self.c.bases.planes = &rows[0, 0]
+        if run_start.shape[0]:
+            self.c.bases.exception_start, self.c.bases.exception_length = &run_start[0], &run_length[0]
+            self.c.bases.exception_code = &letter[0]
+            self.c.bases.n_exceptions = run_start.shape[0]
+        self.c.eqx, self.c.xa = eqx, xa
+        self.c.soft_clip_supplementary, self.c.mark_secondary = soft_clip_supplementary, mark_secondary
+        if read_group is not None:
+            self._read_group = read_group.encode()
+            self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)
+
+    cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
+        cdef int64_t end = 0
+        cdef Py_ssize_t i
+        if starts.shape[0] != lengths.shape[0] or starts.shape[0] != sam_hdr_nref(self.header.ptr):
+            raise ValueError("contig starts, contig lengths and header are not of the same number of contigs")
+        for i in range(starts.shape[0]):
+            if starts[i] < end or lengths[i] < 0 or lengths[i] != sam_hdr_tid2len(self.header.ptr, <int>i):
+                raise ValueError(f"contig {i}: overlaps the one before, or its length is not the header's")
+            end = starts[i] + lengths[i]
+        if starts.shape[0] and end + 64 > 64 * rows:  # comparing looks one row ahead
+            raise ValueError("reference planes end before the padding behind the last contig")
+
+    def aligned_segments(self, HitBatch batch not None):
+        """The records of a batch as `list[pysam.AlignedSegment]`, unmapped reads included."""
+        cdef cursor_t c
+        cdef bam1_t *record = bam_init1()
+        cdef int status = open_cursor(&c, &batch.c, &self.c, batch.longest)
+        segments = []
+        try:
+            while status == BUILT and record != NULL:
+                status = next_record(&c, record)
+                if status == BUILT:
+                    segments.append(makeAlignedSegment(record, self.header))
+        finally:
+            free(c.memory)
+            if record != NULL:
+                bam_destroy1(record)
+        if record == NULL or status != END:
+            _raise_status(status if record != NULL else NO_MEMORY, c.row)
+        return segments
+
+
+cdef class RecordWriter:
+    """Writes records of a `RecordBuilder` to an open file descriptor, which it takes over and closes.
+
+    `mode` is htslib's: "w" SAM, "wb6" BAM of level 6, "wc" CRAM (always without reference, so that it can be
+    decoded anywhere). `name` is for htslib's messages. `threads` compress besides the caller's. The header is
+    written at once.
+
+    A failed write or close raises `OSError` with the errno of the file, as far as htslib kept it.
+    Counters: `records` (rows written).
+    """
+
+    cdef htsFile *file
+    cdef hFILE *stream  # owned by `file`
+    cdef bam1_t *record
+    cdef RecordBuilder builder
+    cdef int fd
+    cdef bint is_cram
+    cdef readonly uint64_t records
+
+    def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0):
+        encoded_name, encoded_mode = os.fsencode(name), mode.encode()
+        cdef int code
+        self.builder, self.fd = builder, fd
+        self.stream = hdopen(fd, encoded_mode)
+        if self.stream == NULL:
+            code = errno
+            os.close(fd)
+            raise OSError(code, os.strerror(code))
+        self.file = hts_hopen(self.stream, encoded_name, encoded_mode)
+        if self.file == NULL:
+            code = errno
+            if hclose(self.stream):
+                code = code or errno
+            raise OSError(code or EIO, os.strerror(code or EIO))
+        self.record = bam_init1()
+        if self.record == NULL:
+            raise MemoryError("no memory for a BAM record")
+        self.is_cram = "c" in mode
+        self._start(threads)
+
+    cdef _start(self, int threads):
+        cdef int failed = hts_set_opt(self.file, HTS_OPT_BLOCK_SIZE, <int>WRITE_BYTES)
+        if threads and not failed:
+            failed = hts_set_threads(self.file, threads)
+        if self.is_cram and not failed:
+            failed = hts_set_opt(self.file, CRAM_OPT_NO_REF, 1)
+        if not failed:
+            errno = 0
+            with nogil:
+                failed = sam_hdr_write(self.file, self.builder.c.header)
+        if failed:
+            self._raise_errno()
+
+    cdef _raise_errno(self):
+        cdef int code = herrno(self.stream) or errno or EIO
+        raise OSError(code, os.strerror(code))
+
+    def __dealloc__(self):
+        if self.file != NULL:
+            hts_close(self.file)
+        if self.record != NULL:
+            bam_destroy1(self.record)
+
+    def write(self, HitBatch batch not None, *, bint skip_unmapped=False):
+        """Writes the records of a batch in order, without those of flag 4 if so asked; returns how many."""
+        cdef cursor_t c
+        cdef uint64_t before = self.records
+        cdef int status, failed = 0
+        if self.file == NULL:
+            raise ValueError("write to a closed file")
+        errno = 0
+        with nogil:
+            status = open_cursor(&c, &batch.c, &self.builder.c, batch.longest)
+            c.skip_unmapped = skip_unmapped
+            while status == BUILT and not failed:
+                status = next_record(&c, self.record)
+                if status == BUILT:
+                    failed = sam_write1(self.file, self.builder.c.header, self.record) < 0
+                    self.records += not failed
+            free(c.memory)
+        if failed:
+            self._raise_errno()
+        if status != END:
+            _raise_status(status, c.row)
+        return self.records - before
+
+    def close(self):
+        """Flushes and closes; a second call does nothing."""
+        cdef htsFile *file = self.file
+        cdef int code
+        cdef bint failed
+        if file == NULL:
+            return
+        self.file = NULL
+        errno = 0
+        with nogil:
+            # BGZF's close forgets why a write failed; CRAM's does not, and must not be flushed before it.
+            failed = not self.is_cram and (hts_flush(file) != 0 or hflush(self.stream) != 0)
+            code = errno or herrno(self.stream)
+            failed = hts_close(file) != 0 or failed
+        if failed:
+            code = code or errno or EIO
+            raise OSError(code, os.strerror(code))
+
+    def abort(self):
+        """Closes and drops what is not yet written: an aborted stream must not look complete."""
+        if self.file == NULL:
+            return
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.fd, inheritable=False)
+        os.close(null)
+        try:
+            self.close()
+        except OSError:
+            pass

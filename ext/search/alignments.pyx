@@ -1,0 +1,272 @@
+"""From scored bands to the alignments that are reported.
+
+`local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
+`finish` turns tracebacks into hits.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.planes cimport bases_at, differences, planes_t, prefetch_bases
+from gassst._core.layouts cimport hit_t
+
+from gassst.layouts import HIT
+
+cdef extern from "contigs.h" nogil:
+    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
+
+cdef extern from *:
+    int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
+
+DEF NONE = 0xFFFF
+DEF AHEAD = 12  # alignments from prefetch to use
+DEF READ = 128  # bases that are prefetched
+
+
+cdef inline int mismatches(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, Py_ssize_t m,
+                           int limit) noexcept nogil:
+    """Mismatches of the ungapped alignment on `diagonal`, or more than `limit`."""
+    cdef Py_ssize_t word
+    cdef int n = 0
+    cdef uint64_t x
+    for word in range((m + 63) >> 6):
+        x = differences(bases_at(reference, diagonal + 64 * word), bases_at(reads, first + 64 * word))
+        if m - 64 * word < 64:
+            x &= (<uint64_t>1 << (m - 64 * word)) - 1
+        n += POPCOUNT(x)
+        if n > limit:
+            break
+    return n
+
+
+def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const uint32_t[::1] band_start,
+                 const uint32_t[::1] lengths, const uint16_t[::1] limit):
+    """Every end of an alignment within the limit that is better than its neighbours.
+
+    The bands of one read and strand are laid over each other, taking the smallest number of errors for every
+    end; where every seed was looked at this is exactly the last row of the full dynamic programming matrix, cut off
+    at the limit. Reported is the leftmost end of every stretch of equal values whose neighbours are higher.
+
+    Parameters
+    ----------
+    profile : uint16[b, B]
+        Errors by end diagonal of every band.
+    read_strand : uint32[b], band_start : uint32[b]
+        Sorted by read and strand, then by `band_start`.
+    lengths : uint32[n]
+    limit : uint16[n]
+        Errors allowed in each read.
+
+    Returns
+    -------
+    band : int64[k], end : uint16[k]
+        Row of `profile` and diagonal offset of each alignment, in the order of read, strand and position.
+    reach : uint16[k]
+        Further ends of equal value to the right of it.
+    """
+    cdef Py_ssize_t b = profile.shape[0], width = profile.shape[1], i, j, stop, n = 0, room = max(b, 16)
+    cdef Py_ssize_t cells = 0, c, at, run
+    cdef uint32_t lim
+    cdef uint64_t span
+    for i in range(b):  # widest connected stretch of bands
+        if i == 0 or read_strand[i] != read_strand[i - 1] or band_start[i] > <uint64_t>band_start[i - 1] + width:
+            run = width
+        else:
+            run += band_start[i] - band_start[i - 1]
+        cells = max(cells, run)
+    value_array = np.empty(max(cells, 1), np.uint16)
+    origin_array = np.empty(max(cells, 1), np.int64)
+    cdef uint16_t[::1] value = value_array
+    cdef int64_t[::1] origin = origin_array
+    band_list, end_list, reach_list = [], [], []
+    cdef int64_t[::1] band_out = np.empty(room, np.int64)
+    cdef uint16_t[::1] end_out = np.empty(room, np.uint16), reach_out = np.empty(room, np.uint16)
+    i = 0
+    while i < b:
+        with nogil:
+            stop = i + 1
+            while (stop < b and read_strand[stop] == read_strand[i]
+                   and band_start[stop] <= <uint64_t>band_start[stop - 1] + width):
+                stop += 1
+            span = band_start[stop - 1] - band_start[i] + width
+            for c in range(<Py_ssize_t>span):
+                value[c] = NONE
+            for j in range(i, stop):
+                at = band_start[j] - band_start[i]
+                for c in range(width):
+                    if profile[j, c] < value[at + c]:
+                        value[at + c] = profile[j, c]
+                        origin[at + c] = j
+            lim = limit[read_strand[i] >> 1]
+        if n + <Py_ssize_t>span > room:
+            band_list.append(np.asarray(band_out[:n]).copy())
+            end_list.append(np.asarray(end_out[:n]).copy())
+            reach_list.append(np.asarray(reach_out[:n]).copy())
+            n = 0
+            room = max(room, <Py_ssize_t>span)
+            band_out, end_out = np.empty(room, np.int64), np.empty(room, np.uint16)
+            reach_out = np.empty(room, np.uint16)
+        with nogil:
+            c = 0
+            while c < <Py_ssize_t>span:
+                run = c
+                while run + 1 < <Py_ssize_t>span and value[run + 1] == value[c]:
+                    run += 1
+                if (value[c] <= lim and (c == 0 or value[c - 1] > value[c])
+                        and (run + 1 == <Py_ssize_t>span or value[run + 1] > value[c])):
+                    band_out[n] = origin[c]
+                    end_out[n] = <uint16_t>(band_start[i] + c - band_start[origin[c]])
+                    reach_out[n] = <uint16_t>(run - c)
+                    n += 1
+                c = run + 1
+        i = stop
+    band_list.append(np.asarray(band_out[:n]).copy())
+    end_list.append(np.asarray(end_out[:n]).copy())
+    reach_list.append(np.asarray(reach_out[:n]).copy())
+    return np.concatenate(band_list), np.concatenate(end_list), np.concatenate(reach_list)
+
+
+def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes,
+                      const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
+                      const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
+                      const uint16_t[::1] reach):
+    """Diagonal of an ungapped alignment with exactly `edits` mismatches, at most `reach` behind `diagonal`, else 0.
+
+    An ungapped alignment is preferred to gapped ones of the same number of errors. The leftmost optimal end may lie
+    before the ungapped one: a mismatch in the last base can be had as an insertion.
+
+    Parameters
+    ----------
+    reference, planes, plane_start, lengths
+        Planes of reference and reads.
+    read_strand : uint32[k], diagonal : uint32[k], edits : uint16[k], reach : uint16[k]
+        Alignments, the diagonals on which they end, and how far behind an end is as good.
+
+    Returns
+    -------
+    uint32[k]
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i, m
+    cdef uint32_t r, shift
+    cdef planes_t reference_planes, read_planes
+    cdef int64_t first
+    reference_planes.words, reference_planes.rows = NULL, reference.shape[0]
+    read_planes.words, read_planes.rows = NULL, planes.shape[0]
+    if reference.shape[0] and planes.shape[0]:
+        reference_planes.words, read_planes.words = &reference[0, 0], &planes[0, 0]
+    found_array = np.zeros(k, np.uint32)
+    cdef uint32_t[::1] found = found_array
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(reference_planes, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
+            r = read_strand[i] >> 1
+            m = lengths[r]
+            first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((m + 63) >> 6))
+            for shift in range(<uint32_t>reach[i] + 1):
+                if mismatches(reference_planes, diagonal[i] + shift, read_planes, first, m, edits[i]) == edits[i]:
+                    found[i] = diagonal[i] + shift
+                    break
+    return found_array
+
+
+cdef Py_ssize_t push(uint32_t *runs, Py_ssize_t n, uint32_t op, uint32_t length) noexcept nogil:
+    if length == 0:
+        return n
+    if n and (runs[n - 1] & 15) == op:
+        runs[n - 1] += length << 4
+        return n
+    runs[n] = length << 4 | op
+    return n + 1
+
+
+cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t n, int64_t *position, int64_t contig_start,
+                           int64_t contig_end, uint32_t *out) noexcept nogil:
+    """Write the runs with every column outside the contig as an insertion; move `position` inside.
+
+    An insertion at the end of the read becomes an aligned stretch as far as the contig reaches: it costs the same,
+    as none of its bases can match in an optimal alignment.
+    """
+    cdef int64_t at = position[0], inside, before
+    cdef Py_ssize_t i, k = 0
+    cdef uint32_t op, length
+    cdef bint placed = False
+    for i in range(n):
+        op, length = cigar[i] & 15, cigar[i] >> 4
+        if op == 1 and i == n - 1 and n > 1:
+            op = 0
+        if op == 0:
+            before = min(max(contig_start - at, 0), length)
+            inside = min(max(contig_end - max(at, contig_start), 0), length - before)
+            k = push(out, k, 1, <uint32_t>before)
+            if inside and not placed:
+                position[0] = at + before
+                placed = True
+            k = push(out, k, 0, <uint32_t>inside)
+            k = push(out, k, 1, <uint32_t>(length - before - inside))
+            at += length
+        elif op == 1:
+            k = push(out, k, 1, length)
+        else:
+            k = push(out, k, 2, length)
+            at += length
+    return k
+
+
+def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const uint16_t[::1] edits,
+           const uint32_t[::1] traced_diagonal, const uint32_t[::1] traced_cigars, const uint32_t[::1] traced_start,
+           const uint16_t[::1] traced_runs, const uint32_t[::1] lengths,
+           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths):
+    """Hits and CIGARs of the reported alignments.
+
+    Parameters
+    ----------
+    read_strand : uint32[k], ungapped : uint32[k], edits : uint16[k]
+        Alignments in output order; `ungapped` is the diagonal of those that need no traceback, else 0.
+    traced_diagonal : uint32[t], traced_cigars : uint32[], traced_start : uint32[t], traced_runs : uint16[t]
+        First diagonals and CIGARs of the others, in the same order.
+    lengths : uint32[n]
+    contig_starts, contig_lengths : int64[c]
+
+    Returns
+    -------
+    hits : HIT[k]
+        `flag` holds the strand only; `mapq` is 0.
+    cigars : uint32[]
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, lo
+    cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
+    hits_array = np.zeros(k, HIT)
+    cigars_array = np.empty(max(room, 1), np.uint32)
+    cdef hit_t[::1] hits = hits_array
+    cdef uint32_t[::1] cigars = cigars_array
+    cdef uint32_t whole
+    cdef int64_t position, middle
+    cdef const uint32_t *cigar
+    cdef Py_ssize_t runs
+    with nogil:
+        for i in range(k):
+            if ungapped[i]:
+                position = ungapped[i]
+                whole = lengths[read_strand[i] >> 1] << 4
+                cigar, runs = &whole, 1
+            else:
+                position = traced_diagonal[t]
+                cigar, runs = &traced_cigars[traced_start[t]], traced_runs[t]
+                t += 1
+            # The contig that holds the middle of the alignment, or the nearest one when the middle hangs over.
+            middle = position + (lengths[read_strand[i] >> 1] >> 1)
+            lo = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], middle)
+            hits[i].read = read_strand[i] >> 1
+            hits[i].strand = read_strand[i] & 1
+            hits[i].flag = (read_strand[i] & 1) << 4
+            hits[i].edits = edits[i]
+            hits[i].score = -<int32_t>edits[i]
+            hits[i].cigar_start = <uint32_t>n_runs
+            runs = fit_contig(cigar, runs, &position, contig_starts[lo], contig_starts[lo] + contig_lengths[lo],
+                              &cigars[n_runs])
+            hits[i].position = <uint32_t>position
+            hits[i].cigar_runs = <uint16_t>runs
+            n_runs += runs
+    return hits_array, cigars_array[:n_runs].copy()

@@ -1,0 +1,187 @@
+"""What a batch knows between two stages of seeds: which reads are settled, what was scored, what is worth keeping.
+
+Small passes over all reads or all bands of a stage; in NumPy each of them was several passes and temporaries.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "key_sort.h" nogil:
+    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+
+
+def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint16_t[::1] rival,
+              const uint16_t[::1] complete, const uint16_t[::1] errors, const uint16_t[::1] seed_count,
+              const int16_t[::1] settled, const int16_t[::1] settled_alone, int strata, int margin):
+    """Reads that a stage has seeds for and that need it.
+
+    Parameters
+    ----------
+    lengths : uint32[n]
+    best : uint16[n]
+        Fewest errors of an alignment found so far, 65535 where there is none.
+    rival : uint16[n]
+        Fewest errors in any other band; a read is alone where that is more than `margin` worse.
+    complete : uint16[n]
+        Every alignment with fewer errors has been seen.
+    errors : uint16[n]
+        Most errors allowed.
+    seed_count : uint16[], settled, settled_alone : int16[]
+        Rows of the search plan for this stage, indexed by read length.
+    strata : int
+        Of `params.Level`.
+
+    Returns
+    -------
+    uint32[a]
+        Ascending.
+    """
+    cdef Py_ssize_t n = lengths.shape[0], r, a = 0
+    cdef int wanted, enough
+    cdef uint32_t m
+    active_array = np.empty(n, np.uint32)
+    cdef uint32_t[::1] active = active_array
+    with nogil:
+        for r in range(n):
+            m = lengths[r]
+            wanted = min(best[r] + strata, errors[r] + 1)
+            enough = settled_alone[m] if rival[r] > best[r] + margin else settled[m]
+            active[a] = <uint32_t>r
+            a += (seed_count[m] > 0) & (complete[r] < wanted) & (best[r] > enough)
+    return active_array[:a].copy()
+
+
+def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int shift, const uint32_t[::1] margin,
+             const uint8_t[::1] words):
+    """First diagonals and words of the bands of buckets.
+
+    Parameters
+    ----------
+    read_strand, bucket : uint32[k]
+    shift : int
+        log2 of the bucket span.
+    margin : uint32[n], words : uint8[n]
+        Diagonals of a band before its bucket, and its words, by read.
+
+    Returns
+    -------
+    band_start : uint32[k], words : uint8[k]
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    start_array, words_array = np.empty(k, np.uint32), np.empty(k, np.uint8)
+    cdef uint32_t[::1] start = start_array
+    cdef uint8_t[::1] words_out = words_array
+    with nogil:
+        for i in range(k):
+            start[i] = (bucket[i] << shift) - margin[read_strand[i] >> 1]
+            words_out[i] = words[read_strand[i] >> 1]
+    return start_array, words_array
+
+
+def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uint16_t[::1] best,
+                 uint16_t[::1] rival, uint16_t[::1] limit, int margin):
+    """Rows of the scored bands that are within the limits of their reads, which tighten on the way.
+
+    Parameters
+    ----------
+    read_strand : uint32[k], edits : uint16[k]
+    best, rival, limit : uint16[n]
+        Changed in place: the fewest errors found, the fewest in any other band, and the errors that still matter, at
+        most `margin` more than the best.
+
+    Returns
+    -------
+    int64[m]
+        Ascending. What a later row of the same read makes irrelevant may be among them.
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i, m = 0
+    cdef uint32_t r
+    rows_array = np.empty(k, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        for i in range(k):
+            r = read_strand[i] >> 1
+            if edits[i] <= limit[r]:
+                rows[m] = i
+                m += 1
+                rival[r] = min(rival[r], max(edits[i], best[r]))
+                if edits[i] < best[r]:
+                    best[r] = edits[i]
+                    limit[r] = <uint16_t>min(limit[r], edits[i] + margin)
+    return rows_array[:m].copy()
+
+
+def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, const uint32_t[::1] active,
+                 const uint32_t[::1] read_strand, const uint32_t[::1] bucket):
+    """The buckets scored so far of the reads that go on: those known before and those of the last stage.
+
+    Parameters
+    ----------
+    scored : uint64[s], scored_start : int64[n + 1]
+        What this function returned before; empty and zeros at first.
+    active : uint32[a]
+        Reads that go on.
+    read_strand, bucket : uint32[k]
+        Buckets scored since, in any order.
+
+    Returns
+    -------
+    scored : uint64[t], scored_start : int64[n + 1]
+        `read_strand << 32 | bucket`, sorted.
+    """
+    cdef Py_ssize_t n = scored_start.shape[0] - 1, k = read_strand.shape[0], i, j, total = 0
+    cdef uint32_t r
+    goes_on_array, fresh_start_array = np.zeros(n, np.uint8), np.zeros(n + 1, np.int64)
+    start_array = np.zeros(n + 1, np.int64)
+    cdef uint8_t[::1] goes_on = goes_on_array
+    cdef int64_t[::1] fresh_start = fresh_start_array, start = start_array
+    with nogil:
+        for i in range(active.shape[0]):
+            goes_on[active[i]] = 1
+        for i in range(k):
+            fresh_start[read_strand[i] >> 1] += goes_on[read_strand[i] >> 1]
+        # fresh_start[r] becomes the end of the keys of r; filling them in moves it to their start.
+        for i in range(n):
+            total += fresh_start[i]
+            fresh_start[i] = total
+            start[i + 1] = start[i] + goes_on[i] * (scored_start[i + 1] - scored_start[i])
+        fresh_start[n] = total
+    fresh_array, scratch_array = np.empty(max(total, 1), np.uint64), np.empty(max(total, 1), np.uint64)
+    merged_array = np.empty(max(total + start[n], 1), np.uint64)
+    cdef uint64_t[::1] fresh = fresh_array, scratch = scratch_array, merged = merged_array
+    with nogil:
+        for i in range(k - 1, -1, -1):
+            r = read_strand[i] >> 1
+            if goes_on[r]:
+                fresh_start[r] -= 1
+                fresh[fresh_start[r]] = <uint64_t>read_strand[i] << 32 | bucket[i]
+        total = 0
+        for i in range(n):
+            start[i] = total
+            if goes_on[i]:
+                j = fresh_start[i + 1] - fresh_start[i]
+                sort_keys(&fresh[0] + fresh_start[i], &scratch[0], j)
+                total += merge(&scored[0] + scored_start[i] if scored.shape[0] else NULL,
+                               scored_start[i + 1] - scored_start[i], &fresh[0] + fresh_start[i], j, &merged[total])
+        start[n] = total
+    return merged_array[:total], start_array
+
+
+cdef Py_ssize_t merge(const uint64_t *a, Py_ssize_t n_a, const uint64_t *b, Py_ssize_t n_b,
+                      uint64_t *out) noexcept nogil:
+    cdef Py_ssize_t i = 0, j = 0
+    while i < n_a and j < n_b:
+        if a[i] <= b[j]:
+            out[i + j] = a[i]
+            i += 1
+        else:
+            out[i + j] = b[j]
+            j += 1
+    while i < n_a:
+        out[i + j] = a[i]
+        i += 1
+    while j < n_b:
+        out[i + j] = b[j]
+        j += 1
+    return n_a + n_b

@@ -1,0 +1,179 @@
+"""Lossless filters over batches of candidates, for `gassst.search.filters`; the loops are in `filters.h`."""
+
+import numpy as np
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+
+cdef extern from "filters.h" nogil:
+    ctypedef struct planes_t:
+        const uint64_t *words
+        int64_t rows
+    ctypedef struct columns_t:
+        uint32_t *read_strand
+        uint32_t *diagonal
+        uint16_t *offset
+        uint16_t *length
+    ctypedef struct job_t:
+        columns_t candidates, kept
+        int64_t n
+        planes_t reads, reference
+        const uint32_t *plane_start
+        const uint32_t *read_lengths
+        const uint16_t *limits
+        int64_t n_reads
+        int gaps
+        const uint8_t *scores
+        const uint64_t *verified
+        int64_t n_verified
+        int bucket_shift
+    void fill_scores(uint8_t *scores, int l)
+    int64_t first_outside(const job_t *job)
+    int64_t keep_tnw4_4(const job_t *job)
+    int64_t keep_fd(const job_t *job)
+    int64_t keep_tnw4_16(const job_t *job)
+    int64_t keep_tnw5_full(const job_t *job)
+    int64_t keep_first(const job_t *job)
+
+ctypedef int64_t (*keep_t)(const job_t *job) noexcept nogil
+
+cdef dict _score_tables = {}
+
+
+def score_table(int l):
+    """PST_l (Rizk 4.4.2): best semi-global score of every pair of words of `l` bases, 1 <= l <= 6.
+
+    Returns uint8[4**l, 4**l], read only, built at first use. Base k of a word is bits 2k and 2k + 1 of its
+    number.
+    """
+    if not 1 <= l <= 6:
+        raise ValueError(f"no score table for words of {l} bases")
+    if l not in _score_tables:
+        table = np.empty((1 << 2 * l, 1 << 2 * l), np.uint8)
+        fill_scores(<uint8_t *><size_t>table.ctypes.data, l)
+        table.setflags(write=False)
+        _score_tables[l] = table
+    return _score_tables[l]
+
+
+cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:
+    cdef const uint32_t[::1] read_strand = arrays[0], diagonal = arrays[1]
+    cdef const uint16_t[::1] offset = arrays[2], length = arrays[3]
+    if not n == read_strand.shape[0] == diagonal.shape[0] == offset.shape[0] == length.shape[0]:
+        raise ValueError("the four arrays of the candidates differ in length")
+    columns.read_strand, columns.diagonal = <uint32_t *>&read_strand[0], <uint32_t *>&diagonal[0]
+    columns.offset, columns.length = <uint16_t *>&offset[0], <uint16_t *>&length[0]
+    return 0
+
+
+cdef int _planes(const uint64_t[:, ::1] words, planes_t *planes) except -1:
+    if words.shape[0] == 0 or words.shape[1] != 3:
+        raise ValueError(f"planes are uint64[n, 3] with n > 0, not [{words.shape[0]}, {words.shape[1]}]")
+    planes.words, planes.rows = &words[0, 0], words.shape[0]
+    return 0
+
+
+cdef int _reads(
+    const uint64_t[:, ::1] planes,
+    const uint32_t[::1] plane_start,
+    const uint32_t[::1] lengths,
+    const uint16_t[::1] limits,
+    job_t *job,
+) except -1:
+    if not 0 < limits.shape[0] == lengths.shape[0] == plane_start.shape[0]:
+        raise ValueError(f"{limits.shape[0]} limits for {lengths.shape[0]} reads")
+    job.plane_start, job.read_lengths, job.limits = &plane_start[0], &lengths[0], &limits[0]
+    job.n_reads = lengths.shape[0]
+    return _planes(planes, &job.reads)
+
+
+cdef tuple _columns_of(candidates):
+    return candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
+
+
+cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):
+    """Runs one filter over the batch with the GIL released; returns the four arrays of what it passes."""
+    cdef int64_t kept
+    columns = _columns_of(candidates)
+    reads = packed.planes, packed.plane_start, packed.lengths
+    job.n = len(columns[0])
+    if job.n == 0:
+        return columns
+    survivors = tuple(np.empty_like(column) for column in columns)
+    _columns(columns, job.n, &job.candidates)
+    _columns(survivors, job.n, &job.kept)
+    _reads(reads[0], reads[1], reads[2], limits, job)
+    _planes(reference_planes, &job.reference)
+    with nogil:
+        kept = first_outside(job)
+        if kept == job.n:
+            kept = keep(job)
+        else:
+            kept = -2 - kept
+    if kept == -1:
+        raise MemoryError
+    if kept < 0:
+        raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
+    return tuple(column[:kept] for column in survivors)
+
+
+cdef int _use_scores(job_t *job, int l, int gaps) except -1:
+    cdef const uint8_t[:, ::1] scores = score_table(l)
+    job.scores, job.gaps = &scores[0, 0], gaps
+    return 0
+
+
+def tnw4_4(candidates, limits, packed, reference_planes):
+    """TNW_4(4) (Rizk 4.6.3): rejects where the scores of 4 bases either side sum to more than the limit.
+
+    Candidates with a limit above 7 pass. Like all filters of this module it takes
+
+    * `candidates`: read_strand uint32[n], diagonal uint32[n], offset uint16[n], length uint16[n],
+    * `limits`: uint16[n_reads], most errors of each read,
+    * `packed`: planes uint64[w, 3], plane_start uint32[n_reads], lengths uint32[n_reads],
+    * `reference_planes`: uint64[r, 3],
+
+    and returns the four arrays of the candidates it passes, in their order. Raises ValueError where lengths
+    of arrays do not fit together and IndexError where a candidate is not inside its read or the reference.
+    """
+    cdef job_t job
+    _use_scores(&job, 4, 0)
+    return _filter(keep_tnw4_4, &job, candidates, limits, packed, reference_planes)
+
+
+def frequency_distance(candidates, limits, packed, reference_planes):
+    """FD-vec (Rizk 4.6.4): the same with the frequency distances of up to 16 bases either side."""
+    cdef job_t job
+    return _filter(keep_fd, &job, candidates, limits, packed, reference_planes)
+
+
+def tnw4_16(candidates, limits, packed, reference_planes, int gaps):
+    """TNW_4(16) (Rizk 4.4.2) of both flanks, for alignments with up to `gaps` gap bases."""
+    cdef job_t job
+    _use_scores(&job, 4, gaps)
+    return _filter(keep_tnw4_16, &job, candidates, limits, packed, reference_planes)
+
+
+def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
+    """TNW_5(full) (Rizk 4.6.3) of both flanks, for alignments with up to `gaps` gap bases."""
+    cdef job_t job
+    _use_scores(&job, 5, gaps)
+    return _filter(keep_tnw5_full, &job, candidates, limits, packed, reference_planes)
+
+
+def duplicate(candidates, limits, packed, reference_planes, int shift=0, verified=None):
+    """isDuplicate (Rizk 4.6.6), made lossless.
+
+    Needs candidates sorted by (read_strand, diagonal, offset). Of those whose seeds lie in one run of equal
+    bases of one diagonal the first stays, its seed grown to the whole run. A candidate is dropped where
+    `verified`, a sorted uint64 array, holds `read_strand << 32 | diagonal >> shift`: the band of that bucket
+    has been scored.
+    """
+    cdef job_t job
+    cdef const uint64_t[::1] keys
+    if not 0 <= shift < 32:
+        raise ValueError(f"buckets of 2**{shift} diagonals")
+    job.bucket_shift, job.n_verified = shift, 0
+    if verified is not None and len(verified):
+        keys = verified
+        job.verified, job.n_verified = &keys[0], keys.shape[0]
+    return _filter(keep_first, &job, candidates, limits, packed, reference_planes)

@@ -1,0 +1,332 @@
+"""The scored bands of a batch: grouped by read, the distinct places among them, and which of these are reported."""
+
+import numpy as np
+
+from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from gassst._core.hashing cimport mix
+from gassst._core.same_place cimport NO_EDITS, SAME_PLACE
+from gassst._core.layouts cimport read_summary_t
+
+from gassst.layouts import READ_SUMMARY
+
+cdef extern from "key_sort.h" nogil:
+    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+
+cdef extern from "contigs.h" nogil:
+    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
+
+DEF MOST_STRATA = 63  # beyond the best
+DEF DROPPED = 0xFF    # no stratum
+
+
+def grouped(parts, const uint32_t[::1] lengths):
+    """All bands of some parts, grouped by read, within a read in their order.
+
+    Parameters
+    ----------
+    parts : sequence of search.Bands
+    lengths : uint32[n]
+
+    Returns
+    -------
+    columns : tuple
+        Those of `search.Bands`.
+    ends : uint32[h]
+        Coordinates behind the last aligned bases.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    """
+    cdef Py_ssize_t n = lengths.shape[0], r, i, h = 0
+    cdef const uint32_t[::1] read_strand, band_start
+    cdef const uint16_t[::1] end, edits, reach
+    cdef const uint8_t[::1] words
+    cdef int64_t to
+    start_array, next_array = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] start = start_array, next_row = next_array
+    for part in parts:
+        read_strand = part.read_strand
+        h += read_strand.shape[0]
+        with nogil:
+            for i in range(read_strand.shape[0]):
+                start[(read_strand[i] >> 1) + 1] += 1
+    with nogil:
+        for r in range(n):
+            start[r + 1] += start[r]
+            next_row[r] = start[r]
+    columns = tuple(np.empty(h, t) for t in (np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16))
+    ends_array = np.empty(h, np.uint32)
+    cdef uint32_t[::1] read_strand_out = columns[0], band_start_out = columns[1], ends = ends_array
+    cdef uint16_t[::1] end_out = columns[2], edits_out = columns[3], reach_out = columns[5]
+    cdef uint8_t[::1] words_out = columns[4]
+    for part in parts:
+        read_strand, band_start, end = part.read_strand, part.band_start, part.end
+        edits, words, reach = part.edits, part.words, part.reach
+        with nogil:
+            for i in range(read_strand.shape[0]):
+                r = read_strand[i] >> 1
+                to = next_row[r]
+                next_row[r] += 1
+                read_strand_out[to], band_start_out[to], end_out[to] = read_strand[i], band_start[i], end[i]
+                edits_out[to], words_out[to], reach_out[to] = edits[i], words[i], reach[i]
+                ends[to] = band_start[i] + end[i] + lengths[r]
+    return columns, ends_array, start_array
+
+
+def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits,
+                const int64_t[::1] start, const uint8_t[::1] flip, const uint64_t[::1] digest,
+                int margin, int further, uint32_t max_hits):
+    """Best and second best places of every read, and the rows to report.
+
+    Alignments on one strand that end within 10 bases of a better one (or of an equal one further left)
+    are the same place. Among equally good places the primary is drawn by the hash of the read's bases.
+
+    Parameters
+    ----------
+    read_strand : uint32[h], end_position : uint32[h], edits : uint16[h]
+        Scored bands grouped by read; `end_position` is the coordinate behind the last aligned base.
+    start : int64[n + 1]
+        Rows of read r are start[r] .. start[r + 1].
+    flip : uint8[n], digest : uint64[n]
+        From `orient`.
+    margin : int
+        Strata beyond the best that the summary counts.
+    further : int
+        Strata beyond the best of which there are rows: as many or more, at most 63. A place of these does not change
+        what is said of better ones.
+    max_hits : int
+        Most rows reported for a read.
+
+    Returns
+    -------
+    rows : int64[k]
+        Reported rows, read by read, the primary first, then by edits, strand and position.
+    row_start : int64[n + 1]
+    summary : READ_SUMMARY[n]
+    """
+    cdef Py_ssize_t n = start.shape[0] - 1, h = read_strand.shape[0], r, widest = 1, out = 0, size
+    if not 0 <= margin <= further <= MOST_STRATA:
+        raise ValueError(f"margin {margin}, further {further}")
+    summary_array = np.zeros(n, READ_SUMMARY)
+    cdef read_summary_t[::1] summary = summary_array
+    rows_array = np.empty(h, np.int64)
+    row_start_array = np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] rows = rows_array, row_start = row_start_array
+    with nogil:
+        for r in range(n):
+            widest = max(widest, start[r + 1] - start[r])
+    cdef uint64_t *keys = <uint64_t *>malloc(2 * widest * 8)
+    cdef uint8_t *stratum = <uint8_t *>malloc(widest)
+    try:
+        if keys == NULL or stratum == NULL:
+            raise MemoryError
+        with nogil:
+            for r in range(n):
+                row_start[r] = out
+                summary[r].best = summary[r].second = NO_EDITS
+                summary[r].suboptimal = INT32_MIN
+                size = start[r + 1] - start[r]
+                if size == 1:
+                    summary[r].best, summary[r].n_best = edits[start[r]], 1
+                    rows[out] = start[r]
+                    summary[r].n_reported = 1
+                elif size > 1:
+                    places_of(&read_strand[start[r]], &end_position[start[r]], &edits[start[r]], start[r], size,
+                              flip[r], digest[r], margin, further, max_hits, keys, keys + widest, stratum, &summary[r],
+                              &rows[out])
+                out += summary[r].n_reported
+            row_start[n] = out
+    finally:
+        free(keys)
+        free(stratum)
+    return rows_array[:out].copy(), row_start_array, summary_array
+
+
+cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits, int64_t first,
+                    Py_ssize_t size, bint flip, uint64_t digest, int margin, int further, uint32_t max_hits,
+                    uint64_t *keys, uint64_t *scratch, uint8_t *stratum, read_summary_t *summary,
+                    int64_t *rows) noexcept nogil:
+    """`select_best` of one read, whose rows begin with `first`."""
+    cdef Py_ssize_t i, k = 0, chosen = 0
+    cdef uint32_t best = NO_EDITS, d, kept
+    cdef uint64_t present = 0  # strata, bit 0 the best one
+    for i in range(size):
+        best = min(best, edits[i])
+    # Key: canonical strand, end, row: rows of a read are fewer than 2^31.
+    for i in range(size):
+        if edits[i] <= best + further:
+            keys[k] = <uint64_t>((read_strand[i] & 1) ^ flip) << 63 | <uint64_t>end_position[i] << 31 | <uint64_t>i
+            present |= <uint64_t>1 << (edits[i] - best)
+            k += 1
+    sort_keys(keys, scratch, k)
+    for i in range(k):
+        stratum[i] = <uint8_t>(edits[keys[i] & 0x7fffffff] - best)
+    summary.best = <uint16_t>best
+    summary.n_best = keep_places(keys, stratum, k, 0)
+    if summary.n_best > 1:
+        chosen = <Py_ssize_t>(digest % summary.n_best)
+    i = -1
+    while chosen >= 0:
+        i += 1
+        chosen -= stratum[i] == 0
+    rows[0] = first + <int64_t>(keys[i] & 0x7fffffff)
+    summary.n_reported = 1
+    stratum[i] = DROPPED
+    for d in range(<uint32_t>further + 1):
+        if not present >> d & 1:
+            continue
+        if d:
+            kept = keep_places(keys, stratum, k, d)
+            if kept and d <= <uint32_t>margin and summary.second == NO_EDITS:
+                summary.second, summary.n_second = <uint16_t>(best + d), kept
+        for i in range(k):
+            if stratum[i] == d and summary.n_reported < max_hits:
+                rows[summary.n_reported] = first + <int64_t>(keys[i] & 0x7fffffff)
+                summary.n_reported += 1
+    summary.suboptimal = suboptimal(summary)
+
+
+cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
+    if summary.n_best > 1:
+        return -<int32_t>summary.best
+    return INT32_MIN if summary.second == NO_EDITS else -<int32_t>summary.second
+
+
+cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:
+    """Of the sorted rows keep those of stratum `d` that are not dropped, and drop those beside them that are worse, or
+    as good and further right; returns how many are kept."""
+    cdef Py_ssize_t i, j
+    cdef uint32_t kept = 0
+    for i in range(k):
+        if stratum[i] != d:
+            continue
+        kept += 1
+        j = i - 1
+        while j >= 0 and (keys[i] >> 31) - (keys[j] >> 31) <= SAME_PLACE:
+            if stratum[j] > d:
+                stratum[j] = DROPPED
+            j -= 1
+        j = i + 1
+        while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE:
+            if stratum[j] >= d:
+                stratum[j] = DROPPED
+            j += 1
+    return kept
+
+
+def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_t[::1] primary,
+                 const uint16_t[::1] edits, const uint16_t[::1] limit, uint32_t most):
+    """Rows of every read with its primary first.
+
+    Parameters
+    ----------
+    rows : int64[k]
+        Of bands, read by read.
+    start : int64[n + 1]
+        Rows of read r are rows[start[r]] .. rows[start[r + 1]].
+    primary : int64[n]
+        Of each read an index into `rows`, -1 where it has none.
+    edits : uint16[h]
+        By band.
+    limit : uint16[n]
+        Others with more errors are left out.
+    most : int
+        Most rows of a read.
+
+    Returns
+    -------
+    rows : int64[m], start : int64[n + 1]
+    """
+    cdef Py_ssize_t n = primary.shape[0], r, i, out = 0
+    rows_array, start_array = np.empty(rows.shape[0], np.int64), np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] kept = rows_array, kept_start = start_array
+    with nogil:
+        for r in range(n):
+            if primary[r] >= 0:
+                kept[out] = rows[primary[r]]
+                out += 1
+            for i in range(start[r], start[r + 1]):
+                if i != primary[r] and edits[rows[i]] <= limit[r] and out - kept_start[r] < most:
+                    kept[out] = rows[i]
+                    out += 1
+            kept_start[r + 1] = out
+    return rows_array[:out].copy(), start_array
+
+
+def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uint32_t[::1] lengths,
+            const int64_t[::1] borders):
+    """The contig that the middle of each place lies on.
+
+    Parameters
+    ----------
+    read_strand, ends : uint32[k]
+        Coordinates behind the last aligned bases.
+    lengths : uint32[n]
+    borders : int64[c + 1]
+        Contig i owns borders[i] .. borders[i + 1], as in `_placements.Ledger`.
+
+    Returns
+    -------
+    int32[k]
+        One more than the contig; what lies before the first border counts as 0.
+    """
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    cdef int64_t middle, lowest = 0, highest = -1
+    cdef int32_t c = 0
+    contig_array = np.empty(k, np.int32)
+    cdef int32_t[::1] contig = contig_array
+    with nogil:
+        for i in range(k):
+            middle = <int64_t>ends[i] - ((lengths[read_strand[i] >> 1] + 1) >> 1)
+            if middle < lowest or middle > highest:
+                c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
+                lowest = borders[c - 1] if c else INT32_MIN
+                highest = borders[c] - 1 if c < borders.shape[0] else <int64_t>1 << 62
+            contig[i] = c
+    return contig_array
+
+
+def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const uint16_t[::1] complete,
+          const uint16_t[::1] planned, const uint8_t[::1] looked, const uint8_t[::1] capped):
+    """Reads of which the same is known but for how many places there are: a batch has some hundred kinds.
+
+    Parameters
+    ----------
+    summary : READ_SUMMARY[n]
+        Of which `best` and `second` count.
+    lengths : uint32[n]
+    complete, planned : uint16[n], looked, capped : uint8[n]
+        As in `select.Seen`.
+
+    Returns
+    -------
+    first : int64[k]
+        The first read of each kind.
+    kind : int64[n]
+        Index into `first` of every read.
+    """
+    cdef Py_ssize_t n = lengths.shape[0], r, k = 0, size = 1024
+    cdef uint64_t at, key, more
+    while size < 2 * n:
+        size *= 2
+    first_array, kind_array, table_array = np.empty(n, np.int64), np.empty(n, np.int64), np.full(size, -1, np.int32)
+    keys_array = np.empty((n, 2), np.uint64)
+    cdef int64_t[::1] first = first_array, kind = kind_array
+    cdef int32_t[::1] table = table_array  # kinds by hash, -1 where there is none
+    cdef uint64_t[:, ::1] keys = keys_array
+    with nogil:
+        for r in range(n):
+            key = (<uint64_t>summary[r].best << 48 | <uint64_t>summary[r].second << 32 | <uint64_t>complete[r] << 16
+                   | planned[r])
+            more = <uint64_t>lengths[r] << 16 | <uint64_t>looked[r] << 8 | capped[r]
+            at = mix(mix(key) ^ more) & (size - 1)
+            while table[at] >= 0 and (keys[table[at], 0] != key or keys[table[at], 1] != more):
+                at = (at + 1) & (size - 1)
+            if table[at] < 0:
+                table[at] = <int32_t>k
+                keys[k, 0], keys[k, 1] = key, more
+                first[k] = r
+                k += 1
+            kind[r] = table[at]
+    return first_array[:k].copy(), kind_array

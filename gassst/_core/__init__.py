@@ -1,0 +1,1 @@
+"""Compiled modules: sources in `ext/` and `index/`, type stubs and shared declarations here."""

@@ -1,0 +1,40 @@
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.search.filters import Candidates
+
+U8 = NDArray[np.uint8]
+U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+Columns = tuple[U32, U32, U16, U16]
+
+class _Packed(Protocol):
+    planes: U64
+    plane_start: U32
+    lengths: U32
+
+def score_table(l: int) -> U8: ...
+def tnw4_4(candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64) -> Columns: ...
+def frequency_distance(
+    candidates: Candidates,
+    limits: U16,
+    packed: _Packed,
+    reference_planes: U64,
+) -> Columns: ...
+def tnw4_16(
+    candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
+) -> Columns: ...
+def tnw5_full(
+    candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
+) -> Columns: ...
+def duplicate(
+    candidates: Candidates,
+    limits: U16,
+    packed: _Packed,
+    reference_planes: U64,
+    shift: int = 0,
+    verified: U64 | None = None,
+) -> Columns: ...

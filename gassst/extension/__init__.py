@@ -1,0 +1,1 @@
+"""Backends that score and align bands: compiled CPU code and OpenCL."""

@@ -1,0 +1,50 @@
+"""What `gassst devices` says: platforms and devices, and which one a run would use, and why."""
+
+from __future__ import annotations
+
+import os
+
+from gassst._core.banded import instruction_sets
+from gassst.errors import DeviceError
+from gassst.extension import opencl
+
+ORDER = "a GPU goes before an accelerator before a CPU, then the one with most compute units"
+
+
+def is_disabled(device: str | None) -> bool:
+    """Whether `extend.make_extender` would not look for an OpenCL device at all."""
+    return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
+
+
+def check_device(device: str | None, threads: int) -> None:
+    """DeviceError if a device was asked for by name that is not there; nothing is set up."""
+    if device is not None and not is_disabled(device):
+        opencl.choose(device, threads)
+
+
+def describe_devices() -> str:
+    """Lines for people: every OpenCL device by platform, and what would be chosen and why."""
+    lines: list[str] = []
+    platform = None
+    for info in opencl.devices():
+        if info.platform != platform:
+            platform = info.platform
+            lines.append(f"OpenCL platform {platform}")
+        note = "" if info.usable else f"  (not usable: {info.reason})"
+        size = f"{info.compute_units} compute units, {info.memory / 2**30:.1f} GiB, driver {info.driver}"
+        lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{note}")
+    chosen, reason = _choice()
+    return "\n".join([*(lines or ["no OpenCL device"]), f"chosen: {chosen} ({reason})"])
+
+
+def _choice() -> tuple[str, str]:
+    """What `make_extender` would use when no device is named, and why."""
+    cpu = f"CPU backend, {instruction_sets()[0]}"
+    if is_disabled(None):
+        return cpu, "GASSST_OPENCL=0"
+    try:
+        info, _ = opencl.choose()
+    except DeviceError as error:
+        return cpu, str(error)
+    alone = sum(other.usable for other in opencl.devices()) == 1
+    return f"{info.index} {info.name}", "the only usable OpenCL device" if alone else ORDER

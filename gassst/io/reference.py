@@ -1,0 +1,269 @@
+"""The reference genome: FASTA -> bit planes, names, lengths, checksums, and what planes cannot hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from xopen import xopen
+
+from gassst._core import seed_index as _seed_index
+from gassst.errors import InputError
+
+_DEFLATE_ERRORS: tuple[Any, ...] = (zlib.error,)
+with suppress(ImportError):  # where there is no isal, xopen falls back on zlib
+    from isal.igzip_lib import IsalError
+
+    _DEFLATE_ERRORS += (IsalError,)
+
+FRONT = 2048
+"""Masked bases before the first contig: no window around a hit begins before coordinate 0."""
+GAP = 512
+"""Masked bases between contigs: more than the 255 errors an alignment may have."""
+TAIL = 2048
+"""Masked bases after the last contig."""
+MAX_TOTAL = 2**32 - 1
+"""Largest `total`: coordinates are uint32."""
+
+_BLOCK = 1 << 22  # bytes read at once: a whole block and its copies stay in the cache
+_LETTERS = np.frombuffer(b"ACGT", np.uint8)
+_BASES = b"ACGTURYSWKMBDHVN"
+_BLANKS = b" \t\v\f\r\n"
+_GZIP = b"\x1f\x8b"
+_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+def _upper_case_table() -> bytes:
+    """For bytes.translate: bases to upper case, blanks to newlines, anything else to NUL."""
+    table = bytearray(256)
+    for letter in _BASES:
+        table[letter] = table[letter | 0x20] = letter
+    for blank in _BLANKS:
+        table[blank] = 0x0A
+    return bytes(table)
+
+
+_UPPER_CASE = _upper_case_table()
+
+
+class Exceptions(NamedTuple):
+    """Runs of one letter other than A, C, G, T inside contigs, by ascending coordinate."""
+
+    start: NDArray[np.uint32]
+    """uint32[r], concatenated coordinate of the first base."""
+    length: NDArray[np.uint32]
+    """uint32[r], in bases."""
+    code: NDArray[np.uint8]
+    """uint8[r], the upper-case ASCII letter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Contigs in one concatenated coordinate, as docs/pipeline.md defines it.
+
+    Bits of the last row of `planes` past `total` are masked.
+    """
+
+    planes: NDArray[np.uint64] = field(repr=False)
+    """uint64[ceil(total / 64), 3], low bit, high bit and mask of 64 bases a row."""
+    total: int
+    """Bases and masked padding together."""
+    names: list[str] = field(repr=False)
+    """First word of each FASTA header."""
+    lengths: NDArray[np.int64] = field(repr=False)
+    """int64[c], bases of each contig."""
+    starts: NDArray[np.int64] = field(repr=False)
+    """int64[c], concatenated coordinate of base 0 of each contig."""
+    md5: list[str] = field(repr=False)
+    """Hex MD5 of each upper-case sequence as in the file (U stays U), which is tag M5 of a SAM header."""
+    exceptions: Exceptions = field(repr=False)
+
+    @classmethod
+    def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
+        """Read FASTA, plain or gzip or BGZF by its content; lower case, IUPAC letters and CRLF are fine.
+
+        Raises InputError, naming file, contig and line, for a character that is no base, text before the
+        first header, a contig without name or bases, two of one name, no contig, a truncated or damaged gzip
+        file, and more than 2^32 - 1 padded bases.
+        """
+        return cls._assemble(_read_fasta(path), os.fspath(path))
+
+    @classmethod
+    def from_sequences(cls, contigs: Iterable[tuple[str, bytes]], source: str = "reference") -> Reference:
+        """As `from_fasta`, from (name, sequence) pairs; `source` stands for the file in messages."""
+        cleaned = ((name, _clean(sequence, source, name, 1)) for name, sequence in contigs)
+        return cls._assemble(cleaned, source)
+
+    @classmethod
+    def _assemble(cls, contigs: Iterable[tuple[str, bytes | bytearray]], source: str) -> Reference:
+        texts: dict[str, bytes | bytearray] = {}
+        md5 = []
+        total = FRONT + TAIL - GAP
+        for name, text in contigs:
+            if name in texts:
+                raise InputError(f"{source}: contig {name}: two contigs have this name")
+            if not text:
+                raise InputError(f"{source}: contig {name}: no sequence")
+            total += GAP + len(text)
+            if total > MAX_TOTAL:
+                raise InputError(
+                    f"{source}: contig {name}: more than {MAX_TOTAL} bases up to here, padding included"
+                )
+            md5.append(hashlib.md5(text, usedforsecurity=False).hexdigest())
+            texts[name] = text.replace(b"U", b"T") if b"U" in text else text
+        if not texts:
+            raise InputError(f"{source}: no contig")
+        names = list(texts)
+        lengths = np.array([len(text) for text in texts.values()], np.int64)
+        starts = contig_starts(lengths)
+        planes, exceptions = _pack([texts.pop(name) for name in names], starts, total)
+        return cls(planes, total, names, lengths, starts, md5, exceptions)
+
+    @property
+    def unmasked(self) -> int:
+        """How many bases are A, C, G or T."""
+        return int(self.lengths.sum()) - int(self.exceptions.length.sum(dtype=np.int64))
+
+    def sequence(self, contig: int, start: int = 0, end: int | None = None) -> bytes:
+        """Upper-case bases [start, end) of a contig given by index; U reads T.
+
+        Raises ValueError unless 0 <= start <= end <= its length.
+        """
+        length = int(self.lengths[contig])
+        end = length if end is None else end
+        if not 0 <= start <= end <= length:
+            raise ValueError(f"contig {self.names[contig]}: {start}..{end} is not within its {length} bases")
+        first = int(self.starts[contig]) + start
+        return self._text(first, first + end - start).tobytes()
+
+    def _text(self, first: int, last: int) -> NDArray[np.uint8]:
+        rows = self.planes[first >> 6 : (last + 63) >> 6]
+        low, high = (np.unpackbits(rows[:, i].copy().view(np.uint8), bitorder="little") for i in (0, 1))
+        text: NDArray[np.uint8] = _LETTERS[low | high << 1][first & 63 :][: last - first]
+        starts, lengths, letters = self.exceptions
+        left, right = np.searchsorted(starts, [first, last])
+        for run in range(max(int(left) - 1, 0), int(right)):
+            begin = int(starts[run]) - first
+            text[max(begin, 0) : max(begin + int(lengths[run]), 0)] = letters[run]
+        return text
+
+    def contig_of(self, positions: ArrayLike) -> NDArray[np.int32]:
+        """Index of the contig that each concatenated coordinate lies in, int32, -1 in the padding."""
+        positions = np.asarray(positions, np.int64)
+        contig = np.searchsorted(self.starts, positions, side="right") - 1
+        within = (contig >= 0) & (positions - self.starts[contig] < self.lengths[contig])
+        return np.where(within, contig, -1).astype(np.int32)
+
+
+def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Concatenated coordinate of base 0 of each contig, int64[c]."""
+    return FRONT + np.cumsum(lengths + GAP) - lengths - GAP
+
+
+def _pack(
+    texts: list[bytes | bytearray], starts: NDArray[np.int64], total: int
+) -> tuple[NDArray[np.uint64], Exceptions]:
+    """Consumes `texts`, so that text and planes are never in memory as a whole together."""
+    planes = np.zeros((-(-total // 64), 3), np.uint64)
+    planes[:, 2] = ~np.uint64(0)
+    runs = [Exceptions(np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint8))]
+    texts.reverse()
+    for start in starts.tolist():
+        text = texts.pop()
+        if _seed_index.pack(text, start, planes):
+            runs.append(Exceptions(*_seed_index.exceptions(text, start)))
+    return planes, Exceptions(*(np.concatenate(parts) for parts in zip(*runs, strict=True)))
+
+
+# --- FASTA --------------------------------------------------------------------------------------------------
+
+
+def _read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytearray]]:
+    """Contigs of a file: name and clean upper-case sequence, which may be empty."""
+    source = os.fspath(path)
+    name = None
+    sequence = bytearray()
+    with _open(source) as file:
+        for line, text in _stretches(file):
+            if text.startswith(b">"):
+                if name is not None:
+                    yield name, sequence
+                name, sequence = _contig_name(text, source, line), bytearray()
+            elif name is not None:
+                sequence += _clean(text, source, name, line)
+            elif not text.isspace():
+                raise InputError(f"{source}: line {line}: text before the first '>': not a FASTA file")
+    if name is not None:
+        yield name, sequence
+
+
+@contextmanager
+def _open(source: str) -> Iterator[IO[bytes]]:
+    """A binary file, decompressed when its content, whatever its name, says gzip."""
+    try:
+        with open(source, "rb") as raw:
+            if raw.peek(2)[:2] != _GZIP:
+                yield raw
+                return
+            _check_bgzf_end(raw, source)
+            with xopen(raw, "rb", threads=0, format="gz") as file:
+                yield file
+    except (EOFError, *_DEFLATE_ERRORS) as error:
+        raise InputError(f"{source}: truncated or damaged gzip file ({error})") from error
+    except OSError as error:
+        raise InputError(f"{source}: {error.strerror or error}") from error
+
+
+def _check_bgzf_end(raw: IO[bytes], source: str) -> None:
+    """A BGZF file cut between two blocks is valid gzip: only its missing last, empty block tells."""
+    is_bgzf = raw.peek(16)[12:16] == b"BC\x02\x00"  # type: ignore[attr-defined]
+    if not is_bgzf or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+        return
+    raw.seek(-min(len(_BGZF_END), os.fstat(raw.fileno()).st_size), os.SEEK_END)
+    ending = raw.read()
+    raw.seek(0)
+    if ending != _BGZF_END:
+        raise InputError(f"{source}: truncated BGZF file (its end-of-file block is missing)")
+
+
+def _stretches(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """(line number, text): a header line, or whole lines of sequence; a long sequence comes in several."""
+    line = 1
+    while block := file.read(_BLOCK):
+        if not block.endswith(b"\n"):
+            block += file.readline()
+        at = 0
+        while at < len(block):
+            header = block.startswith(b">", at)
+            end = block.find(b"\n" if header else b"\n>", at) + 1 or len(block)
+            yield line, block[at:end]
+            line += block.count(b"\n", at, end)
+            at = end
+
+
+def _contig_name(header: bytes, source: str, line: int) -> str:
+    words = header[1:].split(None, 1)
+    if not words:
+        raise InputError(f"{source}: line {line}: a contig without a name")
+    try:
+        return words[0].decode("ascii")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: line {line}: a contig name that is not ASCII") from error
+
+
+def _clean(text: bytes, source: str, name: str, line: int) -> bytes:
+    """Upper case, without line ends and blanks."""
+    upper = text.translate(_UPPER_CASE)
+    at = upper.find(0)
+    if at >= 0:
+        line += text.count(b"\n", 0, at)
+        raise InputError(f"{source}: contig {name}: line {line}: {chr(text[at])!r} is not a base")
+    return upper.replace(b"\n", b"")

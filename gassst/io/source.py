@@ -1,0 +1,143 @@
+"""The decompressed bytes of a file or stdin, and the window of them that a parser has not used yet."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from xopen import xopen
+
+from gassst._core.reads import RecordParser
+from gassst.errors import InputError
+
+MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+MAGIC_SIZE = max(map(len, MAGIC))
+
+
+class Source:
+    """The bytes of the file `path`, decompressed; a failure becomes an InputError that says where.
+
+    Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
+    `parser.records` is the number of records read so far, for messages.
+    """
+
+    def __init__(self, path: str, parser: RecordParser) -> None:
+        self.name = name_of(path)
+        self._parser = parser
+        self._closing = ExitStack()
+        self._kind: str | None = None
+        self._readinto: Callable[[memoryview], int] | None = None
+        self._stream = self._guarded(self._open, path)
+
+    def _open(self, path: str) -> Any:
+        if path == "-":
+            return sys.stdin.buffer
+        return self._closing.enter_context(open(path, "rb", buffering=0))
+
+    def _begin(self) -> Callable[[memoryview], int]:
+        """A way to read, by the first bytes. What is there is taken: no waiting until the target is full."""
+        head = self._guarded(_head, self._stream)
+        self._stream = _PushedBack(head, self._stream)
+        self._kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+        if self._kind:
+            self._stream = self._closing.enter_context(self._guarded(self._decompressed))
+        return self._stream.readinto
+
+    def _decompressed(self) -> Any:
+        """Says what it is, for xopen goes by the name first, and asks for no thread: one that inflates ahead
+        costs 5 to 10 % more CPU, to hide 0.1 us of parsing behind 0.36 us of inflating (a read of 100 bases).
+        """
+        return xopen(self._stream, "rb", threads=0, format=self._kind)
+
+    def readinto(self, target: memoryview) -> int:
+        if self._readinto is None:
+            self._readinto = self._begin()
+        return self._guarded(self._readinto, target)
+
+    def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Each decompressor has exceptions of its own; but for MemoryError, they all mean bad input."""
+        try:
+            return function(*args)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise InputError(f"{self._where()}: {self._what(error)}") from error
+
+    def _where(self) -> str:
+        records = self._parser.records
+        return f"{self.name}: after record {records}" if records else self.name
+
+    def _what(self, error: Exception) -> str:
+        if isinstance(error, EOFError):
+            return f"{self._kind} data cut short"
+        message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return f"damaged {self._kind} data: {message}" if self._kind else message
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._closing.close()
+
+
+class _PushedBack(io.RawIOBase):
+    """A stream whose first bytes have been read already; pipes cannot go back. Does not close the stream."""
+
+    def __init__(self, head: bytes, stream: Any) -> None:
+        self._head = head
+        self._more = getattr(stream, "readinto1", stream.readinto)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        if not self._head:
+            return self._more(target)
+        count = min(len(self._head), len(target))
+        target[:count] = self._head[:count]
+        self._head = self._head[count:]
+        return count
+
+
+def _head(stream: Any) -> bytes:
+    head = b""
+    while len(head) < MAGIC_SIZE and (more := stream.read(MAGIC_SIZE - len(head))):
+        head += more
+    return head
+
+
+class Window:
+    """The bytes of a source that the parser has not used, in a buffer that grows with them."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self._source = source
+        self._buffer = memoryview(bytearray(size))
+        self._start = self._end = 0
+        self.eof = False
+
+    @property
+    def unused(self) -> memoryview:
+        return self._buffer[self._start : self._end]
+
+    def use(self, count: int) -> None:
+        """The parser needs the next `count` bytes no more."""
+        self._start += count
+
+    def refill(self) -> None:
+        """More bytes behind the unused ones, or `eof`."""
+        unused = self.unused
+        count = len(unused)
+        if count == len(self._buffer):
+            self._buffer = memoryview(bytearray(2 * count))
+        self._buffer[:count] = unused
+        added = self._source.readinto(self._buffer[count:])
+        self._start, self._end = 0, count + added
+        self.eof = not added
+
+
+def name_of(path: str) -> str:
+    """What messages call the file."""
+    return "stdin" if path == "-" else path

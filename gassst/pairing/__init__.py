@@ -1,0 +1,1 @@
+"""Mates: orientation, insert sizes, placements."""

@@ -1,0 +1,150 @@
+"""The distribution of template lengths of a run's pairs: given by the user, or learned from its first pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from gassst.errors import UsageError
+from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
+
+LEARN_READS = 12288  # at the head of the input: the same whatever the batches and threads
+ENOUGH_PAIRS = 32
+CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
+MIN_SD = 2.0
+
+
+@dataclass(frozen=True)
+class InsertModel:
+    """Template lengths, from the 5' end of one mate to the 5' end of the other, in bases.
+
+    Attributes
+    ----------
+    orientation : str
+        "fr" (the reads face each other), "rf" (they face apart) or "ff" (same strand, first mate first).
+    mean, sd : float
+    low, high : int
+        A pair is proper when its template length lies within.
+    pairs : int
+        Pairs that were learned from; 0 where the model was given or assumed.
+    """
+
+    orientation: str
+    mean: float
+    sd: float
+    low: int
+    high: int
+    pairs: int = 0
+
+    @classmethod
+    def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
+        """Proper within four standard deviations. Raises UsageError for numbers out of range."""
+        if not (0 < mean <= LONGEST_TEMPLATE and 0 < sd <= LONGEST_TEMPLATE):
+            raise UsageError(
+                f"insert size {mean:g},{sd:g}: mean and deviation must be from 1 to {LONGEST_TEMPLATE}"
+            )
+        sd = max(float(sd), MIN_SD)  # gaps of a read move its ends
+        low, high = max(1, math.floor(mean - 4 * sd)), math.ceil(mean + 4 * sd)
+        return cls(orientation, float(mean), sd, low, high)
+
+    @classmethod
+    def assumed(cls, orientation: str) -> InsertModel:
+        """For runs with too few pairs to learn from: wide enough for any usual library."""
+        return cls(orientation, 350.0, 150.0, 1, 1000)
+
+    @classmethod
+    def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
+        """From template lengths (int[n]); robust: quartiles tell which of them are outliers."""
+        if len(templates) < ENOUGH_PAIRS:
+            return cls.assumed(orientation)
+        q1, q3 = np.percentile(templates, [25, 75])
+        spread = max(q3 - q1, 1.0)
+        core = templates[(templates >= q1 - 2 * spread) & (templates <= q3 + 2 * spread)]
+        mean, sd = float(core.mean()), max(float(core.std()), MIN_SD)
+        low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
+        high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
+        return cls(orientation, mean, sd, low, high, len(templates))
+
+    @property
+    def code(self) -> int:
+        """Of the orientation, for the compiled stages."""
+        return ORIENTATIONS.index(self.orientation)
+
+    def unpaired_phred(self, n_bases: int) -> float:
+        """What mates out of place cost: one pair in a hundred is, and then the other mate lies anywhere."""
+        density = 2 * max(n_bases, 1) / (self.sd * math.sqrt(2 * math.pi))
+        return 20 + 10 * math.log10(max(density, 1))
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        source = f"learned from {self.pairs:,} pairs" if self.pairs else "not learned"
+        window = f"proper from {self.low} to {self.high}"
+        return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source})"
+
+
+def template_lengths(
+    orientation: str, first: np.ndarray, hits: np.ndarray, lengths: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """Template lengths of the pairs that tell one.
+
+    Parameters
+    ----------
+    orientation : str
+    first : int64[p]
+        Rows of the first mates in the batch; the last ones follow them.
+    hits : HIT[h]
+        Of reads mapped each on its own, the primary of every read among them.
+    lengths : uint32[n]
+    starts : int64[c]
+        Contig starts.
+
+    Returns
+    -------
+    int64[q]
+        Of pairs whose mates are both mapped with MAPQ 20 or more on one contig, in this orientation.
+    """
+    primary = hits[is_primary(hits)]
+    a, b = primary[first], primary[first + 1]
+    spans = lengths[a["read"]].astype(np.int64), lengths[b["read"]].astype(np.int64)
+    template = pair_templates(orientation, a, b, *spans, starts)
+    usable = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
+    return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
+
+
+def is_primary(hits: np.ndarray) -> np.ndarray:
+    """bool[h]: the first row of every read."""
+    return np.r_[True, hits["read"][1:] != hits["read"][:-1]][: len(hits)]
+
+
+def pair_templates(
+    orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """Template lengths of pairs as they lie.
+
+    Parameters
+    ----------
+    orientation : str
+    a, b : HIT[p]
+        First and last mates.
+    span_a, span_b : int64[p]
+        Reference bases that they cover.
+    starts : int64[c]
+        Contig starts.
+
+    Returns
+    -------
+    int64[p]
+        At most 0 for mates that face the wrong way; 0 where one is unmapped, or on another contig or strand than the
+        orientation asks for.
+    """
+    contig = [np.searchsorted(starts, mate["position"].astype(np.int64), side="right") for mate in (a, b)]
+    fits = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & 0x4 == 0)
+    same = a["strand"] == b["strand"]
+    fits &= same if orientation == "ff" else ~same
+    a_leads = (a["strand"] == 1) if orientation == "rf" else (a["strand"] == 0)
+    start_a, start_b = a["position"].astype(np.int64), b["position"].astype(np.int64)
+    return np.where(fits, np.where(a_leads, start_b + span_b - start_a, start_a + span_a - start_b), 0)

@@ -1,0 +1,1 @@
+"""The whole-read search of one batch: filters, scored bands, selection, mapping quality."""

@@ -1,0 +1,230 @@
+"""From scored bands to what is reported: best strata or all hits, and mapping qualities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gassst._core import selection as _selection
+from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.seeding.plan import MARGIN, SearchPlan, chance_hits
+
+MAX_MAPQ = 60
+UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
+REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
+STEEPEST = 0.2  # errors per base up to which the model was fitted
+SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
+
+
+@dataclass(frozen=True)
+class MapqModel:
+    """Constants of the mapping quality, fitted by `scripts/fit_mapq.py`; what they mean is in docs/mapq.md.
+
+    Attributes
+    ----------
+    prior : errors that every read is taken to have had before its own were counted
+    equal, further : expected uncounted places with as many errors as the best, and one stratum further
+    growth : how many times more there are in each next stratum
+    near_known, near_capped : how many times more there are beside a known second place, or a seed passed over
+    near_clipped : how many times more there were if no seed had been looked at as planned; to the power of their share
+    bases : exponent by which they grow with the reference
+    lost, lost_slope, lost_length, lost_bases : reads whose true place was lost, at 20 % errors; its growth with errors
+        per base; its fall with the length and its growth with the reference, as exponents
+    """
+
+    prior: float = 0.613
+    equal: float = 1e-5
+    further: float = 0.00897
+    growth: float = 2.0
+    near_known: float = 42.9
+    near_clipped: float = 328.0
+    near_capped: float = 2.07
+    bases: float = 0.4
+    lost: float = 0.0234
+    lost_slope: float = 74.2
+    lost_length: float = 1.39
+    lost_bases: float = 0.96
+
+
+MODEL = MapqModel()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the search looked at.
+
+    `complete` uint16[n]: every alignment with fewer errors has been seen. `capped` uint8[n]: a seed was passed over.
+    `looked` uint8[n]: bit s is set where the seeds of stage s of the `plan` were looked up. `planned` uint16[n]: most
+    disjoint seeds that were looked up together.
+    """
+
+    complete: np.ndarray
+    capped: np.ndarray
+    looked: np.ndarray
+    planned: np.ndarray
+    plan: SearchPlan
+
+    def take(self, rows: np.ndarray) -> Seen:
+        """Of some reads."""
+        return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
+
+
+def mapping_quality(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, unseen: np.ndarray | None = None
+) -> np.ndarray:
+    """Mapping quality of the primary alignment of every read: the probability that another place is the true one.
+
+    Every place of the second stratum is less likely than the best by `rival_odds`; places that were not looked
+    at, or not counted, add `unseen_rivals`.
+
+    Parameters
+    ----------
+    summary : READ_SUMMARY[n]
+    lengths : uint32[n]
+    seen : Seen
+    unseen : float64[n] or None
+        `unseen_rivals` of these, if it is known.
+
+    Returns
+    -------
+    uint8[n]
+        At most 60; 0 for ties and unmapped reads.
+    """
+    best = summary["best"].astype(np.int64)
+    known = summary["second"] != NO_SCORE
+    further = np.where(known, summary["second"].astype(np.int64) - best, 0)
+    wrong = np.where(known, summary["n_second"], 0) * rival_odds(best, lengths, further)
+    quality = phred(wrong + (unseen_rivals(summary, lengths, seen) if unseen is None else unseen))
+    quality[(best == NO_SCORE) | (summary["n_best"] > 1)] = 0
+    return quality
+
+
+def phred(wrong: np.ndarray) -> np.ndarray:
+    """uint8[n]: mapping quality where the other places weigh `wrong` (float64[n]) times as much as the one reported."""
+    wrong = np.minimum(wrong, 1e9)
+    share = np.maximum(wrong / (1 + wrong), 1e-9)
+    return np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(share))).astype(np.uint8)
+
+
+def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) -> np.ndarray:
+    """float64[n]: how much less likely a place is for one error more than `edits` in a read of `lengths` bases.
+
+    Of a rate of errors that the read itself shows, with a constant prior; one base in three makes the read look
+    like the other place.
+    """
+    return (edits + model.prior) / (3.0 * np.maximum(np.asarray(lengths, np.int64) - edits - 1, 1))
+
+
+def rival_odds(
+    best: np.ndarray, lengths: np.ndarray, further: np.ndarray, model: MapqModel = MODEL
+) -> np.ndarray:
+    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at the most 1."""
+    odds = np.ones(len(best))
+    for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
+        odds[further > step] *= np.minimum(edit_odds(best + step, lengths, model), 1)[further > step]
+    return odds
+
+
+def unseen_rivals(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
+) -> np.ndarray:
+    """float64[n]: weight, relative to the best place of each read, of the places that the search has not counted.
+
+    Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
+    """
+    first, kind = _selection.alike(summary, lengths, seen.complete, seen.planned, seen.looked, seen.capped)
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
+
+
+def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
+    """`unseen_rivals` of a read of each kind."""
+    best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
+    second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
+    counted = np.where((second > best) & (second - best <= MARGIN), second - best, 0)
+    features = UnseenFeatures(
+        best,
+        np.asarray(lengths, np.int64),
+        counted,
+        clipped(seen),
+        seen.capped > 0,
+        missed_shares(best, lengths, seen),
+        seen.plan.n_bases,
+    )
+    return unseen_weight(features, model) + _chance(lengths, best, seen.plan.n_bases)
+
+
+class UnseenFeatures(NamedTuple):
+    """What `unseen_weight` looks at: best, lengths int64[n]; counted int64[n], the strata to the second, 0 if not
+    known; clipped float64[n], capped bool[n]; missed float64[n, UNSEEN_STRATA]; n_bases, one number or float64[n]."""
+
+    best: np.ndarray
+    lengths: np.ndarray
+    counted: np.ndarray
+    clipped: np.ndarray
+    capped: np.ndarray
+    missed: np.ndarray
+    n_bases: float | np.ndarray
+
+
+def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
+    """float64[n]: the fitted part of `unseen_rivals`."""
+    best, lengths, counted, clipped, capped, missed, n_bases = features
+    step = model.growth * edit_odds(best, lengths, model)
+    stratum = np.arange(1, UNSEEN_STRATA)
+    # Of the strata behind the second nothing was counted; without a second, MARGIN strata were found empty.
+    uncounted = stratum > np.where(counted > 0, counted, MARGIN)[:, None]
+    weights = np.where(uncounted, 1, missed[:, 1:]) * step[:, None] ** stratum
+    rivals = model.equal * missed[:, 0] + model.further * weights.sum(axis=1)
+    size = np.maximum(n_bases, SMALLEST) / REFERENCE_BASES
+    errors = np.minimum(best / np.maximum(lengths, 1), STEEPEST) - STEEPEST
+    lost = model.lost * np.exp(model.lost_slope * errors) * size**model.lost_bases
+    lost *= (REFERENCE_LENGTH / np.maximum(lengths, 1)) ** model.lost_length
+    near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped
+    near *= np.where(capped, model.near_capped, 1)
+    return near * (rivals * size**model.bases + lost)
+
+
+def clipped(seen: Seen) -> np.ndarray:
+    """float64[n]: share of the disjoint seeds of a stage that were not looked at as planned: they occur too often."""
+    planned = seen.planned.astype(np.int64)
+    return np.maximum(planned - seen.complete.astype(np.int64), 0) / np.maximum(planned, 1)
+
+
+def missed_shares(best: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
+    """float64[n, UNSEEN_STRATA]: share of alignments with best, best + 1, .. errors that a search misses."""
+    columns = seen.looked, seen.complete, np.asarray(lengths, np.int64), best
+    key = np.zeros(len(best), np.int64)
+    for column in columns:
+        key = key << 12 | column.astype(np.int64)
+    keys, inverse = np.unique(key, return_inverse=True)
+    shares = np.empty((len(keys), UNSEEN_STRATA))
+    for row, value in enumerate(keys.tolist()):
+        looked, complete, m, errors = (value >> shift & 0xFFF for shift in (36, 24, 12, 0))
+        shares[row] = [seen.plan.missed(m, errors + more, complete, looked) for more in range(UNSEEN_STRATA)]
+    return shares[inverse]
+
+
+def _chance(lengths: np.ndarray, best: np.ndarray, n_bases: int) -> np.ndarray:
+    """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
+    pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
+    values = [chance_hits(pair >> 16, pair & 0xFFFF, n_bases) for pair in pairs.tolist()]
+    return np.array(values)[inverse]
+
+
+def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:
+    """READ_SUMMARY[n] of an exhaustive search from the reported alignments, grouped by read."""
+    summary = np.zeros(n_reads, READ_SUMMARY)
+    best = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(best, read, edits)
+    worse = edits > best[read]
+    second = np.full(n_reads, NO_SCORE, np.int64)
+    np.minimum.at(second, read[worse], edits[worse])
+    summary["best"], summary["second"] = best, second
+    summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
+    summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
+    summary["n_reported"] = np.diff(read_start)
+    runner_up = np.where(summary["n_best"] > 1, best, second)
+    summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
+    return summary

@@ -1,0 +1,1 @@
+"""The seed index, and which seeds of a read are looked up."""

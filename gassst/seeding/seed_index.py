@@ -1,0 +1,413 @@
+"""The seed index: built from a reference, saved as one file, opened by mmap (docs/index-format.md)."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gassst._core import seed_index as _seed_index
+from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
+from gassst.io import interrupt
+from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
+from gassst.version import __version__
+
+MIN_K, MAX_K = 4, 14
+SORTED = 16
+"""Bases behind the k-mer that positions are sorted by; seeds of up to k + SORTED bases can be looked up."""
+
+FORMAT_VERSION = 2
+MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
+PAGE = 4096
+BYTE_ORDER = 0x01020304
+
+# Native byte order on purpose: a file from a machine of the other one shows a reversed mark.
+_HEADER = np.dtype(
+    [("magic", "V8"), ("version", "u4"), ("byte_order", "u4"), ("file_bytes", "u8"), ("n_sections", "u4")]
+)
+_SECTION = np.dtype([("name", "S20"), ("crc32", "u4"), ("offset", "u8"), ("bytes", "u8")])
+_SECTION_TABLE = 64
+_HEADER_CRC = PAGE - 4
+_ARRAYS = {
+    "planes": np.uint64,
+    "exception_start": np.uint32,
+    "exception_length": np.uint32,
+    "exception_code": np.uint8,
+    "table": np.uint32,
+    "positions": np.uint32,
+    "following": np.uint8,
+}
+_BLOCK = 1 << 24  # bytes checksummed and written at once
+
+T = TypeVar("T")
+
+
+class _Section(NamedTuple):
+    name: str
+    crc32: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class SeedIndex:
+    """Every occurrence of every seed of 1 to k + 16 bases; arrays as docs/pipeline.md defines them."""
+
+    reference: Reference
+    k: int
+    """Bases of the k-mers that `table` is over."""
+    table: NDArray[np.uint32] = field(repr=False)
+    """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
+    positions: NDArray[np.uint32] = field(repr=False)
+    """uint32[p], coordinates of unmasked bases by (k-mer, the 16 bases behind it, coordinate)."""
+    following: NDArray[np.uint8] = field(repr=False)
+    """uint8[p], the 4 bases behind the k-mer of each position."""
+    path: Path | None = None
+    """The file it was opened from, else None."""
+    _sections: tuple[_Section, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
+        """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
+
+        The index is the same for any number of threads. Takes about 8 bytes a base; for a reference that is
+        one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
+        base but N and the like, UsageError if threads < 1.
+        """
+        threads = _usable_threads() if threads is None else threads
+        if threads < 1:
+            raise UsageError(f"threads: {threads} is less than 1")
+        source = "reference"
+        if not isinstance(reference, Reference):
+            source = os.fspath(reference)
+            reference = Reference.from_fasta(reference)
+        if not reference.unmasked:
+            raise InputError(f"{source}: no base in it is A, C, G or T")
+        k = base_length(reference.unmasked)
+        return cls(reference, k, *_build_arrays(reference, k, threads))
+
+    def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
+
+        `seeds`: codes, 2 bits a base, the first base most significant. A range holds every occurrence of its
+        seed, and may hold coordinates where the seed runs over masked bases, which read as A. Raises
+        ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+        """
+        seeds = np.ascontiguousarray(seeds, np.uint64)
+        arrays = (self.table, self.positions, self.following, self.reference.planes)
+        return _seed_index.lookup(*arrays, self.k, seeds, w)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index; at `path` appears the whole of it or, with OutputError, nothing new."""
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise OutputError(f"{path}: not a regular file")
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        undo = partial(temporary.unlink, missing_ok=True)
+        interrupt.on_stop(undo)
+        try:
+            with open(temporary, "xb") as file:
+                _write(file, self._contents())
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror or error}") from error
+        finally:
+            with suppress(OSError):
+                undo()
+            interrupt.settled(undo)
+
+    def drop_from_memory(self) -> None:
+        """Give the pages of a mapped index back to the system, which reads them again when needed."""
+        base: Any = self.positions
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
+
+    def _contents(self) -> dict[str, NDArray[Any]]:
+        """Sections in file order; metadata first, so that opening reads the first pages only."""
+        reference = self.reference
+        metadata = {
+            "program": f"gassst {__version__}",
+            "k": self.k,
+            "total": reference.total,
+            "names": reference.names,
+            "lengths": reference.lengths.tolist(),
+            "md5": reference.md5,
+        }
+        arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
+        text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
+        return {"metadata": text, **dict(zip(_ARRAYS, arrays, strict=True))}
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], check: bool = False) -> SeedIndex:
+        """Map an index file into memory, read-only; with `check`, verify all of it.
+
+        Opening reads the header and the metadata only. Raises InputError when the file cannot be read and
+        IndexFormatError when it is no index, of another version or byte order, truncated or damaged.
+        """
+        try:
+            with open(path, "rb") as file:
+                sections = _map_sections(file, os.fspath(path))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+        index = _from_sections(sections, Path(path))
+        if check:
+            index.check()
+        return index
+
+    def check(self) -> None:
+        """Verify the checksum of every section, where there is a file, and what must hold of any index.
+
+        Raises IndexFormatError that names the section. Reads everything: about a second per gigabyte.
+        """
+        for section in self._sections:
+            _check_section(section, self.path)
+        _check_arrays(self)
+
+
+Index = SeedIndex
+
+
+def base_length(unmasked: int) -> int:
+    """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most 0.6 bytes per unmasked base.
+
+    With 5 bytes for its position and what follows, and 3 bits for the base itself, that makes 6 at most.
+    """
+    k = MIN_K
+    while k < MAX_K and 20 * 4 ** (k + 1) <= 3 * unmasked:
+        k += 1
+    return k
+
+
+# --- build --------------------------------------------------------------------------------------------------
+# Two steps, so that the second works in the cache: coordinates are scattered into parts by their first few
+# bases, then each part is sorted alone. K-mer, bases behind it and coordinate are one total order, so neither
+# the number of threads nor which thread sorts what can show in the result.
+
+_PART = 1 << 16  # positions in a part, about: 8-byte entries of one part fill a quarter of a 2 MB cache
+_MAX_PREFIX = 6  # 4096 parts: at most a million positions, 8 MB, in each even for 2^32 bases
+
+
+def _build_arrays(
+    reference: Reference, k: int, threads: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
+    planes, n = reference.planes, reference.unmasked
+    prefix = _prefix_length(n, k)
+    ranges = _split(len(planes), threads)
+    codes = np.zeros(2 * len(planes) + 1, np.uint64)
+    _run(lambda r: _seed_index.pack_codes(planes, *r, codes), ranges, threads)
+    counts = np.zeros((len(ranges), 4**prefix), np.uint32)
+    each = range(len(ranges))
+    _run(lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, counts[i]), each, threads)
+    bounds, cursors = _part_bounds(counts)
+    positions = np.empty(n, np.uint32)
+    _run(
+        lambda i: _seed_index.scatter_parts(planes, codes, *ranges[i], prefix, cursors[i], positions),
+        each,
+        threads,
+    )
+    table = np.zeros(4**k + 1, np.uint32)
+    table[-1] = n
+    following = np.empty(n, np.uint8)
+    largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
+    _run(
+        lambda i: _seed_index.sort_part(
+            codes, k, prefix, i, int(bounds[i]), int(bounds[i + 1]), table, positions, following
+        ),
+        largest_first,
+        threads,
+    )
+    return table, positions, following
+
+
+def _prefix_length(unmasked: int, k: int) -> int:
+    prefix = 1
+    while prefix < min(_MAX_PREFIX, k) and unmasked > _PART * 4**prefix:
+        prefix += 1
+    return prefix
+
+
+def _split(rows: int, parts: int) -> list[tuple[int, int]]:
+    cuts = [rows * i // parts for i in range(parts + 1)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _part_bounds(counts: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Where parts begin and end (int64[parts + 1]), and where each range of rows writes into each part."""
+    ends = np.cumsum(counts.T, dtype=np.int64).reshape(counts.T.shape)  # by part, then by range of rows
+    bounds = np.concatenate([[0], ends[:, -1]])
+    return bounds, np.ascontiguousarray(ends.T - counts).astype(np.uint32)
+
+
+def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> None:
+    if threads == 1:
+        for item in items:
+            function(item)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(function, items):  # an exception or interrupt here cancels what has not begun
+            pass
+
+
+def _usable_threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# --- file ---------------------------------------------------------------------------------------------------
+
+
+def _write(file: IO[bytes], contents: dict[str, NDArray[Any]]) -> None:
+    """Header last: a file left over from a crash has none."""
+    rows = []
+    file.write(bytes(PAGE))
+    for name, array in contents.items():
+        offset = _align(file.tell())
+        file.write(bytes(offset - file.tell()))
+        rows.append((name, _write_array(file, array), offset, array.nbytes))
+    file_bytes = file.tell()
+    header = np.array((MAGIC, FORMAT_VERSION, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
+    page = header.tobytes().ljust(_SECTION_TABLE, b"\0") + np.array(rows, _SECTION).tobytes()
+    page = page.ljust(_HEADER_CRC, b"\0")
+    file.seek(0)
+    file.write(page + np.uint32(zlib.crc32(page)).tobytes())
+
+
+def _write_array(file: IO[bytes], array: NDArray[Any]) -> int:
+    """Returns the CRC-32 of what was written."""
+    data = array.reshape(-1).view(np.uint8)
+    crc = 0
+    for at in range(0, len(data), _BLOCK):
+        block = data[at : at + _BLOCK].data
+        crc = zlib.crc32(block, crc)
+        file.write(block)
+    return crc
+
+
+def _align(offset: int) -> int:
+    return -(-offset // PAGE) * PAGE
+
+
+def _map_sections(file: IO[bytes], path: str) -> dict[str, _Section]:
+    size = os.fstat(file.fileno()).st_size
+    page = file.read(PAGE)
+    rows = _section_table(page, size, path)
+    data = np.asarray(np.memmap(file, np.uint8, "r"))
+    return {
+        name.decode("ascii"): _Section(name.decode("ascii"), crc32, data[offset : offset + length])
+        for name, crc32, offset, length in rows
+    }
+
+
+def _section_table(page: bytes, size: int, path: str) -> list[tuple[bytes, int, int, int]]:
+    """The cheap checks, in the order in which each says most about what went wrong."""
+    if not page.startswith(MAGIC):
+        raise IndexFormatError(f"{path}: {_what_else(page)}")
+    if size < PAGE:
+        raise IndexFormatError(f"{path}: truncated index, {size} bytes of at least {PAGE}")
+    header = np.frombuffer(page, _HEADER, 1)[0]
+    if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
+        raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
+    version = int(header["version"])
+    if version != FORMAT_VERSION:
+        age = "an older" if version < FORMAT_VERSION else "a newer"
+        raise IndexFormatError(
+            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION}): "
+            "rebuild with `gassst index`"
+        )
+    if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
+        raise IndexFormatError(f"{path}: damaged index: header")
+    expected = int(header["file_bytes"])
+    if size != expected:
+        fault = "truncated index" if size < expected else "bytes behind the end of the index"
+        raise IndexFormatError(f"{path}: {fault}: {size} bytes, expected {expected}")
+    rows: list[Any] = np.frombuffer(page, _SECTION, int(header["n_sections"]), _SECTION_TABLE).tolist()
+    for name, _, offset, length in rows:
+        if offset % PAGE or offset + length > size:
+            raise IndexFormatError(f"{path}: damaged index: section {name.decode()} is outside the file")
+    return rows
+
+
+def _what_else(page: bytes) -> str:
+    if not page:
+        return "empty file, not an index"
+    if page.startswith(b">"):
+        return "a FASTA file, not an index: build its index with `gassst index` first"
+    if page.startswith(b"\x1f\x8b"):
+        return "a gzip file, not an index: if it is FASTA, build its index with `gassst index` first"
+    return "not a gassst index"
+
+
+def _from_sections(sections: dict[str, _Section], path: Path) -> SeedIndex:
+    missing = {"metadata", *_ARRAYS} - sections.keys()
+    if missing:
+        raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")
+    _check_section(sections["metadata"], path)
+    metadata = json.loads(sections["metadata"].data.tobytes())
+    array = {name: sections[name].data.view(dtype) for name, dtype in _ARRAYS.items()}
+    lengths = np.array(metadata["lengths"], np.int64)
+    reference = Reference(
+        planes=array["planes"].reshape(-1, 3),
+        total=metadata["total"],
+        names=metadata["names"],
+        lengths=lengths,
+        starts=contig_starts(lengths),
+        md5=metadata["md5"],
+        exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
+    )
+    arrays = (array["table"], array["positions"], array["following"])
+    index = SeedIndex(reference, metadata["k"], *arrays, path, tuple(sections.values()))
+    _check_shapes(index)
+    return index
+
+
+def _check_section(section: _Section, path: Path | None) -> None:
+    crc = 0
+    for at in range(0, len(section.data), _BLOCK):
+        crc = zlib.crc32(section.data[at : at + _BLOCK].data, crc)
+    if crc != section.crc32:
+        raise IndexFormatError(f"{path}: damaged index: section {section.name}")
+
+
+def _check_shapes(index: SeedIndex) -> None:
+    reference, n = index.reference, len(index.positions)
+    shapes = {
+        "planes": len(reference.planes) == -(-reference.total // 64),
+        "exception_length": len(reference.exceptions.length) == len(reference.exceptions.start),
+        "exception_code": len(reference.exceptions.code) == len(reference.exceptions.start),
+        "table": len(index.table) == 4**index.k + 1,
+        "following": len(index.following) == n,
+    }
+    _require(index, shapes, "has a wrong size")
+
+
+def _check_arrays(index: SeedIndex) -> None:
+    table, positions, reference = index.table, index.positions, index.reference
+    if len(positions):
+        in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
+    else:
+        in_range = True
+    ends = int(table[0]) == 0 and int(table[-1]) == len(positions) == reference.unmasked
+    _require(index, {"table": ends, "positions": in_range}, "is not of this reference")
+    _require(index, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")
+
+
+def _require(index: SeedIndex, holds: dict[str, bool], complaint: str) -> None:
+    for name, good in holds.items():
+        if not good:
+            raise IndexFormatError(f"{index.path or 'index'}: damaged index: section {name} {complaint}")

@@ -1,0 +1,1 @@
+"""Simulation, evaluation and reports, beside the mapper."""

@@ -1,0 +1,297 @@
+"""Sensitivity and accuracy of any mapper on simulated reads (Rizk 4.7.4, Table 4.2).
+
+An alignment is correct if contig and strand are the true ones and its start, with clipped bases added back,
+is within `tolerance` bases of the true start. Sensitivity: correct primary alignments with MAPQ of at least
+`mapq`, per read; accuracy: the same per primary alignment with that MAPQ. Secondary and supplementary records
+do not count. Of pairs each mate is judged by its own truth, and the pair as a whole (`pair_tally`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+from xopen import xopen
+
+from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.tools import calibration
+from gassst.tools.pair_tally import PairTally
+from gassst.tools.truth import (
+    UNMAPPED,
+    Alignments,
+    NameFormat,
+    Truth,
+    TruthTable,
+    detect,
+    from_alignments,
+    read_alignments,
+)
+
+MATES = ("single", "first", "second")
+
+
+def is_correct(found: Alignments, truth: Truth, tolerance: int) -> np.ndarray:
+    """bool[n]: on the true contig and strand, and no more than `tolerance` bases off."""
+    by_end = (truth.strand == 0) & (found.strand == -1)
+    off = np.where(by_end, found.end - truth.end, found.start - truth.start)
+    strand = (truth.strand == 0) | (truth.strand == found.strand)
+    return (found.contigs == truth.contig) & strand & (np.abs(off) <= tolerance)
+
+
+@dataclass
+class Tally:
+    """Counts that add up: of primary records, `mapped[mate, mapq, correct]` and `unmapped[mate]`, int64.
+
+    Mate 0 is a read that is not of a pair; `form` says how the truth was found.
+    """
+
+    form: str = ""
+    mapped: np.ndarray = field(default_factory=lambda: np.zeros((3, 256, 2), dtype=np.int64))
+    unmapped: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
+    pairs: PairTally = field(default_factory=PairTally)
+
+    def add(self, found: Alignments, correct: np.ndarray, source: str) -> None:
+        """Counts primary records. Raises InputError, naming `source`, for two of the same mate."""
+        is_mapped = (found.flags & UNMAPPED) == 0
+        cells = (found.mate * 256 + found.mapq) * 2 + correct
+        self.mapped += np.bincount(cells[is_mapped], minlength=self.mapped.size).reshape(self.mapped.shape)
+        self.unmapped += np.bincount(found.mate[~is_mapped], minlength=3)
+        self.pairs.add(found, correct, source)
+
+    @property
+    def records(self) -> np.ndarray:
+        """Primary records of each mate, int64[3]."""
+        return self.mapped.sum(axis=(1, 2)) + self.unmapped
+
+
+def tally(path: str, tolerance: int = 10, truth: str | None = None) -> Tally:
+    """Judges every primary record of `path`. Raises InputError for files or read names it cannot read."""
+    source: TruthTable | NameFormat | None = from_alignments(truth) if truth else None
+    counts = Tally()
+    for found in read_alignments(path):
+        if source is None:
+            source = detect(found.names[0], path)
+        counts.add(found, is_correct(found, source.truth(found, path), tolerance), path)
+        counts.form = source.name
+    return counts
+
+
+def _share(part, whole) -> float | None:
+    return float(part / whole) if whole else None
+
+
+def figures(mapped: np.ndarray, total: int, mapq: int) -> dict:
+    """Table 4.2 from `mapped[mapq, correct]` and the number of reads; None is a share of nothing."""
+    confident = mapped[mapq:]
+    return {
+        "reads": int(total),
+        "mapped": int(mapped.sum()),
+        "confident": int(confident.sum()),
+        "mapped_share": _share(mapped.sum(), total),
+        "placed_right": _share(mapped[:, 1].sum(), total),
+        "sensitivity": _share(confident[:, 1].sum(), total),
+        "accuracy": _share(confident[:, 1].sum(), confident.sum()),
+    }
+
+
+def by_mapq(mapped: np.ndarray, total: int) -> list[dict]:
+    """One row for each MAPQ that occurs, highest first: its own errors, and those of all down to it.
+
+    `observed` and `expected` (10^(-MAPQ/10); None for 255, "not available") are calibration; `reads_share`
+    and `error_share` of all alignments with at least this MAPQ are the curve of `paftools.js mapeval`.
+    """
+    rows, count, wrong = [], 0, 0
+    for mapq in np.flatnonzero(mapped.sum(axis=1))[::-1].tolist():
+        here, bad = int(mapped[mapq].sum()), int(mapped[mapq, 0])
+        count, wrong = count + here, wrong + bad
+        rows.append(
+            {
+                "mapq": mapq,
+                "alignments": here,
+                "wrong": bad,
+                "observed": bad / here,
+                "expected": 10 ** (-mapq / 10) if mapq < 255 else None,
+                "reads_share": _share(count, total),
+                "error_share": wrong / count,
+            }
+        )
+    return rows
+
+
+def report(counts: Tally, mapq: int = 20, total: int | None = None) -> dict:
+    """All figures as JSON-ready values. Raises UsageError.
+
+    `all` and each mate that occurs, `pairs` where there are any, `by_mapq`, and `calibration` of all and of
+    each mate.
+    """
+    records = counts.records
+    if total is None:
+        total = int(records.sum())
+    if total < records.sum():
+        raise UsageError(f"{total} reads, but {records.sum()} primary records")
+    mapped = counts.mapped.sum(axis=0)
+    parts = {"all": figures(mapped, total, mapq)}
+    by_part = {"all": mapped}
+    if records[1:].any():
+        # Reads that the mapper left out are of one mate as often as of the other.
+        missing = (total - int(records.sum())) // 2
+        for mate in np.flatnonzero(records).tolist():
+            reads = int(records[mate]) + (missing if mate else 0)
+            parts[MATES[mate]] = figures(counts.mapped[mate], reads, mapq)
+            by_part[MATES[mate]] = counts.mapped[mate]
+        pairs = max(counts.pairs.pairs, (total - int(records[0])) // 2)
+        parts["pairs"] = counts.pairs.figures(pairs)
+    calibrated = {name: calibration.report(part) for name, part in by_part.items()}
+    tables = {"by_mapq": by_mapq(mapped, total), "calibration": calibrated}
+    return {"truth": counts.form, "mapq": mapq, **parts, **tables}
+
+
+def evaluate(
+    path: str,
+    tolerance: int = 10,
+    mapq: int = 20,
+    total: int | None = None,
+    truth: str | None = None,
+) -> dict:
+    """Judges `path` and returns its report. Raises InputError, UsageError."""
+    return {"file": path, "tolerance": tolerance, **report(tally(path, tolerance, truth), mapq, total)}
+
+
+def count_reads(path: str) -> int:
+    """Reads in a FASTA file or a FASTQ file of four lines a read. Raises InputError."""
+    try:
+        with xopen(path, "rb") as file:
+            fasta = file.read(1) == b">"
+            count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if not fasta and count % 4:
+        raise InputError(f"{path}: {count} lines, not four a read")
+    return count if fasta else count // 4
+
+
+def text(result: dict) -> str:
+    """The report as a table for people."""
+    parts = [name for name in ("all", *MATES) if name in result]
+    lines = [
+        "# {file}: truth from {truth}, within {tolerance} bases; MAPQ >= {mapq}".format(**result),
+        "\t".join(["reads", "count", "mapped%", "right%", "sensitivity%", "accuracy%"]),
+    ]
+    shares = ("mapped_share", "placed_right", "sensitivity", "accuracy")
+    for name in parts:
+        part = result[name]
+        lines.append("\t".join([name, str(part["reads"]), *(_percent(part[share]) for share in shares)]))
+    if "pairs" in result:
+        lines.append(_pairs_text(result["pairs"]))
+    for name, calibrated in result["calibration"].items():
+        order = "monotone" if calibrated["monotone"] else "not monotone"
+        lines.append(f"\n# calibration, {name}: within a factor of {calibration.FACTOR:g}? {order}")
+        lines.append(calibration.text(calibrated))
+    lines.append("\nMAPQ\tcount\twrong\tobserved\texpected\treads>=MAPQ%\twrong>=MAPQ")
+    for row in result["by_mapq"]:
+        expected = "-" if row["expected"] is None else f"{row['expected']:.2g}"
+        numbers = f"{row['mapq']}\t{row['alignments']}\t{row['wrong']}\t{row['observed']:.2g}\t{expected}"
+        lines.append(f"{numbers}\t{_percent(row['reads_share'])}\t{row['error_share']:.3g}")
+    return "\n".join(lines)
+
+
+def _pairs_text(pairs: dict) -> str:
+    header = "pairs\tcount\tboth mapped%\tboth right%\tone right%\tproper%\tright of proper%"
+    names = ("both_mapped", "both_right", "one_right", "proper")
+    shares = [_percent(pairs[f"{name}_share"]) for name in names] + [_percent(pairs["proper_accuracy"])]
+    return "\n".join(["", header, "\t".join(["all", str(pairs["pairs"]), *shares])])
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.3f}"
+
+
+def plot(result: dict, path: str) -> None:
+    """Draws calibration and ROC to `path`. Raises UsageError (no matplotlib, odd suffix), OutputError."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("--plot needs matplotlib: pip install matplotlib") from None
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    calibration, roc = figure.subplots(1, 2)
+    _plot_calibration(calibration, [row for row in result["by_mapq"] if row["expected"] is not None])
+    _plot_roc(roc, result["by_mapq"])
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise UsageError(f"--plot {path}: {error}") from None
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from None
+
+
+def _plot_calibration(axes, rows: list[dict]) -> None:
+    mapq = np.array([row["mapq"] for row in rows])
+    count = np.array([row["alignments"] for row in rows])
+    # Half an error more, so that a MAPQ without errors has a place on the axis: a lower limit.
+    observed = -10 * np.log10((np.array([row["wrong"] for row in rows]) + 0.5) / (count + 1))
+    clean = np.array([row["wrong"] == 0 for row in rows], dtype=bool)
+    size = 8 + 60 * count / max(count.max(initial=1), 1)
+    axes.plot([0, 60], [0, 60], color="0.7", linewidth=1, label="as promised")
+    axes.scatter(mapq[~clean], observed[~clean], size[~clean], label="measured")
+    axes.scatter(mapq[clean], observed[clean], size[clean], marker="^", label="no error seen, at least")
+    axes.set(xlabel="MAPQ", ylabel="-10 log10(share of wrong alignments)", title="Calibration")
+    axes.legend()
+
+
+def _plot_roc(axes, rows: list[dict]) -> None:
+    error = np.array([row["error_share"] for row in rows])
+    reads = 100 * np.array([row["reads_share"] for row in rows])
+    axes.plot(np.maximum(error, error[error > 0].min(initial=1) / 2), reads, marker="o", markersize=3)
+    axes.set(
+        xscale="log", xlabel="share of wrong alignments", ylabel="reads mapped (%)", title="By least MAPQ"
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `gassst evaluate`."""
+    add = parser.add_argument
+    add("alignments", metavar="FILE", help="SAM, BAM or CRAM")
+    add("--tolerance", type=int, default=10, metavar="BASES", help="how far off a correct start may be [10]")
+    add("--mapq", type=int, default=20, help="least MAPQ of a confident alignment [20]")
+    add("--truth", metavar="SAM", help="true alignments (mason 2 -oa, ART -sam) where names do not tell")
+    reads = parser.add_mutually_exclusive_group()
+    reads.add_argument("--total", type=int, metavar="N", help="number of reads, if FILE leaves some out")
+    reads.add_argument("--reads", action="append", metavar="FASTQ", help="the same, counted; twice for pairs")
+    add("--json", metavar="OUT.json", help="write all figures as JSON")
+    add("--plot", metavar="OUT.png", help="draw calibration and ROC (.png, .svg, .pdf; needs matplotlib)")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Runs `gassst evaluate`. Raises UsageError, InputError, OutputError."""
+    if args.tolerance < 0 or not 0 <= args.mapq <= 255:
+        raise UsageError("--tolerance must not be negative and --mapq must be between 0 and 255")
+    total = sum(map(count_reads, args.reads)) if args.reads else args.total
+    result = evaluate(args.alignments, args.tolerance, args.mapq, total, args.truth)
+    print(text(result))
+    if args.json:
+        _write_json(result, args.json)
+    if args.plot:
+        plot(result, args.plot)
+    return 0
+
+
+def _write_json(result: dict, path: str) -> None:
+    try:
+        with open(path, "w") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from None
+
+
+if __name__ == "__main__":
+    _parser = argparse.ArgumentParser(prog="gassst evaluate", description=__doc__.partition("\n")[0])
+    add_arguments(_parser)
+    try:
+        sys.exit(main(_parser.parse_args()))
+    except GassstError as _error:
+        print(f"gassst evaluate: {_error}", file=sys.stderr)
+        sys.exit(_error.exit_code)

@@ -1,0 +1,148 @@
+"""Plots of the report: matplotlib figures as SVG that lies in an HTML page and takes its font and colours."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from gassst.errors import UsageError
+
+# Stand-ins that matplotlib writes for the colours of the page: CSS variables of `report_page.STYLE`.
+INK, MUTED, LINE, BLUE, ORANGE = "#010101", "#020202", "#030303", "#040404", "#050505"
+VARIABLES = {INK: "ink", MUTED: "muted", LINE: "line", BLUE: "blue", ORANGE: "orange"}
+WIDTH = 4.2  # inches: letters of 9.5 points stay readable where a phone shows the plot 350 pixels wide
+PLOT_STYLE = {
+    "font.size": 9.5,
+    "axes.labelsize": 9.5,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "savefig.transparent": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gassst",
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+}
+
+
+def require_matplotlib() -> None:
+    """Raises UsageError where matplotlib is missing: to be called before a run that a report shall follow."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise UsageError('a report needs matplotlib: pip install "gassst[plot]"') from None
+
+
+def svg(name: str, title: str, draw: Callable[[Any], None], height: float = 2.4) -> str:
+    """Inline SVG of what `draw` does to a figure; it scales with the page and is one image with a title.
+
+    `name` is a prefix of all ids inside, `height` is in inches.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    text = io.StringIO()
+    with style.context(["default", PLOT_STYLE]):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        draw(figure)
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return _inline(text.getvalue(), name, title)
+
+
+def _inline(text: str, name: str, title: str) -> str:
+    """What an HTML page needs of an SVG file: own ids, the page's colours and font, no metadata, no size."""
+    head, body = re.split(r"<svg\b", text, maxsplit=1)[1].split(">", 1)
+    body = re.sub(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
+    for stand_in, variable in VARIABLES.items():
+        body = body.replace(stand_in, f"var(--{variable})")
+    box = re.findall(r'viewBox="[^"]*"', head)[0]
+    return (
+        f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {box} role="img" '
+        f'aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">The values are in the table that follows.</desc>{body}'
+    )
+
+
+def bars(
+    counts: dict[Any, float], xlabel: str, ylabel: str, *, width: float = 0.85, log: bool = False
+) -> Callable[[Any], None]:
+    """A histogram: one bar of `width` for every key."""
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        axes.bar(list(counts), list(counts.values()), width, color=BLUE)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.grid(False, axis="x")
+        _whole_numbers(axes.xaxis)
+        if log:
+            axes.set(yscale="log", ylim=(0.7, None))
+            axes.minorticks_off()
+        axes.yaxis.set_major_formatter(_plain)
+
+    return draw
+
+
+def ranking(values: dict[str, float], notes: Sequence[str], xlabel: str) -> Callable[[Any], None]:
+    """Horizontal bars from top to bottom, with a note at the end of each."""
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        axes.bar_label(axes.barh(list(values), list(values.values()), 0.7, color=BLUE), notes, padding=4)
+        axes.invert_yaxis()
+        axes.set(xlabel=xlabel, xlim=(0, 1.28 * max(values.values())))  # room for the notes
+        axes.grid(False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        axes.locator_params(axis="x", nbins=5)
+        axes.xaxis.set_major_formatter(_plain)
+
+    return draw
+
+
+def rates(percent: np.ndarray) -> Callable[[Any], None]:
+    """Mismatches, insertions, deletions by cycle, float[c, 3] in %; gaps are rarer: a scale of their own."""
+
+    def draw(figure) -> None:
+        cycle = np.arange(1, len(percent) + 1)
+        above, below = figure.subplots(2, sharex=True, height_ratios=[3, 2])
+        above.plot(cycle, percent[:, 0], color=BLUE, label="mismatches")
+        below.plot(cycle, percent[:, 1], color=BLUE, label="insertions")
+        below.plot(cycle, percent[:, 2], color=ORANGE, linestyle="--", label="deletions")
+        for axes, headroom in ((above, 1.25), (below, 1.5)):
+            axes.set_ylim(0, max(headroom * axes.dataLim.y1, 1e-3))
+            axes.set_ylabel("% of reads")
+            axes.legend(loc="upper center", ncols=2, borderaxespad=0)
+        figure.align_ylabels()
+        below.set_xlabel("cycle")
+        below.margins(x=0.01)
+        _whole_numbers(below.xaxis)
+
+    return draw
+
+
+def _whole_numbers(axis) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+
+
+def _plain(value: float, _position: int | None = None) -> str:
+    """A tick as people write it: 0.25, 1,500, 20 M."""
+    for size, unit in ((1e9, " G"), (1e6, " M")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"

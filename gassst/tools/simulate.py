@@ -1,0 +1,313 @@
+"""Reads with known truth (Rizk 4.7.4), drawn by numpy for a whole chunk of reads at once.
+
+Every base of a read is an error with probability `error`. A share `indel_share` of the errors are indels,
+half of them insertions, of length l with probability 0.7 * 0.3^(l-1); the rest are substitutions by another
+base. At the first base of a read an indel would not be visible as one: all its errors are substitutions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+
+from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.io.destination import completed
+from gassst.tools.haplotypes import (
+    BASES,
+    GEOMETRIC,
+    Genome,
+    Sample,
+    apply,
+    plant,
+    read_fasta,
+    unchanged,
+    write_vcf,
+)
+from gassst.tools.profiles import FITTED, Fitted, Uniform, open_profile
+
+CELLS_PER_CHUNK = 1 << 21
+"""Read bases drawn at once: the working arrays of a chunk stay near the cache."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Sequencing errors of n reads of `length` bases, in read direction.
+
+    `template` int32[n, length]: offset from the first template base of the one each read base copies.
+    `substituted`, `inserted` int64[]: flat indices into n x length. `deletions` int64[n]: deleted bases.
+    """
+
+    template: np.ndarray
+    substituted: np.ndarray
+    inserted: np.ndarray
+    deletions: np.ndarray
+
+    @property
+    def span(self) -> np.ndarray:
+        """Template bases between the first and the last aligned one, both included."""
+        return self.template[:, -1].astype(np.int64) + 1
+
+    def per_read(self, flat: np.ndarray) -> np.ndarray:
+        n, length = self.template.shape
+        return np.bincount(flat // length, minlength=n)
+
+
+def draw_errors(rng: np.random.Generator, n: int, length: int, rate, indel_share: float) -> Errors:
+    """Draws the errors of n reads; `rate` is one probability or float32[n, length]."""
+    at = np.flatnonzero((rng.random((n, length), dtype=np.float32) < rate).ravel())
+    kind = rng.random(at.size)
+    indel = (kind < indel_share) & (at % length != 0)
+    insertion = indel & (kind < indel_share / 2)
+    inserted = _inserted_cells(rng, at[insertion], length)
+
+    step = np.ones((n, length), dtype=np.int32)
+    flat_step = step.reshape(-1)
+    flat_step[inserted] = 0
+    deleted_at = at[indel & ~insertion]
+    deleted_at = deleted_at[flat_step[deleted_at] == 1]
+    sizes = rng.geometric(GEOMETRIC, deleted_at.size)
+    flat_step[deleted_at] += sizes.astype(np.int32)
+    substituted = at[~indel]
+    substituted = substituted[flat_step[substituted] == 1]
+    deletions = np.bincount(deleted_at // length, weights=sizes, minlength=n).astype(np.int64)
+    template = np.cumsum(step, axis=1, dtype=np.int32)
+    template -= 1
+    return Errors(template, substituted, inserted, deletions)
+
+
+def _inserted_cells(rng: np.random.Generator, at: np.ndarray, length: int) -> np.ndarray:
+    """Flat indices of inserted bases; insertions end with their read at the latest, and merge."""
+    sizes = np.minimum(rng.geometric(GEOMETRIC, at.size), length - at % length)
+    first = np.repeat(at - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) if at.size else at
+    return np.unique(first + np.arange(sizes.sum()))
+
+
+def read_codes(rng, genome: Genome, errors: Errors, low: np.ndarray, reverse: np.ndarray) -> np.ndarray:
+    """Codes uint8[n, length] of reads of `genome.codes[low:low + span]`, or of its reverse complement."""
+    origin = np.where(reverse, low + errors.span - 1, low)
+    sign = np.where(reverse, -1, 1).astype(np.int32)
+    codes = genome.codes.take(origin[:, None] + errors.template * sign[:, None], mode="clip")
+    codes ^= np.where(reverse, 3, 0).astype(np.uint8)[:, None]
+    flat = codes.reshape(-1)
+    flat[errors.substituted] += rng.integers(1, 4, errors.substituted.size, dtype=np.uint8)
+    flat[errors.inserted] = rng.integers(0, 4, errors.inserted.size, dtype=np.uint8)
+    codes &= 3
+    return codes
+
+
+class Windows:
+    """Draws windows uniformly from the stretches of a genome that hold A, C, G and T only."""
+
+    def __init__(self, genome: Genome, shortest: int):
+        self.starts, self.ends = genome.runs(shortest)
+        if not len(self.starts):
+            raise InputError(f"the reference has no {shortest} bases in a row without N")
+        self.shortest = shortest
+        self.cumulative = np.cumsum(self.ends - self.starts - shortest + 1)
+
+    def draw(self, rng: np.random.Generator, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Starts of one window for each size, and whether it fits; one that does not is to be thrown away."""
+        ticket = rng.integers(0, self.cumulative[-1], sizes.size)
+        run = np.searchsorted(self.cumulative, ticket, side="right")
+        start = self.ends[run] - self.shortest - (self.cumulative[run] - 1 - ticket)
+        return start, start + sizes <= self.ends[run]
+
+
+def decimal(values: np.ndarray) -> np.ndarray:
+    """ASCII of non-negative numbers, uint8[n, width], with NUL in place of leading zeros."""
+    values = np.asarray(values, dtype=np.uint32 if values.max(initial=0) < 2**32 else np.uint64)
+    digits = np.zeros((len(str(values.max(initial=0))), values.size), dtype=np.uint8)
+    for row in digits[::-1]:
+        rest = values // values.dtype.type(10)
+        row[:] = values - rest * values.dtype.type(10) + 48
+        row[values == 0] = 0
+        values = rest
+    digits[-1][digits[-1] == 0] = 48
+    return digits.T
+
+
+def texts(strings: list[str], which: np.ndarray) -> np.ndarray:
+    """`strings[which]` as uint8[n, width], padded with NUL."""
+    table = np.array([s.encode() for s in strings])
+    return table.view(np.uint8).reshape(len(strings), -1)[which]
+
+
+def assemble(n: int, *columns) -> np.ndarray:
+    """Joins columns (bytes, or uint8[n, width]) row by row into one flat uint8 array, leaving out NULs."""
+    parts = [
+        np.frombuffer(c, dtype=np.uint8)[None].repeat(n, 0) if isinstance(c, bytes) else c for c in columns
+    ]
+    flat = np.concatenate(parts, axis=1).ravel()
+    return flat[flat != 0]
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """Draws reads of `length` from `sample`, or FR pairs where `insert` gives mean and standard deviation."""
+
+    reference: Genome
+    sample: Sample
+    length: int
+    profile: Uniform | Fitted
+    indel_share: float
+    insert: tuple[float, float] | None = None
+
+    def chunks(self, number: int, seed: int) -> Iterator[list[np.ndarray]]:
+        """FASTQ text, one uint8 array a mate, until `number` reads or pairs are out."""
+        rng = np.random.default_rng(seed)
+        windows = Windows(self.sample.genome, self.length)
+        size = max(1, CELLS_PER_CHUNK // self.length)
+        done = misses = 0
+        while done < number:
+            # A little more than is missing: windows that hang over a run's end are thrown away.
+            n = min(size, (number - done) * 9 // 8 + 8)
+            rows, made = self._chunk(rng, windows, n, done, number - done)
+            misses = 0 if made else misses + 1
+            if misses > 100:
+                raise InputError("no stretch of the reference without N is long enough for such pairs")
+            done += made
+            if made:
+                yield rows
+
+    def _chunk(self, rng, windows: Windows, n: int, done: int, wanted: int) -> tuple[list[np.ndarray], int]:
+        qualities, errors = [], []
+        for _ in range(self.mates):
+            quality, rate = self.profile.draw(rng, n, self.length)
+            qualities.append(quality)
+            errors.append(draw_errors(rng, n, self.length, rate, self.indel_share))
+        fragment = self._fragments(rng, errors)
+        low, fits = windows.draw(rng, fragment)
+        keep = np.flatnonzero(fits)[:wanted]
+        first_reverse = rng.random(n) < 0.5
+
+        contig = self.reference.contig_of(self.sample.first_aligned(low[keep]))
+        name = [b"@s", decimal(done + 1 + np.arange(len(keep))), b",", texts(self.reference.names, contig)]
+        bases = []
+        for mate in range(self.mates):
+            reverse = first_reverse ^ bool(mate)
+            low_mate = np.where(reverse, low + fragment - errors[mate].span, low)
+            bases.append(BASES[read_codes(rng, self.sample.genome, errors[mate], low_mate, reverse)[keep]])
+            name += self._truth(errors[mate], low_mate, reverse, contig, keep)
+        rows = [
+            assemble(len(keep), *name, b"\n", base, b"\n+\n", quality[keep], b"\n")
+            for base, quality in zip(bases, qualities, strict=True)
+        ]
+        return rows, len(keep)
+
+    @property
+    def mates(self) -> int:
+        return 2 if self.insert else 1
+
+    def _fragments(self, rng, errors: list[Errors]) -> np.ndarray:
+        """Window sizes: what a read spans, or the insert size (outer ends), at least what each mate spans."""
+        longest = np.maximum.reduce([e.span for e in errors])
+        if self.insert is None:
+            return longest
+        return np.maximum(np.rint(rng.normal(*self.insert, longest.size)).astype(np.int64), longest)
+
+    def _truth(self, errors: Errors, low, reverse, contig, keep) -> list:
+        origin = self.reference.starts[contig]
+        start = self.sample.first_aligned(low[keep]) - origin + 1
+        end = self.sample.end_aligned((low + errors.span)[keep]) - origin
+        numbers = [errors.per_read(errors.substituted), errors.per_read(errors.inserted), errors.deletions]
+        strand = np.where(reverse[keep], ord("-"), ord("+")).astype(np.uint8)[:, None]
+        columns = [b",", decimal(start), b",", decimal(end), b",", strand]
+        for number in numbers:
+            columns += [b",", decimal(number[keep])]
+        return columns
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `gassst simulate`."""
+    add = parser.add_argument
+    add("reference", metavar="REF.fa", help="FASTA, plain or compressed")
+    add("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
+    add("-l", "--length", type=int, required=True, help="length of every read")
+    add("-e", "--error", type=float, help="mean errors per base; fitted profiles have their own")
+    add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
+    add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
+    profiles = ("uniform", *FITTED)
+    add("--profile", choices=profiles, default=profiles[0], help="qualities and where errors lie [uniform]")
+    add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
+    add("--snp-rate", type=float, default=0.0, metavar="R", help="SNPs planted per reference base [0]")
+    add("--indel-rate", type=float, default=0.0, metavar="R", help="indels planted per reference base [0]")
+    add("--diploid", action="store_true", help="two haplotypes; two of three variants are heterozygous")
+    add("--truth-vcf", metavar="OUT.vcf", help="write the planted variants")
+    add("--seed", type=int, default=1, help="the same seed gives the same reads [1]")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
+    verify(args)
+    profile = open_profile(args.profile, args.length, args.error)
+    share = profile.indel_share if args.indel_share is None else args.indel_share
+    reference = read_fasta(args.reference)
+    vcf = [args.truth_vcf] if args.truth_vcf else []
+    try:
+        with completed([*args.output, *vcf]) as files:
+            sample = make_sample(reference, args, *files[len(args.output) :])
+            simulator = Simulator(reference, sample, args.length, profile, share, _insert(args.pairs))
+            write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
+    except OSError as error:
+        raise OutputError(f"cannot write {args.output[0]}: {error.strerror or error}") from None
+    return 0
+
+
+def make_sample(reference: Genome, args: argparse.Namespace, vcf: IO[bytes] | None = None) -> Sample:
+    """The reference, or the haplotypes with planted variants, which are written to `vcf`."""
+    if not (args.snp_rate or args.indel_rate or vcf):
+        return unchanged(reference)
+    # Its own stream: the variants do not depend on the reads asked for.
+    rng = np.random.default_rng((args.seed, 1))
+    variants = plant(rng, reference, args.snp_rate, args.indel_rate, args.diploid)
+    if vcf:
+        write_vcf(vcf, reference, variants)
+    return apply(reference, variants)
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Raises UsageError for arguments that make no sense."""
+    if args.number < 0 or args.length < 1 or args.seed < 0:
+        raise UsageError("-n and --seed must not be negative and -l must be at least 1")
+    if args.indel_share is not None and not 0 <= args.indel_share <= 1:
+        raise UsageError("--indel-share must be between 0 and 1")
+    if not (0 <= args.snp_rate <= 0.5 and 0 <= args.indel_rate <= 0.5):
+        raise UsageError("--snp-rate and --indel-rate must be between 0 and 0.5")
+    if len(args.output) != (2 if args.pairs else 1):
+        raise UsageError("-o must be given once for reads and twice for --pairs")
+    if args.diploid and not (args.snp_rate or args.indel_rate):
+        raise UsageError("--diploid needs --snp-rate or --indel-rate")
+
+
+def _insert(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        mean, deviation = (float(x) for x in text.split(","))
+        if not (0 < mean < np.inf and 0 <= deviation < np.inf):
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--pairs {text}: must be MEAN,SD, for example 350,40") from None
+    return mean, deviation
+
+
+def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
+    """Writes each mate's text to its file."""
+    for rows in chunks:
+        for file, text in zip(files, rows, strict=True):
+            file.write(text.data)
+
+
+if __name__ == "__main__":
+    _parser = argparse.ArgumentParser(prog="gassst simulate", description=__doc__.partition("\n")[0])
+    add_arguments(_parser)
+    try:
+        sys.exit(main(_parser.parse_args()))
+    except GassstError as _error:
+        print(f"gassst simulate: {_error}", file=sys.stderr)
+        sys.exit(_error.exit_code)

@@ -1,0 +1,367 @@
+"""The occurrences of the seeds of a batch of reads become candidates.
+
+Passes over the batch, each without the GIL: `gather` (ranges of positions, from `_seeds.Seeds`, to anchors, sorted and
+merged by diagonal, read by read, positions asked for ahead of time) and `best_supported` / `supported` / `buckets`
+(anchors to buckets of diagonals). Everything runs on the read's canonical orientation (`_seeds.orient`).
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+
+from gassst._core.seeds cimport Seed, Seeds
+
+cdef extern from "key_sort.h" nogil:
+    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+
+cdef extern from *:
+    void PREFETCH "__builtin_prefetch"(const void *p) nogil
+
+
+cdef class KeyBuffer:
+    """Two growing arrays of keys: those of the read at hand, and scratch for sorting them."""
+
+    cdef uint64_t *keys
+    cdef uint64_t *scratch
+    cdef size_t room
+
+    def __cinit__(self):
+        self.room = 0
+        self.keys = self.scratch = NULL
+
+    def __dealloc__(self):
+        free(self.keys)
+        free(self.scratch)
+
+    cdef int reserve(self, size_t n) except -1 nogil:
+        cdef void *p
+        if n > self.room:
+            n += n >> 1
+            p = realloc(self.keys, n * 8)
+            if p == NULL:
+                with gil:
+                    raise MemoryError
+            self.keys = <uint64_t *>p
+            p = realloc(self.scratch, n * 8)
+            if p == NULL:
+                with gil:
+                    raise MemoryError
+            self.scratch = <uint64_t *>p
+            self.room = n
+        return 0
+
+
+cdef class Anchors:
+    """Growing columns of anchors; `take()` hands them out as NumPy arrays."""
+
+    cdef uint32_t *read_strand
+    cdef uint32_t *diagonal
+    cdef uint16_t *offset
+    cdef uint16_t *length
+    cdef Py_ssize_t n, room
+
+    def __cinit__(self):
+        self.n = self.room = 0
+        self.read_strand = self.diagonal = NULL
+        self.offset = self.length = NULL
+
+    def __dealloc__(self):
+        free(self.read_strand)
+        free(self.diagonal)
+        free(self.offset)
+        free(self.length)
+
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil:
+        cdef void *p[4]
+        if n <= self.room:
+            return 0
+        n += n >> 1
+        p[0] = realloc(self.read_strand, n * 4)
+        if p[0] != NULL:
+            self.read_strand = <uint32_t *>p[0]
+        p[1] = realloc(self.diagonal, n * 4)
+        if p[1] != NULL:
+            self.diagonal = <uint32_t *>p[1]
+        p[2] = realloc(self.offset, n * 2)
+        if p[2] != NULL:
+            self.offset = <uint16_t *>p[2]
+        p[3] = realloc(self.length, n * 2)
+        if p[3] != NULL:
+            self.length = <uint16_t *>p[3]
+        if p[0] == NULL or p[1] == NULL or p[2] == NULL or p[3] == NULL:
+            with gil:
+                raise MemoryError
+        self.room = n
+        return 0
+
+    cdef tuple take(self):
+        if self.n == 0:
+            return (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint16))
+        return (
+            np.array(<uint32_t[:self.n]>self.read_strand),
+            np.array(<uint32_t[:self.n]>self.diagonal),
+            np.array(<uint16_t[:self.n]>self.offset),
+            np.array(<uint16_t[:self.n]>self.length),
+        )
+
+
+cdef inline Py_ssize_t first_from(uint64_t key, const uint64_t *keys, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t lo = 0, hi = n, mid
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if keys[mid] < key:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, const uint8_t[::1] flip,
+           int shift, const uint64_t[::1] scored, const int64_t[::1] scored_start):
+    """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
+
+    Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
+    before are left out: the whole band of that bucket is known.
+
+    Parameters
+    ----------
+    seeds : Seeds
+    positions : uint32[p]
+    active : uint32[a]
+    flip : uint8[n]
+        Orientation of every read: anchors come in the order of the canonical strand.
+    shift : int
+        log2 of the bucket span.
+    scored : uint64[s], scored_start : int64[n + 1]
+        `read_strand << 32 | bucket` of the buckets scored before, grouped by read and sorted.
+
+    Returns
+    -------
+    read_strand : uint32[c], diagonal : uint32[c], offset : uint16[c], length : uint16[c]
+    start : int64[a + 1]
+        Anchors of active read i are start[i] .. start[i + 1].
+    """
+    cdef Anchors out = Anchors()
+    cdef KeyBuffer buffer = KeyBuffer()
+    cdef Py_ssize_t a = active.shape[0], i, j
+    start_array = np.zeros(a + 1, np.int64)
+    cdef int64_t[::1] start = start_array
+    cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
+    cdef uint32_t r
+    cdef int64_t at = 0
+    with nogil:
+        if seeds.copied is not None:
+            p = &seeds.copied[0]
+            for j in range(seeds.n):
+                seeds.seeds[j].lo = <uint32_t>at
+                at += seeds.seeds[j].count
+        for i in range(a):
+            r = active[i]
+            start[i] = out.n
+            for j in range(seeds.start[min(i + 4, a)], seeds.start[min(i + 5, a)]):
+                if seeds.seeds[j].count:
+                    PREFETCH(p + seeds.seeds[j].lo)
+            _gather_read(seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p, r, flip[r], shift,
+                         &scored[0] + scored_start[r] if scored.shape[0] else NULL,
+                         scored_start[r + 1] - scored_start[r], buffer, out)
+        start[a] = out.n
+    return out.take() + (start_array,)
+
+
+cdef int _gather_read(const Seed *seeds, Py_ssize_t n_seeds, const uint32_t *positions, uint32_t read, bint flip,
+                      int shift, const uint64_t *scored, Py_ssize_t n_scored, KeyBuffer buffer,
+                      Anchors out) except -1 nogil:
+    # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
+    cdef size_t total = 0
+    cdef Py_ssize_t i
+    cdef uint32_t j
+    cdef uint64_t low, strand_bit
+    cdef const uint32_t *from_position
+    cdef uint64_t *to
+    for i in range(n_seeds):
+        total += seeds[i].count
+    if total == 0:
+        return 0
+    buffer.reserve(total)
+    out.reserve(out.n + <Py_ssize_t>total)
+    to = buffer.keys
+    for i in range(n_seeds):
+        strand_bit = <uint64_t>(seeds[i].reverse ^ flip) << 56
+        low = <uint64_t>seeds[i].offset << 8 | seeds[i].length
+        from_position = positions + seeds[i].lo
+        for j in range(seeds[i].count):
+            to[j] = strand_bit | <uint64_t>(from_position[j] - seeds[i].offset) << 24 | low
+        to += seeds[i].count
+    sort_keys(buffer.keys, buffer.scratch, total)
+    out.n += merge_anchors(buffer.keys, total, read << 1, flip, shift, scored, n_scored, out.read_strand + out.n,
+                           out.diagonal + out.n, out.offset + out.n, out.length + out.n)
+    return 0
+
+
+cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forward, uint32_t flip, int shift,
+                              const uint64_t *scored, Py_ssize_t n_scored, uint32_t *read_strand, uint32_t *diagonal,
+                              uint16_t *offset, uint16_t *length) noexcept nogil:
+    """Anchors of the sorted keys of a read that lie in no scored bucket; returns how many."""
+    cdef Py_ssize_t i, m = 0, at = 0
+    cdef uint64_t bucket_key, previous = 0, place
+    cdef uint32_t end, first, width, own, strand = 0xffffffff
+    for i in range(n):
+        place = keys[i] >> 24  # canonical strand, diagonal
+        first, width = (keys[i] >> 8) & 0xffff, keys[i] & 0xff
+        if m and place == previous:
+            end = offset[m - 1] + length[m - 1]
+            if first <= end:
+                length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
+                continue
+        own = forward | (<uint32_t>(place >> 32) ^ flip)
+        if n_scored:
+            bucket_key = <uint64_t>own << 32 | <uint32_t>place >> shift
+            if own != strand:
+                at, strand = first_from(bucket_key, scored, n_scored), own
+            while at < n_scored and scored[at] < bucket_key:
+                at += 1
+            if at < n_scored and scored[at] == bucket_key:
+                continue
+        read_strand[m] = own
+        diagonal[m] = <uint32_t>place
+        offset[m] = <uint16_t>first
+        length[m] = <uint16_t>width
+        previous = place
+        m += 1
+    return m
+
+
+def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length,
+                   const int64_t[::1] start, int shift, const uint8_t[::1] chosen=None):
+    """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
+
+    Parameters
+    ----------
+    read_strand, diagonal, length, start
+        From `gather`.
+    shift : int
+        log2 of the bucket span.
+    chosen : uint8[c], optional
+        1 for the anchors that count, all by default.
+
+    Returns
+    -------
+    read_strand : uint32[b], bucket : uint32[b]
+        One row for each read that has anchors.
+    """
+    cdef Py_ssize_t a = start.shape[0] - 1, i, j, n = 0
+    rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
+    cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
+    cdef uint32_t bucket, current_bucket, current_strand, support, best
+    cdef const uint8_t *counts = &chosen[0] if chosen is not None and chosen.shape[0] else NULL
+    with nogil:
+        for i in range(a):
+            best = support = 0
+            current_strand = current_bucket = 0xffffffff
+            for j in range(start[i], start[i + 1]):
+                if counts != NULL and not counts[j]:
+                    continue
+                bucket = diagonal[j] >> shift
+                if bucket != current_bucket or read_strand[j] != current_strand:
+                    current_bucket, current_strand, support = bucket, read_strand[j], 0
+                support += length[j]
+                if support > best:
+                    best = support
+                    rs_out[n], bucket_out[n] = current_strand, current_bucket
+            n += best > 0
+    return rs_array[:n].copy(), bucket_array[:n].copy()
+
+
+def supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length, int shift,
+              const uint16_t[::1] width, const uint16_t[::1] need):
+    """Candidates whose bands hold enough seeds for an alignment within the limit.
+
+    An alignment with e errors leaves all but e of the disjoint seeds of a stage free of errors, and its band lies in its
+    bucket and the two beside it. So where these hold too few seeds there is none within the limit.
+
+    Parameters
+    ----------
+    read_strand, diagonal : uint32[c], length : uint16[c]
+        Sorted candidates: all that the stage found of every read with a need.
+    shift : int
+        log2 of the bucket span.
+    width : uint16[n]
+        Bases of a seed, by read.
+    need : uint16[n]
+        Seeds that an alignment within the limit has at least, by read.
+
+    Returns
+    -------
+    int64[k]
+        Rows of the candidates to go on with.
+    """
+    cdef Py_ssize_t c = read_strand.shape[0], i, j, n = 0, previous = -1, start = 0
+    cdef uint32_t read, seeds, before = 0, here, after, bucket
+    rows_array = np.empty(c, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        here = seeds_of_bucket(read_strand, diagonal, length, width, shift, 0, &j) if c else 0
+        while start < c:
+            i = j
+            bucket, read = diagonal[start] >> shift, read_strand[start] >> 1
+            after = seeds_of_bucket(read_strand, diagonal, length, width, shift, i, &j) if i < c else 0
+            seeds = here
+            if previous >= 0 and read_strand[previous] == read_strand[start] and (
+                    diagonal[previous] >> shift) + 1 == bucket:
+                seeds += before
+            if i < c and read_strand[i] == read_strand[start] and diagonal[i] >> shift == bucket + 1:
+                seeds += after
+            if seeds >= need[read]:
+                for previous in range(start, i):
+                    rows[n] = previous
+                    n += 1
+            before, here, previous, start = here, after, start, i
+    return rows_array[:n].copy()
+
+
+cdef inline uint32_t seeds_of_bucket(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
+                                     const uint16_t[::1] length, const uint16_t[::1] width, int shift, Py_ssize_t i,
+                                     Py_ssize_t *stop) noexcept nogil:
+    """Most seeds that the anchors of the bucket of row i can be made of; `stop` becomes the first row behind it."""
+    cdef Py_ssize_t j = i
+    cdef uint32_t seeds = 0
+    while j < read_strand.shape[0] and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
+        seeds += length[j] // width[read_strand[i] >> 1]
+        j += 1
+    stop[0] = j
+    return seeds
+
+
+def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift,
+            const uint32_t[::1] known_read_strand, const uint32_t[::1] known_bucket):
+    """Distinct buckets of sorted candidates, without those already scored in this stage.
+
+    Parameters
+    ----------
+    read_strand, diagonal : uint32[c]
+        Ascending by read, candidates of one bucket next to each other.
+    shift : int
+        log2 of the bucket span.
+    known_read_strand, known_bucket : uint32[b]
+        From `best_supported`: at most one bucket of each read, ascending.
+
+    Returns
+    -------
+    read_strand : uint32[n], bucket : uint32[n]
+    """
+    cdef Py_ssize_t c = read_strand.shape[0], known = known_bucket.shape[0], i, j = 0, n = 0
+    rs_array, bucket_array = np.empty(c, np.uint32), np.empty(c, np.uint32)
+    cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
+    cdef uint32_t bucket
+    with nogil:
+        for i in range(c):
+            bucket = diagonal[i] >> shift
+            while j < known and known_read_strand[j] >> 1 < read_strand[i] >> 1:
+                j += 1
+            if j < known and known_read_strand[j] == read_strand[i] and known_bucket[j] == bucket:
+                continue
+            if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
+                rs_out[n], bucket_out[n] = read_strand[i], bucket
+                n += 1
+    return rs_array[:n].copy(), bucket_array[:n].copy()
