@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from gassst.batch import map_batch
 from gassst.errors import UsageError
 from gassst.extension.backends import make_extender
 from gassst.io import records as sam
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
 from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
 from gassst.params import MAX_READ_LENGTH, MapParams
+from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
-from gassst.search.paired import PairSearch
-from gassst.search.single import BatchResult, BatchSearch
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -83,16 +84,11 @@ class Mapper:
         stats = Stats()
         with stats.timed("pack"):
             packed = batch.pack()
-        result = self._search(batch, packed, stats).run()
+        params = self.params if batch.mate is None else self.params.for_pairs()
+        context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
+        result = map_batch(context, self.extender, stats, batch.mate, self.insert)
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
-
-    def _search(self, batch: ReadBatch, packed, stats: Stats) -> BatchSearch:
-        params = self.params if batch.mate is None else self.params.for_pairs()
-        arguments = self.index, self.plan, self.cascade, self.extender, params, packed, stats, self.parts
-        if batch.mate is None:
-            return BatchSearch(*arguments)
-        return PairSearch(*arguments, mate=batch.mate, insert=self.insert)
 
     def _learn_insert(self, batches: Iterable[ReadBatch]) -> Iterator[ReadBatch]:
         """The same batches, after the insert sizes have been learned from the pairs among the first reads.
