@@ -162,9 +162,9 @@ def batches_seen(monkeypatch) -> list:
     """The batches that a mapper is given from here on."""
     seen, map_batch = [], gassst.Mapper.map_batch
 
-    def spy(self, batch):
+    def spy(self, batch, insert=None):
         seen.append(batch)
-        return map_batch(self, batch)
+        return map_batch(self, batch, insert)
 
     monkeypatch.setattr(gassst.Mapper, "map_batch", spy)
     return seen
