@@ -1,7 +1,7 @@
 """Sensitivity and accuracy of any mapper on simulated reads (Rizk 4.7.4, Table 4.2).
 
-An alignment is correct if contig and strand are the true ones and its start, with clipped bases added back,
-is within `tolerance` bases of the true start. Sensitivity: correct primary alignments with MAPQ of at least
+An alignment is correct if contig and strand are the true ones and the place of the read's first base, with clipped
+bases added back, is within `tolerance` bases of the true one. (The last base may be an adapter's.) Sensitivity: correct primary alignments with MAPQ of at least
 `mapq`, per read; accuracy: the same per primary alignment with that MAPQ. Secondary and supplementary records
 do not count. Of pairs each mate is judged by its own truth, and the pair as a whole (`pair_tally`).
 """
@@ -34,8 +34,11 @@ MATES = ("single", "first", "second")
 
 
 def is_correct(found: Alignments, truth: Truth, tolerance: int) -> np.ndarray:
-    """bool[n]: on the true contig and strand, and no more than `tolerance` bases off."""
-    by_end = (truth.strand == 0) & (found.strand == -1)
+    """bool[n]: on the true contig and strand, and the first base of the read no more than `tolerance` bases off.
+
+    A read on the reverse strand begins where its alignment ends. Where that is not known its start is compared.
+    """
+    by_end = (found.strand == -1) & ((truth.strand == 0) | truth.ends_known)
     off = np.where(by_end, found.end - truth.end, found.start - truth.start)
     strand = (truth.strand == 0) | (truth.strand == found.strand)
     return (found.contigs == truth.contig) & strand & (np.abs(off) <= tolerance)

@@ -3,6 +3,8 @@
 Every base of a read is an error with probability `error`. A share `indel_share` of the errors are indels,
 half of them insertions, of length l with probability 0.7 * 0.3^(l-1); the rest are substitutions by another
 base. At the first base of a read an indel would not be visible as one: all its errors are substitutions.
+
+With adapters an insert may be shorter than its read, which then runs on into the adapter (`gassst.tools.foreign`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 from gassst.errors import GassstError, InputError, OutputError, UsageError
 from gassst.io.destination import completed
+from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
 from gassst.tools.haplotypes import (
     BASES,
     GEOMETRIC,
@@ -56,6 +59,16 @@ class Errors:
         n, length = self.template.shape
         return np.bincount(flat // length, minlength=n)
 
+    def within(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of the first `own` (int64[n]) bases of each read: span, substitutions, insertions, deletions, int64[n]."""
+        n, length = self.template.shape
+        span = self.template[np.arange(n), own - 1].astype(np.int64) + 1
+        substituted, inserted = (
+            self.per_read(flat[flat % length < own[flat // length]])
+            for flat in (self.substituted, self.inserted)
+        )
+        return span, substituted, inserted, span - own + inserted
+
 
 def draw_errors(rng: np.random.Generator, n: int, length: int, rate, indel_share: float) -> Errors:
     """Draws the errors of n reads; `rate` is one probability or float32[n, length]."""
@@ -87,12 +100,18 @@ def _inserted_cells(rng: np.random.Generator, at: np.ndarray, length: int) -> np
     return np.unique(first + np.arange(sizes.sum()))
 
 
-def read_codes(rng, genome: Genome, errors: Errors, low: np.ndarray, reverse: np.ndarray) -> np.ndarray:
-    """Codes uint8[n, length] of reads of `genome.codes[low:low + span]`, or of its reverse complement."""
-    origin = np.where(reverse, low + errors.span - 1, low)
+def read_codes(
+    rng, genome: Genome, errors: Errors, origin: np.ndarray, reverse: np.ndarray, foreign: np.ndarray | None
+) -> np.ndarray:
+    """Codes uint8[n, length] of reads whose first base is `genome.codes[origin]`, or its complement.
+
+    `foreign` uint8[n, length]: codes of bases that are not of the genome, `OWN` at all others; None: there are none.
+    """
     sign = np.where(reverse, -1, 1).astype(np.int32)
     codes = genome.codes.take(origin[:, None] + errors.template * sign[:, None], mode="clip")
     codes ^= np.where(reverse, 3, 0).astype(np.uint8)[:, None]
+    if foreign is not None:
+        codes = np.where(foreign == OWN, codes, foreign)
     flat = codes.reshape(-1)
     flat[errors.substituted] += rng.integers(1, 4, errors.substituted.size, dtype=np.uint8)
     flat[errors.inserted] = rng.integers(0, 4, errors.inserted.size, dtype=np.uint8)
@@ -147,20 +166,41 @@ def assemble(n: int, *columns) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Inserts:
+    """Insert sizes: normal, with `first` and `second` as mean and deviation, or `uniform` from one to the other."""
+
+    first: float
+    second: float
+    uniform: bool = False
+
+    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """int64[n]; they may be too small for a read."""
+        if self.uniform:
+            return rng.integers(int(self.first), int(self.second) + 1, n)
+        return np.rint(rng.normal(self.first, self.second, n)).astype(np.int64)
+
+
+@dataclass(frozen=True)
 class Simulator:
-    """Draws reads of `length` from `sample`, or FR pairs where `insert` gives mean and standard deviation."""
+    """Draws reads of `length` from `sample`, or FR pairs where `paired`.
+
+    `insert`: how long the inserts are; None for single reads as long as their inserts. `ends`: what reads hold behind
+    their inserts, or None where no insert is shorter than its read.
+    """
 
     reference: Genome
     sample: Sample
     length: int
     profile: Uniform | Fitted
     indel_share: float
-    insert: tuple[float, float] | None = None
+    insert: Inserts | None = None
+    paired: bool = False
+    ends: ForeignEnds | None = None
 
     def chunks(self, number: int, seed: int) -> Iterator[list[np.ndarray]]:
         """FASTQ text, one uint8 array a mate, until `number` reads or pairs are out."""
         rng = np.random.default_rng(seed)
-        windows = Windows(self.sample.genome, self.length)
+        windows = Windows(self.sample.genome, self.shortest)
         size = max(1, CELLS_PER_CHUNK // self.length)
         done = misses = 0
         while done < number:
@@ -178,6 +218,8 @@ class Simulator:
         qualities, errors = [], []
         for _ in range(self.mates):
             quality, rate = self.profile.draw(rng, n, self.length)
+            if self.ends:
+                quality, rate = self.ends.spoil(rng, quality, rate)
             qualities.append(quality)
             errors.append(draw_errors(rng, n, self.length, rate, self.indel_share))
         fragment = self._fragments(rng, errors)
@@ -190,9 +232,13 @@ class Simulator:
         bases = []
         for mate in range(self.mates):
             reverse = first_reverse ^ bool(mate)
-            low_mate = np.where(reverse, low + fragment - errors[mate].span, low)
-            bases.append(BASES[read_codes(rng, self.sample.genome, errors[mate], low_mate, reverse)[keep]])
-            name += self._truth(errors[mate], low_mate, reverse, contig, keep)
+            origin = np.where(reverse, low + fragment - 1, low)
+            foreign, own = None, np.full(n, self.length)
+            if self.ends:
+                foreign, own = self.ends.draw(rng, mate, errors[mate].template, fragment)
+            codes = read_codes(rng, self.sample.genome, errors[mate], origin, reverse, foreign)
+            bases.append(BASES[codes[keep]])
+            name += self._truth(errors[mate], own, origin, reverse, contig, keep)
         rows = [
             assemble(len(keep), *name, b"\n", base, b"\n+\n", quality[keep], b"\n")
             for base, quality in zip(bases, qualities, strict=True)
@@ -201,20 +247,33 @@ class Simulator:
 
     @property
     def mates(self) -> int:
-        return 2 if self.insert else 1
+        return 2 if self.paired else 1
+
+    @property
+    def shortest(self) -> int:
+        """Bases of the shortest window that is drawn."""
+        return 1 if self._shortens else self.length
+
+    @property
+    def _shortens(self) -> bool:
+        return self.ends is not None and self.ends.shortens
 
     def _fragments(self, rng, errors: list[Errors]) -> np.ndarray:
-        """Window sizes: what a read spans, or the insert size (outer ends), at least what each mate spans."""
+        """Window sizes: what a read spans, or the insert size (outer ends).
+
+        Without adapters it is at least what each mate spans.
+        """
         longest = np.maximum.reduce([e.span for e in errors])
         if self.insert is None:
             return longest
-        return np.maximum(np.rint(rng.normal(*self.insert, longest.size)).astype(np.int64), longest)
+        return np.maximum(self.insert.draw(rng, longest.size), 1 if self._shortens else longest)
 
-    def _truth(self, errors: Errors, low, reverse, contig, keep) -> list:
-        origin = self.reference.starts[contig]
-        start = self.sample.first_aligned(low[keep]) - origin + 1
-        end = self.sample.end_aligned((low + errors.span)[keep]) - origin
-        numbers = [errors.per_read(errors.substituted), errors.per_read(errors.inserted), errors.deletions]
+    def _truth(self, errors: Errors, own, origin, reverse, contig, keep) -> list:
+        span, *numbers = errors.within(own)
+        low = np.where(reverse, origin - span + 1, origin)[keep]
+        begin = self.reference.starts[contig]
+        start = self.sample.first_aligned(low) - begin + 1
+        end = self.sample.end_aligned(low + span[keep]) - begin
         strand = np.where(reverse[keep], ord("-"), ord("+")).astype(np.uint8)[:, None]
         columns = [b",", decimal(start), b",", decimal(end), b",", strand]
         for number in numbers:
@@ -231,6 +290,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-e", "--error", type=float, help="mean errors per base; fitted profiles have their own")
     add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
     add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
+    add("--inserts", metavar="LOW,HIGH", help="insert sizes evenly spread; pairs where -o is given twice")
+    presets = "|".join(ADAPTERS)
+    add(
+        "--adapter",
+        metavar=f"SEQ1[,SEQ2]|{presets}",
+        help="inserts may be shorter than reads, which run on into this adapter, then into G or random bases",
+    )
+    add(
+        "--bad-tails",
+        type=float,
+        default=0.0,
+        metavar="R",
+        help="share of reads with a tail of quality 2 [0]",
+    )
+    add("--poly-g", type=float, default=0.0, metavar="R", help="share of reads that end in G alone [0]")
     profiles = ("uniform", *FITTED)
     add("--profile", choices=profiles, default=profiles[0], help="qualities and where errors lie [uniform]")
     add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
@@ -251,7 +325,11 @@ def main(args: argparse.Namespace) -> int:
     try:
         with completed([*args.output, *vcf]) as files:
             sample = make_sample(reference, args, *files[len(args.output) :])
-            simulator = Simulator(reference, sample, args.length, profile, share, _insert(args.pairs))
+            paired = len(args.output) == 2
+            ends = open_ends(args)
+            simulator = Simulator(
+                reference, sample, args.length, profile, share, open_inserts(args), paired, ends
+            )
             write(simulator.chunks(args.number, args.seed), files[: len(args.output)])
     except OSError as error:
         raise OutputError(f"cannot write {args.output[0]}: {error.strerror or error}") from None
@@ -278,22 +356,51 @@ def verify(args: argparse.Namespace) -> None:
         raise UsageError("--indel-share must be between 0 and 1")
     if not (0 <= args.snp_rate <= 0.5 and 0 <= args.indel_rate <= 0.5):
         raise UsageError("--snp-rate and --indel-rate must be between 0 and 0.5")
-    if len(args.output) != (2 if args.pairs else 1):
+    if not (0 <= args.bad_tails <= 1 and 0 <= args.poly_g <= 1):
+        raise UsageError("--bad-tails and --poly-g must be between 0 and 1")
+    if args.pairs and args.inserts:
+        raise UsageError("--pairs and --inserts exclude each other")
+    if len(args.output) > 2 or (len(args.output) == 2) < bool(args.pairs):
         raise UsageError("-o must be given once for reads and twice for --pairs")
+    if len(args.output) == 2 and not (args.pairs or args.inserts):
+        raise UsageError("-o given twice needs --pairs or --inserts")
+    if args.inserts and len(args.output) == 1 and not args.adapter:
+        raise UsageError("--inserts of single reads needs --adapter")
+    if args.adapter and not (args.pairs or args.inserts):
+        raise UsageError("--adapter needs --pairs or --inserts")
     if args.diploid and not (args.snp_rate or args.indel_rate):
         raise UsageError("--diploid needs --snp-rate or --indel-rate")
 
 
-def _insert(text: str | None) -> tuple[float, float] | None:
-    if text is None:
+def open_inserts(args: argparse.Namespace) -> Inserts | None:
+    """What --pairs or --inserts ask for. Raises UsageError."""
+    if args.pairs:
+        mean, deviation = _two_numbers("--pairs", args.pairs, "MEAN,SD, for example 350,40")
+        return Inserts(mean, deviation)
+    if args.inserts:
+        low, high = _two_numbers("--inserts", args.inserts, "LOW,HIGH, for example 40,145")
+        if not 1 <= low <= high:
+            raise UsageError(f"--inserts {args.inserts}: LOW must be at least 1 and at most HIGH")
+        return Inserts(low, high, uniform=True)
+    return None
+
+
+def open_ends(args: argparse.Namespace) -> ForeignEnds | None:
+    """What reads hold behind their inserts; None where none has such an end. Raises UsageError."""
+    if not (args.adapter or args.bad_tails or args.poly_g):
         return None
+    adapters = open_adapters(args.adapter) if args.adapter else None
+    return ForeignEnds(adapters, args.bad_tails, args.poly_g)
+
+
+def _two_numbers(option: str, text: str, form: str) -> tuple[float, float]:
     try:
-        mean, deviation = (float(x) for x in text.split(","))
-        if not (0 < mean < np.inf and 0 <= deviation < np.inf):
+        first, second = (float(x) for x in text.split(","))
+        if not (0 < first < np.inf and 0 <= second < np.inf):
             raise ValueError
     except ValueError:
-        raise UsageError(f"--pairs {text}: must be MEAN,SD, for example 350,40") from None
-    return mean, deviation
+        raise UsageError(f"{option} {text}: must be {form}") from None
+    return first, second
 
 
 def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:

@@ -113,13 +113,15 @@ class Truth:
     """True places of n reads: `contig` object[n], `start` (1-based) and `end` int64[n], `strand` int64[n].
 
     A strand that a format does not record (wgsim) is 0: then `start` is where a read on the forward strand
-    starts and `end` where one on the reverse strand ends, and both are right.
+    starts and `end` where one on the reverse strand ends, and both are right. `ends_known` is False for a format that
+    does not record ends (dwgsim).
     """
 
     contig: np.ndarray
     start: np.ndarray
     end: np.ndarray
     strand: np.ndarray
+    ends_known: bool = True
 
 
 def _names(column: Sequence[str]) -> np.ndarray:
@@ -158,7 +160,8 @@ def _dwgsim(columns, second) -> Truth:
     contig, start1, start2, strand1, strand2, random1, random2 = columns
     start = np.where(second, _numbers(start2), _numbers(start1))
     start[np.where(second, _names(random2), _names(random1)) == "1"] = NOWHERE
-    return Truth(_names(contig), start, start, np.where(second, _strands(strand2), _strands(strand1)))
+    strand = np.where(second, _strands(strand2), _strands(strand1))
+    return Truth(_names(contig), start, start, strand, ends_known=False)
 
 
 def _paftools(columns, second) -> Truth:

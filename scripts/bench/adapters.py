@@ -1,0 +1,103 @@
+"""Libraries with adapters: gassst and the mappers on PATH, judged by the true places of simulated reads.
+
+    python scripts/bench/adapters.py human13.fa human13.gsi --bwa-mem2 IDX --minibwa IDX -n 20000 --keep out
+
+Three libraries of 2x150 bases: inserts of 40 to 145 bases that run into an adapter; the same with bad tails and
+poly-G; and a clean one. For each mapper: reads wrong at MAPQ >= 20, Q20 sensitivity, reads right at any MAPQ, the
+share of reads with MAPQ 60, and CPU seconds. A peer takes part where its index is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from gassst.tools import evaluate
+
+GASSST = (sys.executable, "-m", "gassst")
+CONFIDENT = 20
+LIBRARIES = {
+    "adapters": ("--inserts", "40,145", "--adapter", "nextera"),
+    "bad ends": ("--inserts", "40,400", "--adapter", "truseq", "--bad-tails", "0.1", "--poly-g", "0.05"),
+    "clean": ("--pairs", "350,50"),
+}
+
+
+def cpu_seconds(command: list[str], out: Path) -> float:
+    """Run a command with its output in a file; user and system time of it and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with out.open("wb") as file:
+        subprocess.run(command, stdout=file, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def simulate(args: argparse.Namespace, name: str, folder: Path) -> list[Path]:
+    """The FASTQ files of a library, made where they are not there yet."""
+    stem = f"{name.replace(' ', '_')}_{args.seed}"
+    paths = [folder / f"{stem}_{mate}.fq" for mate in (1, 2)]
+    if not all(path.exists() for path in paths):
+        size = "-n", str(args.number), "-l", "150", "-e", "0.005", "--seed", str(args.seed)
+        outputs = [word for path in paths for word in ("-o", str(path))]
+        subprocess.run([*GASSST, "simulate", args.reference, *size, *LIBRARIES[name], *outputs], check=True)
+    return paths
+
+
+def commands(args: argparse.Namespace, reads: list[Path]) -> dict[str, list[str]]:
+    """The command of every mapper that takes part, for pairs and for the first mates alone."""
+    pairs, single = [str(path) for path in reads], [str(reads[0])]
+    own = [*GASSST, "map", "-t", "1", "--device", "none", "-q", args.index]
+    found = {"gassst pairs": [*own, *pairs], "gassst single": [*own, "--mode", "local", *single]}
+    for tool, index in (("bwa-mem2", args.bwa_mem2), ("minibwa", args.minibwa)):
+        if index:
+            command = [tool, "mem" if tool == "bwa-mem2" else "map", "-t", "1", index]
+            found |= {f"{tool} pairs": [*command, *pairs], f"{tool} single": [*command, *single]}
+    return {name: command for name, command in found.items() if args.single or "pairs" in name}
+
+
+def row(sam: Path) -> tuple[int, float, float, float]:
+    """Wrong at MAPQ 20 or more; shares in % of all reads: right at MAPQ 20, right, and with MAPQ 60."""
+    mapped = evaluate.tally(str(sam)).mapped.sum(axis=0)
+    total = evaluate.tally(str(sam)).records.sum()
+    wrong = int(mapped[CONFIDENT:, 0].sum())
+    counts = mapped[CONFIDENT:, 1].sum(), mapped[:, 1].sum(), mapped[60:].sum()
+    return wrong, *(100 * float(count) / float(total) for count in counts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("reference", help="FASTA")
+    parser.add_argument("index", help="the gassst index of it")
+    parser.add_argument("--bwa-mem2", metavar="IDX", help="prefix of its index")
+    parser.add_argument("--minibwa", metavar="IDX", help="prefix of its index")
+    parser.add_argument("-n", "--number", type=int, default=20_000, help="pairs of a library [20000]")
+    parser.add_argument("--library", choices=LIBRARIES, action="append", help="[all]")
+    parser.add_argument("--single", action="store_true", help="map the first mates as single reads, too")
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--keep", type=Path, help="folder of reads and mappings")
+    args = parser.parse_args()
+    os.environ.setdefault("GASSST_OPENCL", "0")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        print("library     mapper             wrong Q20   right Q20 %     right %   MAPQ 60 %   CPU s")
+        for name in args.library or LIBRARIES:
+            reads = simulate(args, name, folder)
+            for tool, command in commands(args, reads).items():
+                sam = folder / f"{name}_{tool}.sam".replace(" ", "_")
+                seconds = cpu_seconds(command, sam)
+                wrong, *shares = row(sam)
+                figures = "".join(f"{share:12.3f}" for share in shares)
+                print(f"{name:11} {tool:18} {wrong:9d}  {figures} {seconds:7.2f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
