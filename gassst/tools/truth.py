@@ -246,7 +246,8 @@ def from_alignments(path: str) -> TruthTable:
         parts.append((chunk.contigs, start, chunk.end, chunk.strand))
     if not parts:
         raise InputError(f"{path}: no alignments")
-    places = Truth(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    contig, start, end, strand = (np.concatenate(column) for column in zip(*parts, strict=True))
+    places = Truth(contig, start, end, strand)
     if len(index) != len(places.start):
         raise InputError(f"{path}: two primary records for the same read")
     return TruthTable(path, index, places)
