@@ -72,6 +72,7 @@ SOURCES = {
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
+    "stretches": "ext/align/stretches.pyx",
 }
 extensions = [extension(name, source) for name, source in SOURCES.items()]
 extensions.append(

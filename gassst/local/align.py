@@ -14,11 +14,15 @@ import numpy as np
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_places as _local_places
+from gassst._core import stretches as _stretches
 from gassst.extension.base import WIDTHS
 from gassst.local.places import Lines, Places, Targets
 from gassst.params import Scoring
-from gassst.search.arrays import I64, U8, U32
+from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
+
+
+SOFT_CLIP = 4  # BAM operation
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -104,8 +108,38 @@ class Aligner:
             again = self._align(_closest(targets, strayed))
             better = again.total >= lines.total[strayed]
             lines = lines.put(strayed[better], again.take(better))
+        lines = self._without_needless_gaps(lines)
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
+
+    def _without_needless_gaps(self, lines: Lines) -> Lines:
+        """The lines, ungapped where that scores as well on the diagonal on which they begin or end.
+
+        Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
+        """
+        lengths = self.lengths[lines.read]
+        whole = 1 + (lines.begin > 0).astype(np.int64) + (lines.end < lengths)
+        gapped = np.flatnonzero(lines.hits["cigar_runs"] > whole)
+        if not gapped.size:
+            return lines
+        read_strand = lines.read_strand[gapped]
+        for diagonal in (lines.first_diagonal[gapped], lines.last_diagonal[gapped]):
+            plain = self.stretches(read_strand, diagonal, lines.given[gapped])
+            better = np.flatnonzero((plain.total >= lines.total[gapped]) & (plain.hits["cigar_runs"] > 0))
+            lines = lines.put(gapped[better], plain.take(better))
+        return lines
+
+    def stretches(self, read_strand: U32, diagonal: U32, given: Bool) -> Lines:
+        """The best ungapped alignments on diagonals, in their order; without runs where there is none."""
+        packed, lengths = self.context.packed, self.lengths[read_strand >> 1]
+        planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
+        _, begin, end = _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring)
+        runs = np.stack([begin << 4 | SOFT_CLIP, (end - begin) << 4, (lengths - end) << 4 | SOFT_CLIP], axis=1)
+        runs = runs.astype(np.uint32)
+        kept = runs >> 4 > 0
+        n_runs = kept.sum(axis=1).astype(np.uint16)
+        start = (np.cumsum(n_runs) - n_runs).astype(np.uint32)
+        return self._lines(read_strand, diagonal + begin, runs[kept], start, n_runs, given)
 
     def _align(self, targets: Targets) -> Lines:
         k = len(targets.width)

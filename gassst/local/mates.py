@@ -14,7 +14,7 @@ import numpy as np
 from gassst._core import local_places as _local_places
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
-from gassst.local.rivals import Rivals, quality_of
+from gassst.local.rivals import Rivals, Sight, quality_of
 from gassst.pairing.orientation import mate_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
@@ -22,8 +22,6 @@ from gassst.search.mapq import MAX_MAPQ
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
-# Least score of a place in the window, by default: one window in a million has it by chance.
-WINDOW_SCORE = 19
 # Buckets of a window from which on a mate is left to its own seeds.
 MOST_BUCKETS = 256
 
@@ -78,7 +76,7 @@ def pair_up(
     lonely[places.read[fits]] = False
     n_known = len(places.read)
     new = score_bands(aligner, *_bands_within(context, lonely, windows))
-    new = new.take(new.score >= min(context.params.scoring.min_score, WINDOW_SCORE))
+    new = new.take(new.score >= context.params.scoring.min_score)
     places = Places.concatenate([places, new])
     fits = _local_places.within(places.read_strand, places.diagonal, windows)
     rows = best_of(places, fits, context.flip, context.digest)
@@ -103,7 +101,7 @@ def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, l
 
 
 def pair_quality(
-    context: BatchContext, pairs: PairContext, paired: PairedPlaces, rivals: Rivals, quality: U8
+    context: BatchContext, pairs: PairContext, paired: PairedPlaces, rivals: Rivals, sight: Sight, quality: U8
 ) -> None:
     """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
 
@@ -115,8 +113,7 @@ def pair_quality(
     concerned[reads] = True
     primary = paired.primary
     some = np.flatnonzero(concerned[primary.read])
-    reseeded = np.ones(len(some), bool)
-    near = quality_of(context, primary.take(some), rivals.take(some), reseeded, PAIR_BONUS)
+    near = quality_of(context, primary.take(some), rivals.take(some), sight, PAIR_BONUS)
     given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)

@@ -30,13 +30,14 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import look_again
-from gassst.local.rivals import Rivals, part_quality, quality_of, rivals_of, supplementary
+from gassst.local.rivals import Rivals, Sight, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
+from gassst.search.arrays import F64, I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
+from gassst.search.mapq import stretched
 from gassst.seeding.plan import EXTRA_STRATA
 
 # Errors by which a known place may be worse than the chosen one and still be scored again.
@@ -64,6 +65,10 @@ class Known:
         Most errors of a place that counts; the search may have kept others.
     decided : bool[n]
         Reads whose place a concordant pair decided.
+    diverted : bool[n]
+        Reads that the search left to this one: what it knows of them says nothing of their rivals.
+    passed_over : float64[n]
+        Share of the seeds of which not every occurrence was looked at.
     """
 
     bands: Bands
@@ -73,6 +78,8 @@ class Known:
     chosen: I64
     worst: U16
     decided: Bool
+    diverted: Bool
+    passed_over: F64
 
     @classmethod
     def of(cls, found: GlobalResult) -> Known:
@@ -85,7 +92,8 @@ class Known:
         worst = np.zeros(n, np.uint16)
         worst[mapped] = bands.edits[chosen[mapped]] + np.uint16(WORSE)
         start = np.concatenate([[0], np.cumsum(np.bincount(bands.read_strand >> 1, minlength=n))])
-        return cls(bands, start, reported, found.summary, chosen, worst, found.proper)
+        search = found.proper, found.diverted, found.passed_over
+        return cls(bands, start, reported, found.summary, chosen, worst, *search)
 
 
 def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
@@ -126,22 +134,35 @@ class _Realignment:
         clear = self._clear()
         rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
         places = self._known_places(rest)
-        primary = self._primary(places)
+        primary = self._primary(places, self.known.decided)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n)
-        far[primary.read] = primary.clipped(lengths) >= MUCH_CLIPPED
+        far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.diverted[primary.read]
+        decided, passed_over = self.known.decided.copy(), self.known.passed_over.copy()
         if far.any():
-            new = score_bands(self.aligner, *look_again(self.backend, np.flatnonzero(far).astype(np.uint32)))
+            reads = np.flatnonzero(far).astype(np.uint32)
+            # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
+            decided[reads] = False
+            if self.pairs is not None:
+                decided[self.pairs.partner[reads]] = False
+            *bands, passed_over[reads] = look_again(self.backend, reads)
+            new = score_bands(self.aligner, *bands)
             enough = (new.score >= self.scoring.min_score) & ~_repeats(new, places.take(far[places.read]))
             places = Places.concatenate([places, new.take(enough)])
-            better = self._primary(places.take(far[places.read]))
+            better = self._primary(places.take(far[places.read]), decided)
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
-        paired = PairedPlaces.none(n, primary, places, self.known.decided)
+        primary = self._reportable(primary)
+        paired = PairedPlaces.none(n, primary, places, decided)
         if self.pairs is not None:
-            paired = pair_up(self.aligner, self.pairs, self.known.decided, clear, primary, places)
+            paired = pair_up(self.aligner, self.pairs, decided, clear, primary, places)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(clear, paired, parts, far, quality)
+        return self._report(clear, paired, parts, Sight(far, passed_over), decided, quality)
+
+    def _reportable(self, lines: Lines) -> Lines:
+        """Those with the least score that is asked for (-T)."""
+        enough = lines.hits["score"] >= self.scoring.min_score
+        return lines if enough.all() else lines.take(enough)
 
     # --- reads with one place ------------------------------------------------------------------------------------
 
@@ -152,7 +173,7 @@ class _Realignment:
         no rival near; and reads with a single known place, aligned there.
         """
         known, scoring = self.known, self.scoring
-        reads = np.flatnonzero(known.reported == 1)
+        reads = np.flatnonzero((known.reported == 1) & ~known.diverted)
         bands, summary = known.bands.take(known.chosen[reads]), known.summary[reads]
         alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) & (bands.edits == summary["best"])
         diagonal, ungapped = self._ends(bands)
@@ -173,7 +194,7 @@ class _Realignment:
         stand = np.flatnonzero(stands)
         settled = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(self.context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return Lines.concatenate([settled, lines.take(enough)])
+        return self._reportable(Lines.concatenate([settled, lines.take(enough)]))
 
     def _ends(self, bands: Bands) -> tuple[U32, Bool]:
         """Diagonals on which the alignments of bands end, and which of them are ungapped."""
@@ -208,15 +229,15 @@ class _Realignment:
         places = self.aligner.score_touching(_around(bands.read_strand, end, bands.words, loss, given))
         return places.take(np.flatnonzero(places.score > 0))
 
-    def _primary(self, places: Places) -> Lines:
-        """The primary line of every read that has a place."""
-        rows = best_of(places, self._eligible(places), self.context.flip, self.context.digest)
+    def _primary(self, places: Places, decided: Bool) -> Lines:
+        """The primary line of every read that has a place. `decided` bool[n]: reads that stay near the given one."""
+        rows = best_of(places, self._eligible(places, decided), self.context.flip, self.context.digest)
         return self.aligner.align_places(places.take(rows))
 
-    def _eligible(self, places: Places) -> Bool:
+    def _eligible(self, places: Places, decided: Bool) -> Bool:
         """bool[k]: places that may become their read's primary: all, or those near the one that its pair decided on."""
         known = self.known
-        eligible = places.given | ~known.decided[places.read]
+        eligible = places.given | ~decided[places.read]
         others = np.flatnonzero(~eligible)
         home = known.bands.take(known.chosen[places.read[others]])
         moved = places.diagonal[others].astype(np.int64) - (home.band_start + home.end)
@@ -226,25 +247,26 @@ class _Realignment:
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _report(
-        self, clear: Lines, paired: PairedPlaces, parts: Lines, far: Bool, quality: U8
+        self, clear: Lines, paired: PairedPlaces, parts: Lines, sight: Sight, decided: Bool, quality: U8
     ) -> BatchResult:
         """All rows in order."""
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
-        nothing = Rivals.none(len(clear.read)), np.zeros(context.n, bool)
-        for lines, beside, reseeded in ((clear, *nothing), (primary, rivals, far)):
-            own = np.flatnonzero(
-                ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~paired.decided[lines.read]
-            )
+        nothing = Rivals.none(len(clear.read))
+        for lines, beside in ((clear, nothing), (primary, rivals)):
+            # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
+            by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | sight.reseeded[lines.read]
+            own = np.flatnonzero(by_score & ~decided[lines.read])
             some = lines.take(own)
-            quality[some.read] = quality_of(context, some, beside.take(own), reseeded[some.read])
+            quality[some.read] = quality_of(context, some, beside.take(own), sight)
         if self.pairs is not None:
-            pair_quality(context, self.pairs, paired, rivals, quality)
+            pair_quality(context, self.pairs, paired, rivals, sight, quality)
+        quality = stretched(quality)
         summary = self._summary(clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
-        parts.hits["mapq"] = part_quality(context, parts, places)
+        parts.hits["mapq"] = stretched(part_quality(context, parts, places, sight))
         parts.hits["flag"] |= SUPPLEMENTARY
         others = self._secondary(behind, primary)
         others.hits["flag"] |= SECONDARY

@@ -6,7 +6,7 @@ import numpy as np
 
 from gassst.local.places import rank
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import U8, U32, ScoredBuckets
+from gassst.search.arrays import F64, U8, U32, ScoredBuckets
 from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
@@ -23,17 +23,25 @@ def seed_length(index: SeedIndex) -> int:
     return min(int(np.ceil(np.log(max(len(index.positions), 4)) / np.log(4))) + SPECIFIC, index.k + 16)
 
 
-def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8]:
-    """read_strand, band_start, words of the best supported buckets of `reads` (uint32[a], ascending)."""
+def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, F64]:
+    """The best supported buckets of `reads` (uint32[a], ascending).
+
+    Returns
+    -------
+    read_strand, band_start : uint32[k], words : uint8[k]
+        Their bands.
+    passed_over : float64[a]
+        Bases of each read where a seed begins, or would, of which not every occurrence was looked at.
+    """
     context = backend.context
     caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
-    seeds = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps).seeds
+    seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
     anchors = backend.gather(seeds, reads, ScoredBuckets.none(context.n))
     bucket = anchors.diagonal >> np.uint32(context.shift)
     read_strand, bucket = _best_supported(anchors.read_strand, bucket, anchors.length)
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
-    return read_strand, (bucket << np.uint32(context.shift)) - lead, words
+    return read_strand, (bucket << np.uint32(context.shift)) - lead, words, clipped.astype(np.float64) * STRIDE
 
 
 def _seed_rows(length: int) -> SeedRows:

@@ -21,7 +21,7 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import STRIDE, seed_length
-from gassst.search.arrays import I64, U8, Bool
+from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.mapq import chance_places, phred
 from gassst.seeding.plan import EXTRA_STRATA
@@ -60,14 +60,40 @@ def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Riva
     return Rivals(total, score, count), places.take(order)
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What was looked at of the `n` reads of a batch.
+
+    Attributes
+    ----------
+    reseeded : bool[n]
+        Reads that were looked up with dense seeds.
+    passed_over : float64[n]
+        Of those, the bases at which seeds begin that occur too often; of the others, the share of such seeds.
+    """
+
+    reseeded: Bool
+    passed_over: F64
+
+    def differences(self, reads: np.ndarray, aligned: I64, stretch: int) -> np.ndarray:
+        """float64[k]: in how many places a rival must differ from the alignment so that no seed led to it.
+
+        Dense seeds leave it one difference in every `stretch` of the `aligned` bases that they cover. Where nothing
+        was passed over it has one at least, however short the alignment is.
+        """
+        over = self.passed_over[reads]
+        dense = np.maximum((aligned - over) // stretch, np.where(over > 0, 0, 1))
+        return np.where(self.reseeded[reads], dense, (EXTRA_STRATA + 1) * (1 - over))
+
+
 def quality_of(
-    context: BatchContext, lines: Lines, rivals: Rivals, reseeded: Bool, bonus: np.ndarray | int = 0
+    context: BatchContext, lines: Lines, rivals: Rivals, sight: Sight, bonus: np.ndarray | int = 0
 ) -> U8:
     """Mapping qualities of lines, uint8[k]. `bonus`: what a line gains over its rivals for its mate.
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
-    mismatches; a long gap counts as a few. Where no rival is known, one is assumed that the seeds would not have found:
-    for a read that was looked up once more (`reseeded`, bool[k]) it has a mismatch in every stretch of a seed's length.
+    mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
+    (`Sight.differences`).
     """
     scoring = context.params.scoring
     aligned = np.maximum(lines.end - lines.begin, 1)
@@ -76,17 +102,16 @@ def quality_of(
     rate = np.clip((edits + 0.5) / aligned, MIN_ERROR_RATE, 0.5)
     known = rivals.count > 0
     stretch = seed_length(context.index) + STRIDE - 1
-    unseen = np.where(reseeded, np.maximum(1, aligned // stretch), EXTRA_STRATA + 1)
     total = lines.total + bonus
-    worse = (total - rivals.total) / mismatch
-    odds = rate / (np.where(known, 1, 3) * (1 - rate))
-    wrong = np.where(known, rivals.count, 1) * odds ** np.maximum(np.where(known, worse, unseen), 0)
+    odds = rate / (1 - rate)
+    seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
+    wrong = seen + (odds / 3) ** sight.differences(lines.read, aligned, stretch)
     quality = phred(wrong + chance_places(aligned, edits, context.plan.n_bases))
     quality[known & (rivals.total >= total)] = 0
     return quality
 
 
-def part_quality(context: BatchContext, lines: Lines, places: Places) -> U8:
+def part_quality(context: BatchContext, lines: Lines, places: Places, sight: Sight) -> U8:
     """Mapping qualities of supplementary alignments, of which a read may have several, uint8[k]."""
     quality = np.zeros(len(lines.read), np.uint8)
     order = np.argsort(lines.read, kind="stable")
@@ -96,7 +121,7 @@ def part_quality(context: BatchContext, lines: Lines, places: Places) -> U8:
         some = np.flatnonzero(ranks == i)
         part = lines.take(some)
         rivals, _ = rivals_of(context, part, places)
-        quality[some] = quality_of(context, part, rivals, np.ones(len(some), bool))
+        quality[some] = quality_of(context, part, rivals, sight)
     return quality
 
 

@@ -153,6 +153,10 @@ class GlobalResult:
         Mapping quality of each primary.
     proper : bool[n]
         Reads whose place a concordant pair decided.
+    diverted : bool[n]
+        Reads whose search ended early, as they fit at one end only.
+    passed_over : float64[n]
+        Share of the seeds of each read of which not every occurrence was looked at.
     """
 
     bands: Bands
@@ -161,6 +165,8 @@ class GlobalResult:
     summary: Structs
     quality: U8
     proper: Bool
+    diverted: Bool
+    passed_over: F64
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gassst.search.arrays import (
     Anchors,
     Bands,
     BatchResult,
+    Bool,
     Buckets,
     Candidates,
     GlobalResult,
@@ -84,6 +85,14 @@ class SearchBackend(Protocol):
 
     def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
         """The occurrences of seeds as anchors, sorted and merged by diagonal, without those in scored buckets."""
+        ...
+
+    def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
+        """bool[n]: those of the unsettled reads (bool[n]) that a clipped alignment fits better than the best known band.
+
+        Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
+        by much. Changes `diverted` of the state.
+        """
         ...
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
@@ -173,6 +182,10 @@ class PairPasses(Protocol):
 
     def quick_participants(self, reads: U32) -> U32:
         """Those of the reads whose pair begins with the quick look."""
+        ...
+
+    def divert(self, diverted: Bool, state: PairState) -> Bool:
+        """bool[n]: the reads marked (bool[n]) and their mates. Closes their pairs."""
         ...
 
     def near_mates(self, anchors: Anchors) -> U8:

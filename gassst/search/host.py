@@ -12,8 +12,9 @@ from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
+from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
-from gassst.layouts import HIT
+from gassst.layouts import HIT, NO_SCORE
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search.arrays import (
@@ -42,6 +43,8 @@ from gassst.stats import Stats
 PROFILE_CELLS = 1 << 25
 # Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
 UNGAPPED_REACH = 3
+# Errors of a band up to which the search of whole reads decides alone, wherever they lie.
+SURE_ERRORS = 4
 
 
 class HostBackend:
@@ -65,9 +68,10 @@ class HostBackend:
         plan, context = self.context.plan, self.context
         known = state.best, state.rival, state.complete
         row = plan.seed_count[stage], plan.settled[stage], plan.settled_alone[stage]
-        return _bookkeeping.unsettled(
+        reads = _bookkeeping.unsettled(
             context.lengths, *known, context.errors, *row, plan.preset.strata, EXTRA_STRATA
         )
+        return reads[~state.diverted[reads]] if state.diverted.any() else reads
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
         plan, lengths = self.context.plan, self.context.lengths[reads]
@@ -99,6 +103,28 @@ class HostBackend:
                 seeds, context.index.positions, reads, context.flip, context.shift, *scored
             )
         return Anchors(*gathered, reads)
+
+    def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
+        context, params = self.context, self.context.params
+        diverted = np.zeros(context.n, bool)
+        if params.mode != "local":
+            return diverted
+        with self.stats.timed("candidates"):
+            best = np.where(state.best == NO_SCORE, context.errors + 1, state.best)[anchors.reads].astype(np.int64)
+            some = np.flatnonzero(
+                reads[anchors.reads] & (best > SURE_ERRORS) & (np.diff(anchors.start) > 0) & ~state.diverted[anchors.reads]
+            )
+            row = _longest(anchors, some)
+            planes = context.reference.planes, context.packed.planes, context.packed.plane_start, context.lengths
+            places = anchors.read_strand[row], anchors.diagonal[row]
+            total, _, _ = _stretches.best_stretches(*planes, *places, params.scoring)
+            scoring, own = params.scoring, anchors.reads[some]
+            perfect = context.lengths[own].astype(np.int64) * scoring.match + 2 * scoring.clip
+            whole = perfect - best[some] * (scoring.match + scoring.mismatch)
+            misfit = (total > whole) & (total >= scoring.min_score + scoring.clip)
+            diverted[own[misfit]] = True
+            state.diverted |= diverted
+        return diverted
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         if not state.fresh:
@@ -259,6 +285,15 @@ class HostBackend:
     def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
+
+
+def _longest(anchors: Anchors, reads: I64) -> I64:
+    """int64[k]: row of the longest anchor of each of the reads, which are numbers of `anchors.reads` with anchors."""
+    count = np.diff(anchors.start)[reads]
+    first = np.cumsum(count) - count
+    rows = np.repeat(anchors.start[reads] - first, count) + np.arange(count.sum())
+    key = anchors.length[rows].astype(np.int64) << 40 | (np.int64(1 << 40) - 1 - rows)
+    return (1 << 40) - 1 - (np.maximum.reduceat(key, first) & ((1 << 40) - 1)) if reads.size else rows
 
 
 def unmapped_rows(reads: Bool) -> np.ndarray:

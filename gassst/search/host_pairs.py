@@ -41,6 +41,11 @@ class HostPairPasses:
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
+    def divert(self, diverted: Bool, state: PairState) -> Bool:
+        both = diverted | diverted[self.pairs.partner]
+        state.open[both] = False
+        return both
+
     def near_mates(self, anchors: Anchors) -> U8:
         context, pairs = self.context, self.pairs
         with self.stats.timed("pairs"):

@@ -14,6 +14,7 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
+SURE, STRETCH = 40, 5  # qualities above the first are multiplied by the second: `stretched`
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -99,6 +100,16 @@ def mapping_quality(
     quality = phred(wrong + (unseen_rivals(summary, lengths, seen) if unseen is None else unseen))
     quality[(best == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
+
+
+def stretched(quality: np.ndarray) -> np.ndarray:
+    """uint8[n]: qualities on the scale that is reported.
+
+    Fewer wrong alignments than one in 10,000 are more than a set of reads can tell from one another, and filters of
+    callers take 60 for "no rival in sight", as bwa gives it. So 40 to 44 are drawn out to 60.
+    """
+    wide = quality.astype(np.int64)
+    return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult, Scored
 from gassst.search.backend import Grouped, PairPasses, SearchBackend, Selected
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import EXTRA_ERRORS
-from gassst.search.mapq import mapping_quality, phred, unseen_rivals
+from gassst.search.mapq import clipped, mapping_quality, phred, unseen_rivals
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -65,7 +65,9 @@ def _result(
     quality = phred(choice.wrong + together)
     alone = np.flatnonzero(~choice.decided)
     quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
-    return GlobalResult(found.bands, *selected, quality, choice.proper)
+    return GlobalResult(
+        found.bands, *selected, quality, choice.proper & ~state.diverted, state.diverted, clipped(seen)
+    )
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,11 @@ class PairedSearch:
         near = passes.near_mates(anchors)
         if near.any():
             self._scout(anchors, near)
-            self._verify(anchors, near)
+            self._divert(anchors, near)
+            self._verify(anchors, passes.of_open(anchors, near, True, pair_state))
         passes.settle(state, pair_state, guided=False)
         self._scout(anchors, passes.of_open(anchors, near, False, pair_state))
+        self._divert(anchors, None)
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=False)
         rest = passes.of_open(anchors, near, False, pair_state)
@@ -134,6 +138,20 @@ class PairedSearch:
     def _scout(self, anchors: Anchors, chosen: U8) -> None:
         """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
         self._score_fresh(self.backend.best_supported(anchors, chosen))
+
+    def _divert(self, anchors: Anchors, chosen: U8 | None) -> None:
+        """Leave open pairs to the search by local score where a mate fits at one end only.
+
+        `chosen` uint8[c]: mates with such anchors have a scored band; None: all open ones have.
+        """
+        reads = self.pair_state.open.copy()
+        if chosen is not None:
+            has = np.zeros(len(reads), bool)
+            has[anchors.read_strand[np.flatnonzero(chosen)] >> 1] = True
+            reads &= has
+        diverted = self.backend.divert(self.state, anchors, reads)
+        if diverted.any():
+            self.state.diverted |= self.passes.divert(diverted, self.pair_state)
 
     def _verify(self, anchors: Anchors, chosen: U8) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from gassst.search.arrays import U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import SearchBackend
-from gassst.search.mapq import mapping_quality
+from gassst.search.mapq import clipped, mapping_quality
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -27,8 +27,9 @@ def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
         found, selected = backend.select_all(found)
     else:
         selected = backend.select_best(found, EXTRA_STRATA, context.params.max_hits)
-    quality = mapping_quality(selected.summary, context.lengths, state.seen(context))
-    return GlobalResult(found.bands, *selected, quality, np.zeros(context.n, bool))
+    seen, alone = state.seen(context), np.zeros(context.n, bool)
+    quality = mapping_quality(selected.summary, context.lengths, seen)
+    return GlobalResult(found.bands, *selected, quality, alone, state.diverted, clipped(seen))
 
 
 def run_stages(backend: SearchBackend) -> SearchState:
@@ -52,7 +53,12 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     # The best supported place tightens the limit, by which the filters reject more of the others.
     scouts = backend.best_supported(anchors)
     score(backend, state, scouts)
-    survivors = backend.filter(anchors, state.limit)
+    diverted = backend.divert(state, anchors, np.ones(backend.context.n, bool))
+    if diverted.any():
+        anchors_left = backend.take(anchors, (~diverted[anchors.read_strand >> 1]).view(np.uint8))
+    else:
+        anchors_left = anchors
+    survivors = backend.filter(anchors_left, state.limit)
     if stage == 0:
         survivors = backend.supported(survivors, state)
     found = backend.buckets(survivors, scouts)

@@ -32,6 +32,8 @@ class SearchState:
         Bit s: the seeds of stage s have been looked up.
     planned : uint16[n]
         Most disjoint seeds that were looked up together.
+    diverted : bool[n]
+        Reads left to the search by local score: the best known place fits a part of them only.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : ScoredBuckets
@@ -49,6 +51,7 @@ class SearchState:
     capped: U8
     looked: U8
     planned: U16
+    diverted: Bool
     scored: ScoredBuckets
     bands: list[Bands] = field(default_factory=list)
     fresh: list[Buckets] = field(default_factory=list)
@@ -66,6 +69,7 @@ class SearchState:
             capped=np.zeros(n, np.uint8),
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
+            diverted=np.zeros(n, bool),
             scored=ScoredBuckets.none(n),
         )
 
