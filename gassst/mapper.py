@@ -91,8 +91,8 @@ class Mapper:
         return other
 
     def for_best_hits(self) -> Mapper:
-        """This mapper without `all_hits`: it looks for the best place of every read only."""
-        return self._with(**_planned(replace(self.params, all_hits=False), self.index))
+        """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
+        return self._with(**_planned(replace(self.params.for_pairs(), all_hits=False), self.index))
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.

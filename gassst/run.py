@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from gassst.io.reads import ReadBatch, Unparsed
-from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
+from gassst.pairing.insert_size import (
+    LEARN_READS,
+    InsertModel,
+    is_primary,
+    reference_spans,
+    template_lengths,
+)
 from gassst.search.arrays import BatchResult
 from gassst.stats import Stats
 
@@ -125,7 +131,9 @@ def _templates_of(mapper: Mapper, batch: ReadBatch) -> np.ndarray:
     mates = batch.mate
     if mates is None:
         return np.empty(0, np.int64)
-    hits = mapper.map_batch(replace(batch, mate=None))[0].hits
+    result = mapper.map_batch(replace(batch, mate=None))[0]
+    hits, spans = result.hits, np.zeros(len(mates), np.int64)
+    primary = hits[is_primary(hits)]
+    spans[primary["read"]] = reference_spans(primary, result.cigars)
     first = np.flatnonzero(mates[:-1] == 1)
-    lengths = np.diff(batch.offsets).astype(np.int64)
-    return template_lengths(mapper.params.orientation, first, hits, lengths, mapper.index.reference.starts)
+    return template_lengths(mapper.params.orientation, first, hits, spans, mapper.index.reference.starts)

@@ -105,8 +105,9 @@ def pair_quality(
 ) -> None:
     """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
 
-    Each is right if the other one is and no rival is as near to that one. So its quality is at least the lower of the
-    two. A mate that was found beside the other alone has no quality of its own.
+    Where the reported place is wrong, either both mates lie elsewhere together, each of which is as unlikely as its
+    own quality says, or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was
+    found beside the other alone has no quality of its own.
     """
     reads = np.r_[paired.joined, pairs.partner[paired.joined]]
     concerned = np.zeros(context.n, bool)
@@ -117,7 +118,9 @@ def pair_quality(
     given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)
-    shared = np.minimum(alone[pairs.partner[reads]], given_mate[reads])
+    # Both mates are misplaced together, or this one leaves a mate that stays.
+    both = alone[reads].astype(np.int64) + alone[pairs.partner[reads]]
+    shared = np.minimum(both, given_mate[reads]).astype(np.uint8)
     quality[reads] = np.maximum(alone[reads], shared)
 
 

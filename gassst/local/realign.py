@@ -145,8 +145,8 @@ class _Realignment:
             decided[reads] = False
             if self.pairs is not None:
                 decided[self.pairs.partner[reads]] = False
-            *bands, passed_over[reads] = look_again(self.backend, reads)
-            new = score_bands(self.aligner, *bands)
+            read_strand, band_start, words, passed_over[reads] = look_again(self.backend, reads)
+            new = score_bands(self.aligner, read_strand, band_start, words)
             enough = (new.score >= self.scoring.min_score) & ~_repeats(new, places.take(far[places.read]))
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]), decided)
@@ -320,9 +320,11 @@ def _around(read_strand: U32, diagonal: U32, words: U8, loss: I64, given: Bool) 
 
 
 def _repeats(new: Places, known: Places) -> Bool:
-    """bool[k]: new places that are known: the same end of the read on the same diagonal, with the same score."""
-
-    def keys(p: Places) -> np.ndarray:
-        return np.rec.fromarrays([p.read_strand, p.diagonal, p.strand_end, p.total])
-
-    return np.isin(keys(new), keys(known))
+    """bool[k]: new places on the diagonal of a known one of the same strand that scores as well."""
+    keys, of_new = (p.read_strand.astype(np.uint64) << np.uint64(32) | p.diagonal for p in (known, new))
+    order = np.lexsort((known.total, keys))
+    row = np.searchsorted(keys[order], of_new, side="right") - 1
+    if not order.size:
+        return np.zeros(len(of_new), bool)
+    row = order[np.maximum(row, 0)]
+    return (keys[row] == of_new) & (known.total[row] >= new.total)

@@ -14,6 +14,7 @@ LEARN_READS = 12288  # at the head of the input: the same whatever the batches a
 ENOUGH_PAIRS = 32
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
 MIN_SD = 2.0
+REFERENCE_RUNS = (0, 2)  # BAM operations M and D
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class InsertModel:
 
 
 def template_lengths(
-    orientation: str, first: np.ndarray, hits: np.ndarray, lengths: np.ndarray, starts: np.ndarray
+    orientation: str, first: np.ndarray, hits: np.ndarray, spans: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
     """Template lengths of the pairs that tell one.
 
@@ -98,7 +99,8 @@ def template_lengths(
         Rows of the first mates in the batch; the last ones follow them.
     hits : HIT[h]
         Of reads mapped each on its own, the primary of every read among them.
-    lengths : uint32[n]
+    spans : int64[n]
+        Reference bases that the primary of each read covers.
     starts : int64[c]
         Contig starts.
 
@@ -109,10 +111,21 @@ def template_lengths(
     """
     primary = hits[is_primary(hits)]
     a, b = primary[first], primary[first + 1]
-    spans = lengths[a["read"]].astype(np.int64), lengths[b["read"]].astype(np.int64)
-    template = pair_templates(orientation, a, b, *spans, starts)
+    covered = spans[a["read"]].astype(np.int64), spans[b["read"]].astype(np.int64)
+    template = pair_templates(orientation, a, b, *covered, starts)
     usable = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
     return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
+
+
+def reference_spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
+    """int64[h]: reference bases that hits (HIT[h]) cover; `cigars` uint32[] are the runs that they point to."""
+    runs = hits["cigar_runs"].astype(np.int64)
+    before = np.cumsum(runs) - runs
+    row = np.repeat(hits["cigar_start"].astype(np.int64) - before, runs) + np.arange(runs.sum())
+    run = cigars[row]
+    covered = np.where(np.isin(run & 15, REFERENCE_RUNS), run >> 4, 0).astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(covered)])
+    return total[before + runs] - total[before]
 
 
 def is_primary(hits: np.ndarray) -> np.ndarray:
