@@ -14,7 +14,7 @@ import numpy as np
 from gassst._core import local_places as _local_places
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
-from gassst.local.rivals import Rivals, Sight, quality_of
+from gassst.local.rivals import Rivals, Sight, quality_of, rivals_of
 from gassst.pairing.orientation import mate_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
@@ -42,6 +42,8 @@ class PairedPlaces:
         Reads that were placed beside their mate here.
     rescued : bool[n]
         Those of them whose place was found beside the mate alone.
+    concordant : bool[k]
+        The `places` that lie where the line of the mate asks for.
     """
 
     primary: Lines
@@ -49,11 +51,13 @@ class PairedPlaces:
     decided: Bool
     joined: U32
     rescued: Bool
+    concordant: Bool
 
     @classmethod
     def none(cls, n: int, primary: Lines, places: Places, decided: Bool) -> PairedPlaces:
         """Where no mates were placed together."""
-        return cls(primary, places, decided, np.empty(0, np.uint32), np.zeros(n, bool))
+        nowhere = np.zeros(len(places.read), bool)
+        return cls(primary, places, decided, np.empty(0, np.uint32), np.zeros(n, bool), nowhere)
 
 
 def pair_up(
@@ -86,7 +90,7 @@ def pair_up(
     decided[moved.read] = decided[pairs.partner[moved.read]] = True
     rescued[places.read[taken[taken >= n_known]]] = True
     staying = primary.take(~of_reads(moved, n)[primary.read])
-    return PairedPlaces(Lines.concatenate([staying, moved]), places, decided, moved.read, rescued)
+    return PairedPlaces(Lines.concatenate([staying, moved]), places, decided, moved.read, rescued, fits)
 
 
 def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:
@@ -114,7 +118,11 @@ def pair_quality(
     concerned[reads] = True
     primary = paired.primary
     some = np.flatnonzero(concerned[primary.read])
-    near = quality_of(context, primary.take(some), rivals.take(some), sight, PAIR_BONUS)
+    lines = primary.take(some)
+    near = quality_of(context, lines, rivals.take(some), sight, PAIR_BONUS)
+    # Rivals that are concordant, too, as the copies of a tandem repeat are, gain as much as the reported place.
+    beside, _ = rivals_of(context, lines, paired.places.take(paired.concordant))
+    near = np.minimum(near, quality_of(context, lines, beside, sight))
     given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)

@@ -23,10 +23,9 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import chance_places, phred
+from gassst.search.mapq import chance_places, edit_odds, phred
 from gassst.seeding.plan import EXTRA_STRATA
 
-MIN_ERROR_RATE = 0.005  # of a read without any error
 PARTS = 3  # supplementary alignments of a read
 
 
@@ -99,13 +98,12 @@ def quality_of(
     aligned = np.maximum(lines.end - lines.begin, 1)
     mismatch = scoring.match + scoring.mismatch
     edits = np.maximum(0, -(-(aligned * scoring.match - lines.hits["score"]) // mismatch))
-    rate = np.clip((edits + 0.5) / aligned, MIN_ERROR_RATE, 0.5)
     known = rivals.count > 0
     stretch = seed_length(context.index) + STRIDE - 1
     total = lines.total + bonus
-    odds = rate / (1 - rate)
+    odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    wrong = seen + (odds / 3) ** sight.differences(lines.read, aligned, stretch)
+    wrong = seen + odds ** sight.differences(lines.read, aligned, stretch)
     quality = phred(wrong + chance_places(aligned, edits, context.plan.n_bases))
     quality[known & (rivals.total >= total)] = 0
     return quality

@@ -14,7 +14,7 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-SURE, STRETCH = 40, 5  # qualities above the first are multiplied by the second: `stretched`
+SURE, STRETCH = 40, 10  # qualities above the first are multiplied by the second: `stretched`
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -106,7 +106,7 @@ def stretched(quality: np.ndarray) -> np.ndarray:
     """uint8[n]: qualities on the scale that is reported.
 
     Fewer wrong alignments than one in 10,000 are more than a set of reads can tell from one another, and filters of
-    callers take 60 for "no rival in sight", as bwa gives it. So 40 to 44 are drawn out to 60.
+    callers take 60 for "no rival in sight", as bwa gives it. So 40 to 42 are drawn out to 60.
     """
     wide = quality.astype(np.int64)
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
