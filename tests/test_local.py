@@ -350,9 +350,26 @@ def pairs(genome):
     return first, last, truth
 
 
-def test_a_mate_is_found_near_its_partner(index, pairs):
+def test_nothing_below_the_least_score_is_mapped(index, pairs):
+    """A mate of k bases with a mismatch scores k - 5."""
     first, last, truth = pairs
     mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
+    for least in (30, 36):
+        mapper = gassst.Mapper(
+            index, mode="local", device="none", insert=(300.0, 15.0), scoring=Scoring(min_score=least)
+        )
+        hits = mapper.map_batch(ReadBatch.from_pairs(first, last))[0].hits
+        mapped = hits[hits["flag"] & 0x4 == 0]
+        assert mapped["score"].min() >= least
+        lengths = np.array([k for _, _, k in truth])
+        mates = np.isin(np.arange(1, 2 * len(lengths), 2), mapped["read"])
+        assert mates[lengths >= least + 5].all()
+
+
+def test_a_mate_is_found_near_its_partner(index, pairs):
+    first, last, truth = pairs
+    scoring = Scoring(min_score=19)
+    mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0), scoring=scoring)
     result, stats = mapper.map_batch(ReadBatch.from_pairs(first, last))
     hits, starts = result.hits, index.reference.starts
     primary = hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]]]

@@ -224,7 +224,9 @@ class _Realignment:
         )  # fmt: skip
         bands = bands.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, False)
-        given = rows == known.chosen[bands.read_strand >> 1]
+        read = bands.read_strand >> 1
+        # A search that ended early has chosen the first place that it met.
+        given = (rows == known.chosen[read]) & ~known.diverted[read]
         end = bands.band_start + bands.end
         places = self.aligner.score_touching(_around(bands.read_strand, end, bands.words, loss, given))
         return places.take(np.flatnonzero(places.score > 0))

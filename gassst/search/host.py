@@ -34,7 +34,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import summarise_all
+from gassst.search.mapq import stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -253,8 +253,9 @@ class HostBackend:
         mapped = np.diff(start) > 0
         hits["flag"] |= SECONDARY
         hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
-        hits["mapq"][start[:-1][mapped]] = found.quality[mapped]
-        self.stats.count_reads(lengths, found.summary, found.quality)
+        quality = stretched(found.quality)
+        hits["mapq"][start[:-1][mapped]] = quality[mapped]
+        self.stats.count_reads(lengths, found.summary, quality)
         return BatchResult(
             np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
         )

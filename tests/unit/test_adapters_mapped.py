@@ -1,0 +1,209 @@
+"""Reads that fit the genome at one end only: placed by local score, with the mapping quality of that score."""
+
+import numpy as np
+import parasail
+import pysam
+import pytest
+
+import gassst
+from gassst.io.reference import Reference
+from gassst.params import Scoring
+from gassst.tools.foreign import ADAPTERS
+
+M = 150
+FLANK = 400
+COPIES = 249
+SCORING = Scoring()
+BASES = np.array(list("ACGT"))
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def random_bases(rng, n):
+    return "".join(rng.choice(BASES, n))
+
+
+def reverse_complement(bases):
+    return bases.translate(COMPLEMENT)[::-1]
+
+
+def noisy(rng, bases, rate):
+    codes = np.array(list(bases))
+    wrong = np.flatnonzero(rng.random(len(codes)) < rate)
+    for i in wrong:
+        codes[i] = rng.choice([b for b in "ACGT" if b != codes[i]])
+    return "".join(codes)
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Unique bases; copies of a stretch of 89 bases among others; a tandem repeat of nine units of 60 bases."""
+    rng = np.random.default_rng(1)
+    copy, unit = random_bases(rng, 89), random_bases(rng, 60)
+    return {
+        "unique": random_bases(rng, 120_000),
+        "copies": random_bases(rng, 100) + "".join(copy + random_bases(rng, 100) for _ in range(COPIES)),
+        "tandem": random_bases(rng, FLANK) + unit * 9 + random_bases(rng, FLANK),
+    }
+
+
+@pytest.fixture(scope="module")
+def index(world):
+    return gassst.Index.build(Reference.from_sequences([(n, s.encode()) for n, s in world.items()]))
+
+
+def fragment_mates(rng, fragment, error=0.005):
+    """Both mates of a fragment: what it holds, then the adapter, then noise."""
+    return [
+        noisy(rng, (strand + ADAPTERS["nextera"][mate] + random_bases(rng, M))[:M], error)
+        for mate, strand in enumerate((fragment, reverse_complement(fragment)))
+    ]
+
+
+def draw_fragments(rng, sequence, n, low, high):
+    """[(start, bases on a random strand)]"""
+    found = []
+    for _ in range(n):
+        size = int(rng.integers(low, high + 1))
+        at = int(rng.integers(0, len(sequence) - size))
+        bases = sequence[at : at + size]
+        found.append((at, bases if rng.random() < 0.5 else reverse_complement(bases)))
+    return found
+
+
+def map_pairs(index, mates, **options):
+    """Primary records of both mates, by pair."""
+    reads = [(f"p{i}", one, "I" * len(one)) for i, (one, _) in enumerate(mates)]
+    others = [(f"p{i}", two, "I" * len(two)) for i, (_, two) in enumerate(mates)]
+    mapper = gassst.Mapper(index, device="none", **options)
+    found = [r for r in mapper.map(reads, others) if not r.flag & 0x900]
+    assert len(found) == 2 * len(mates)
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def map_single(index, reads, **options):
+    mapper = gassst.Mapper(index, mode="local", device="none", **options)
+    named = [(f"r{i}", bases, "I" * len(bases)) for i, bases in enumerate(reads)]
+    return [r for r in mapper.map(named) if not r.flag & 0x900]
+
+
+@pytest.fixture(scope="module")
+def short_inserts(index, world):
+    rng = np.random.default_rng(2)
+    fragments = draw_fragments(rng, world["unique"], 400, 45, 145)
+    records = map_pairs(index, [fragment_mates(rng, bases) for _, bases in fragments])
+    return fragments, records
+
+
+def test_both_mates_of_short_inserts_are_placed(short_inserts):
+    fragments, records = short_inserts
+    right = 0
+    for (at, bases), mates in zip(fragments, records, strict=True):
+        for record in mates:
+            five_prime = record.reference_end - len(bases) if record.is_reverse else record.reference_start
+            right += record.reference_name == "unique" and abs(five_prime - at) <= 3 and record.is_proper_pair
+    assert right >= 0.99 * 2 * len(records)
+
+
+def test_clipping_does_not_lower_the_quality_of_unique_places(short_inserts):
+    _, records = short_inserts
+    qualities = np.array([record.mapping_quality for mates in records for record in mates])
+    assert (qualities == 60).mean() > 0.95
+    assert (qualities >= 20).mean() > 0.99
+
+
+@pytest.mark.parametrize("insert", [89, 80, 50])
+def test_copies_of_the_part_that_fits_leave_no_confidence(index, world, insert):
+    """By chance one copy in four goes on with the first base of the adapter."""
+    rng = np.random.default_rng(3)
+    copy = world["copies"][100:189][:insert]
+    mates = [fragment_mates(rng, copy, 0) for _ in range(40)]
+    single = map_single(index, [one for one, _ in mates])
+    assert max(record.mapping_quality for record in single) <= 3
+    assert max(r.mapping_quality for pair in map_pairs(index, mates) for r in pair) <= 3
+
+
+def test_a_mate_in_a_tandem_repeat_is_as_unsure_as_its_copies(index, world):
+    """Its partner beside the repeat is concordant with the copies, too."""
+    rng = np.random.default_rng(4)
+    mates = []
+    for _ in range(60):
+        one = world["tandem"][FLANK - 200 : FLANK - 50]
+        at = FLANK + 60 * int(rng.integers(0, 5)) + 10
+        mates.append((one, reverse_complement(world["tandem"][at : at + M])))
+    records = map_pairs(index, mates, insert=(450.0, 120.0))
+    assert max(last.mapping_quality for _, last in records) <= 3
+
+
+def test_clean_unique_pairs_have_the_highest_quality(index, world):
+    rng = np.random.default_rng(5)
+    fragments = draw_fragments(rng, world["unique"], 300, 320, 400)
+    records = map_pairs(index, [fragment_mates(rng, bases) for _, bases in fragments])
+    qualities = np.array([record.mapping_quality for mates in records for record in mates])
+    assert (qualities == 60).mean() > 0.98
+
+
+def best_score(read, window):
+    """The best local score by parasail, and by an alignment that may reach an end for a bonus no worse than it."""
+    gap = SCORING.gap_open[0] + SCORING.gap_extend[0]
+    matrix = parasail.matrix_create("ACGT", SCORING.match, -SCORING.mismatch)
+    return parasail.sw_striped_16(read, window, gap, SCORING.gap_extend[0], matrix).score
+
+
+def total_of(record):
+    ends = (record.cigartuples[0][0] != pysam.CSOFT_CLIP) + (record.cigartuples[-1][0] != pysam.CSOFT_CLIP)
+    return record.get_tag("AS") + SCORING.clip * ends
+
+
+@pytest.fixture(scope="module")
+def tails(index, world):
+    """Single reads with adapters, bad tails, gaps and all of them."""
+    rng = np.random.default_rng(6)
+    reads = []
+    for i, (_, bases) in enumerate(draw_fragments(rng, world["unique"], 900, 60, 170)):
+        if i % 3 == 1:
+            at = int(rng.integers(10, len(bases) - 10))
+            bases = bases[:at] + bases[at + int(rng.integers(1, 9)) :]
+        if i % 3 == 2:
+            at = int(rng.integers(30, len(bases)))
+            bases = bases[:at] + noisy(rng, bases[at:], 0.4)
+        reads.append(fragment_mates(rng, bases, 0.02)[0])
+    return map_single(index, reads)
+
+
+def test_no_local_alignment_scores_better_than_the_one_reported(tails, world):
+    compared = 0
+    for record in tails:
+        if record.is_unmapped:
+            continue
+        begin = max(record.reference_start - 2 * M, 0)
+        window = world[record.reference_name][begin : record.reference_end + 2 * M]
+        assert total_of(record) >= best_score(record.query_sequence, window)
+        if record.has_tag("XS"):
+            assert record.get_tag("AS") + 2 * SCORING.clip >= record.get_tag("XS")
+        compared += 1
+    assert compared > 0.95 * len(tails)
+
+
+def ungapped_total(read, facing):
+    """The best stretch with its bonuses, by trying all."""
+    signs = np.where(np.array(list(read)) == np.array(list(facing)), SCORING.match, -SCORING.mismatch)
+    sums = np.concatenate([[0], np.cumsum(signs)])
+    ends = np.arange(len(read) + 1)
+    table = sums[None, :] - sums[:, None]
+    table = table + SCORING.clip * ((ends == 0)[:, None] + (ends == len(read))[None, :].astype(int))
+    return table[np.triu_indices(len(read) + 1, 1)].max()
+
+
+def test_a_gap_is_reported_only_where_it_scores_more(tails, world):
+    gapped = 0
+    for record in tails:
+        if record.is_unmapped or not any(op in (1, 2) for op, _ in record.cigartuples):
+            continue
+        gapped += 1
+        clip = [n if op == pysam.CSOFT_CLIP else 0 for op, n in record.cigartuples]
+        starts = record.reference_start - clip[0], record.reference_end + clip[-1] - record.query_length
+        for start in starts:
+            facing = world[record.reference_name][max(start, 0) : max(start, 0) + record.query_length]
+            if len(facing) == record.query_length:
+                assert total_of(record) > ungapped_total(record.query_sequence, facing)
+    assert gapped > 100
