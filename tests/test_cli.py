@@ -721,9 +721,10 @@ def test_signal_while_simulating(small_fasta, tmp_path, name):
 
 
 SLOW_SORT = """
-from gassst import cli, destination
-destination._SORT = "import sys, time; open(sys.argv[-1] + '.begun', 'w'); time.sleep(100)"
-cli.run()
+from gassst.cli import main
+from gassst.io import destination
+destination._SORT = "import signal, sys; open(sys.argv[-1] + '.begun', 'w'); signal.pause()"
+main.run()
 """
 
 
