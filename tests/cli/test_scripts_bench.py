@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import sys
 from itertools import combinations
@@ -13,20 +12,17 @@ from pathlib import Path
 import brute_force as bf
 import numpy as np
 import pytest
+from places import environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
 from gassst.io.reads import ReadBatch
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-
 
 @pytest.fixture(scope="module")
 def script():
     """Imports a script by name."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield importlib.import_module
-    sys.path.remove(str(SCRIPTS))
+    return importlib.import_module
 
 
 def results_of(module, *arguments) -> dict:
@@ -358,8 +354,7 @@ def test_copies_differ_as_much_as_they_are_told(script):
 
 
 def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
-    root = Path(gassst.__file__).parent.parent
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])))
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
     result = results_of(script("bench_scale"), *options, tmp_path / "scale.json")
     assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]

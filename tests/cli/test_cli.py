@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pysam
 import pytest
+from places import DATA, environment
 
 from gassst import mapper
 from gassst.cli import progress
@@ -68,10 +69,7 @@ def default_signals() -> None:
 
 
 def process(*argv, program: tuple[str, ...] = ("-m", "gassst"), **options) -> subprocess.Popen:
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path} if Path(root, "gassst").is_dir() else dict(os.environ)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
     command = [sys.executable, *program, *map(str, argv)]
     return subprocess.Popen(command, preexec_fn=pipes.pop("preexec_fn", default_signals), **pipes)
 
@@ -439,10 +437,9 @@ def test_files_of_pairs_that_disagree(gassst_map, pair_files, tmp_path):
 
 def test_real_pairs(tmp_path):
     """The names of ERR022075 carry no numbers."""
-    data = Path(__file__).parent / "data"
     index = tmp_path / "phix.gsi"
-    assert main(["index", str(data / "phix174.fa.gz"), "-o", str(index)]) == 0
-    files = [str(data / f"ecoli_ERR022075_R{mate}.fastq.gz") for mate in (1, 2)]
+    assert main(["index", str(DATA / "phix174.fa.gz"), "-o", str(index)]) == 0
+    files = [str(DATA / f"ecoli_ERR022075_R{mate}.fastq.gz") for mate in (1, 2)]
     assert main(["map", str(index), *files, "-o", str(tmp_path / "o.sam"), "--device", "none", "-q"]) == 0
     with pysam.AlignmentFile(tmp_path / "o.sam") as file:
         names = [record.query_name for record in file]

@@ -1,11 +1,11 @@
-"""The filters lose nothing, and compute what they say; truth comes from `oracle`."""
+"""The filters lose nothing, and compute what they say; truth comes from `oracles`."""
 
 import edlib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import (
+from oracles import (
     MASKED,
     candidate_costs,
     composition_distance,
