@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -38,14 +39,15 @@ def rng():
     return np.random.default_rng(20)
 
 
-@pytest.fixture
-def world(rng):
-    return World(rng)
+@pytest.fixture(scope="module")
+def world():
+    return World(np.random.default_rng(20))
 
 
-@pytest.fixture
-def batch(rng, world):
-    return random_batch(rng, world)
+@pytest.fixture(scope="module")
+def batch(world):
+    """Not to be changed: all tests share it."""
+    return random_batch(np.random.default_rng(20), world)
 
 
 def visible_and_hidden(folder):
@@ -540,17 +542,21 @@ def test_named_pipe(tmp_path, world, batch, options):
     assert sorted(lines_in(tmp_path / "copy.bam")) == sorted(batch.lines())
 
 
-def run_child(body):
-    """A process whose standard output is a pipe."""
-    script = f"import sys\nimport numpy as np\nfrom sam_worlds import *\n{body}"
-    command = [sys.executable, "-c", script]
+@pytest.fixture(scope="module")
+def run_child(world, batch, tmp_path_factory):
+    """(code) -> a process with the names of `sam_worlds`, `world` and `batch`, whose standard output is a pipe."""
+    pickled = tmp_path_factory.mktemp("child") / "world.pickle"
+    pickled.write_bytes(pickle.dumps((world, batch)))
+    head = f"import pickle, sys\nfrom sam_worlds import *\nworld, batch = pickle.load(open({str(pickled)!r}, 'rb'))\n"
+    return lambda code: start_child(head + code)
+
+
+def start_child(code):
+    command = [sys.executable, "-c", code]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
 
 
 CHILD = """
-rng = np.random.default_rng(20)
-world = World(rng)
-batch = random_batch(rng, world)
 try:
     write({path!r}, world, *[batch] * {times}, **{options!r})
 except BrokenPipeError:
@@ -560,7 +566,7 @@ except BrokenPipeError:
 
 @pytest.mark.parametrize("path", [None, "-", "/dev/stdout"])
 @pytest.mark.parametrize("options", [{"format": "bam"}, {"format": "cram", "sort": True}, {}])
-def test_standard_output(tmp_path, batch, path, options):
+def test_standard_output(run_child, tmp_path, batch, path, options):
     out, err = run_child(CHILD.format(path=path, times=1, options=options)).communicate()
     assert err == b""
     (tmp_path / "out").write_bytes(out)
@@ -570,7 +576,7 @@ def test_standard_output(tmp_path, batch, path, options):
 @pytest.mark.parametrize(
     "options", [{}, {"format": "bam"}, {"format": "bam", "threads": 2}, {"format": "cram"}, {"sort": True}]
 )
-def test_reader_of_standard_output_goes_away(options):
+def test_reader_of_standard_output_goes_away(run_child, options):
     child = run_child(CHILD.format(path="-", times=150, options=options))
     child.stdout.read(10)
     child.stdout.close()
@@ -579,15 +585,13 @@ def test_reader_of_standard_output_goes_away(options):
 
 
 ABORTED = """
-rng = np.random.default_rng(20)
-world = World(rng)
 with sam.AlignmentWriter("-", world.header(), world.arrays, format="bam") as writer:
-    writer.write_batch(*random_batch(rng, world).arrays)
+    writer.write_batch(*batch.arrays)
     {last}
 """
 
 
-def test_an_aborted_stream_does_not_look_complete():
+def test_an_aborted_stream_does_not_look_complete(run_child):
     end_of_bgzf = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
     complete, _ = run_child(ABORTED.format(last="pass")).communicate()
     aborted, _ = run_child(ABORTED.format(last="sys.exit(1)")).communicate()
