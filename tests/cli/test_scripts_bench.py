@@ -110,8 +110,8 @@ def experiment(script, small_index, small_fastq):
     """50 reads, recorded; each filter takes as long as it is told to, whatever the clock says."""
     filters = script("bench_filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
-    recorder = mapper.cascade = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
-    filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 50, 50)))
+    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
     one = filters.Experiment(mapper, recorder.calls, 1)
     nanoseconds = {"tnw4-4": 2, "fd": 5, "duplicate": 3, "tnw4-16": 11, "tnw5-full": 40}
 
