@@ -189,7 +189,7 @@ def test_devices_and_parts_of_the_index_change_nothing(world, baseline):
     assert opencl.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
     in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
-    object.__setattr__(in_parts, "parts", IndexParts(in_parts.index, memory=60_000))
+    in_parts = in_parts._with(parts=IndexParts(in_parts.index, memory=60_000))
     assert places(in_parts, [batch_of(world.fragments)]) == baseline
 
 

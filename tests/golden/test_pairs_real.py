@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pysam
 import pytest
+from places import DATA
 
-DATA = Path(__file__).parent / "data"
 GENOME = DATA / "ecoli_k12_mg1655.fa.gz"
 PAIRS = [DATA / f"ecoli_ERR022075_R{mate}.fastq.gz" for mate in (1, 2)]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import environment
 
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import FRONT, GAP, TAIL, Reference
@@ -496,7 +497,9 @@ def test_file_size_limit_of_the_system(tmp_path):
         "try:\n    index.save(sys.argv[1])\nexcept OutputError as error:\n    print(error)\n"
     )
     path = tmp_path / "genome.gsi"
-    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=True, env=environment()
+    )
     assert done.stdout.strip() == f"{path}: File too large"
     assert not list(tmp_path.iterdir())
 

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import sys
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import brute_force as bf
 import numpy as np
 import pytest
+from places import environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
 from gassst.io.reads import ReadBatch
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-
 
 @pytest.fixture(scope="module")
 def script():
     """Imports a script by name."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield importlib.import_module
-    sys.path.remove(str(SCRIPTS))
+    return importlib.import_module
 
 
 def results_of(module, *arguments) -> dict:
@@ -109,9 +105,46 @@ def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_f
             )
 
 
-def test_ranking_is_by_cost(filter_results):
-    costs = [order["cpu_ns_in_all"] for order in filter_results["ranking"]]
-    assert len(costs) == 3 and costs == sorted(costs)
+@pytest.fixture(scope="module")
+def experiment(script, small_index, small_fastq):
+    """50 reads, recorded; each filter takes as long as it is told to, whatever the clock says."""
+    filters = script("bench_filters")
+    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
+    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
+    one = filters.Experiment(mapper, recorder.calls, 1)
+    nanoseconds = {"tnw4-4": 2, "fd": 5, "duplicate": 3, "tnw4-16": 11, "tnw5-full": 40}
+
+    def filtered(name, candidates, batch):
+        cpu = nanoseconds[name] * len(candidates)
+        return filters.FILTERS[name](candidates, batch), filters.Elapsed(wall=cpu, cpu=cpu)
+
+    one._filter = filtered
+    return one
+
+
+def cost_of(experiment, order, band_ns):
+    steps, survivors = experiment.chain(order)
+    return sum(step.elapsed.cpu for step in steps) + band_ns * experiment.count_bands(survivors)
+
+
+@pytest.mark.parametrize("band_ns", [1, 85, 2000])
+def test_ranking_is_by_cost(script, experiment, band_ns):
+    names = list(script("bench_filters").FILTERS)
+    ranked = experiment.all_orders(band_ns)
+    costs = [cost for cost, *_ in ranked]
+    assert costs == sorted(costs)
+    assert all(cost == cost_of(experiment, order, band_ns) for cost, order, *_ in ranked)
+    orders = (order for n in range(len(names) + 1) for order in permutations(names, n))
+    assert costs[0] == min(cost_of(experiment, order, band_ns) for order in orders)
+
+
+def test_the_cheapest_orders_are_listed(filter_results):
+    """How many of them are looked at to the end depends on the clock; the first is always there."""
+    ranking = filter_results["ranking"]
+    assert 1 <= len(ranking) <= 3
+    costs = [order["cpu_ns_in_all"] for order in ranking]
+    assert costs == sorted(costs)
 
 
 def test_discarded_shares_add_up(script, filter_results):
@@ -359,8 +392,7 @@ def test_copies_differ_as_much_as_they_are_told(script):
 
 
 def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
-    root = Path(gassst.__file__).parent.parent
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")])))
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
     result = results_of(script("bench_scale"), *options, tmp_path / "scale.json")
     assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]

@@ -8,29 +8,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bench_variants
 import brute_force as bf
 import numpy as np
+import peer_agreement
+import peer_tables
 import pysam
 import pytest
-from test_scripts_peers import SCRIPTS, record, script, write
+from bench_variants import Allele, Call
+from places import DATA
+from test_scripts_peers import record, script, write
 
-sys.path.insert(0, str(SCRIPTS))
-
-import bench_variants  # noqa: E402
-import check_pairs  # noqa: E402
-import peer_agreement  # noqa: E402
-import peer_tables  # noqa: E402
-from bench_variants import Allele, Call  # noqa: E402
-
-PHIX = Path(__file__).parent / "data" / "phix174.fa.gz"
-needs_bwa = pytest.mark.skipif(not shutil.which("bwa"), reason="bwa is not installed")
-needs_checks = pytest.mark.skipif(
-    bool(check_pairs.missing_programs()), reason=f"not installed: {', '.join(check_pairs.missing_programs())}"
-)
-needs_bcftools = pytest.mark.skipif(
-    bool(bench_variants.missing_programs()),
-    reason=f"not installed: {', '.join(bench_variants.missing_programs())}",
-)
+PHIX = DATA / "phix174.fa.gz"
+needs_bwa = pytest.mark.external("bwa")
+needs_checks = pytest.mark.external("samtools", "PicardCommandLine")
+needs_bcftools = pytest.mark.external("samtools", "bcftools")
 
 
 def files(folder: Path) -> list[Path]:

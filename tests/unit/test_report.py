@@ -9,7 +9,7 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import numpy as np
-import oracle
+import oracles
 import pytest
 
 import gassst
@@ -69,10 +69,10 @@ def test_forward_and_reverse_reads_by_hand():
     reference = np.array([0, 1, 2, 3, 0, 0, 1, 1, 2, 2] * 10, np.uint8)
     read = np.concatenate([reference[20:24], [3, 3], reference[24:26], reference[27:29]])
     read[1] = 3  # 4 columns with a mismatch in the second, 2 inserted, 2 columns, 1 deleted, 2 columns
-    packed = oracle.pack_reads(np.stack([read, read]), np.array([0, 1]))
+    packed = oracles.pack_reads(np.stack([read, read]), np.array([0, 1]))
     cigar = [(0, 4), (1, 2), (0, 2), (2, 1), (0, 2)]
     hits, cigars = hits_of([cigar, cigar], 20, [0, 1])
-    planes = oracle.pack_planes(reference)
+    planes = oracles.pack_planes(reference)
     counts = errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
     assert counts[:, 0].tolist() == [2] * 10
     assert counts[:, MISMATCHES].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
@@ -108,9 +108,9 @@ def test_against_one_base_after_the_other(m):
     reference, positions, cigars, reads = random_alignments(rng, m, 60)
     strands = rng.integers(0, 2, 60)
     flags = REVERSE * strands + rng.choice([0, 0, 0, 1, UNMAPPED, SECONDARY, SUPPLEMENTARY], 60)
-    packed = oracle.pack_reads(reads, strands)
+    packed = oracles.pack_reads(reads, strands)
     hits, runs = hits_of(cigars, positions, strands, flags)
-    planes = oracle.pack_planes(reference)
+    planes = oracles.pack_planes(reference)
     counted = [i for i in range(60) if not flags[i] & (UNMAPPED | SECONDARY | SUPPLEMENTARY)]
     expected = plain_count(
         (strands[i], reads[i].tolist(), reference[positions[i] :].tolist(), cigars[i]) for i in counted
@@ -159,9 +159,9 @@ def test_cycles_of_a_run_are_those_of_its_records(mapped, small_index, small_rea
     ids=str,
 )
 def test_arrays_that_do_not_fit(change):
-    packed = oracle.pack_reads(np.zeros((2, 50), np.uint8), np.zeros(2, int))
+    packed = oracles.pack_reads(np.zeros((2, 50), np.uint8), np.zeros(2, int))
     hits, cigars = hits_of([[(0, 50)], [(0, 50)]], 10, 0)
-    planes = oracle.pack_planes(np.zeros(200, np.uint8))
+    planes = oracles.pack_planes(np.zeros(200, np.uint8))
     for name, value in change.items():
         hits[name][1] = value
     with pytest.raises(ValueError, match="do not fit"):

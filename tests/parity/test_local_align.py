@@ -4,8 +4,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_extend import backend, make_reference, mutated, oriented, pack, planes_of  # noqa: F401 - a fixture
-from test_local_kernel import SCORINGS, cost, decode, joined, textbook
+from alignments import (
+    SCORINGS,
+    decode,
+    joined,
+    local_cost,
+    local_textbook,
+    make_reference,
+    mutated,
+    oriented,
+    pack,
+    planes_of,
+)
 
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
@@ -47,17 +57,16 @@ def just_worth_it(rng, bases):
     return np.concatenate([bases[: len(bases) - tail - n], bases[len(bases) - tail :]])
 
 
-@pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])
-def case(request):
+def make_case(name):
     rng = np.random.default_rng(4)
-    reference, scoring = make_reference(rng), SCORINGS[request.param]
+    reference, scoring = make_reference(rng), SCORINGS[name]
     at = rng.integers(300, len(reference) - 600, 300)
     kinds = gapped, gapped, just_worth_it
     reads = joined(rng, [kinds[i % 3](rng, reference[a : a + 120]) for i, a in enumerate(at)])
     read_strand = (2 * np.arange(len(reads))).astype(np.uint32)
     last = at.astype(np.uint32)  # a diagonal that most of them touch
     band = last - np.uint32(WIDE // 2)
-    truth = [textbook(r, reference, int(b), WIDE, scoring) for r, b in zip(reads, band, strict=True)]
+    truth = local_textbook(reads, reference, band, WIDE, scoring)
     return SimpleNamespace(
         reference=reference,
         scoring=scoring,
@@ -69,8 +78,13 @@ def case(request):
     )
 
 
+@pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])
+def case(request, made_once):
+    return made_once(f"bands-{request.param}", lambda: make_case(request.param))
+
+
 def touches(truth, diagonal):
-    """Whether the path of `textbook` has a base on the diagonal."""
+    """Whether the path of `local_textbook` has a base on the diagonal."""
     _, _, _, position, runs = truth
     here = position - (runs[0][0] if runs[0][1] == "S" else 0)
     for length, op in runs:
@@ -81,7 +95,7 @@ def touches(truth, diagonal):
 
 
 @pytest.mark.parametrize("guess", [0, 30, 10**6])
-def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, guess):  # noqa: F811
+def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, guess):
     packed = pack(case.reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
     aligner = make_aligner(handle, packed, case.reference, case.scoring)
@@ -99,7 +113,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
             continue
         path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
         assert (hit["score"], hit["position"], path) == (truth[0], truth[3], truth[4])
-        assert cost(read, case.reference, int(hit["position"]), path, case.scoring) == (
+        assert local_cost(read, case.reference, int(hit["position"]), path, case.scoring) == (
             hit["score"],
             hit["edits"],
             len(read),
@@ -118,7 +132,7 @@ def test_narrow_bands_are_used_and_left(case):
     assert len(np.unique(np.searchsorted(costs, loss, side="right"))) > 2
 
 
-def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
+def test_alignments_end_where_their_contig_does(backend, case):
     """A contig's end is looked at base by base, all else 64 bases at once."""
     packed = pack(case.reads)
     handle = backend(planes_of(case.reference)).open_reads(packed)
@@ -136,7 +150,7 @@ def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
         covered = sum(n for n, op in path if op in "MD")
         inside = np.searchsorted(cut, [hit["position"], hit["position"] + covered - 1], side="right")
         assert inside[0] == inside[1]
-        truth = cost(read, case.reference, int(hit["position"]), path, case.scoring)
+        truth = local_cost(read, case.reference, int(hit["position"]), path, case.scoring)
         assert truth == (hit["score"], hit["edits"], len(read))
         clips = path[0][0] * (path[0][1] == "S"), path[-1][0] * (path[-1][1] == "S")
         assert (begin, end) == (clips[0], len(read) - clips[1])
@@ -144,7 +158,7 @@ def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
     assert lost > k / 20
 
 
-def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):  # noqa: F811
+def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
     """In tandem repeats a lower diagonal of the band may have the same score."""
     rng, scoring = np.random.default_rng(5), SCORINGS["bwa"]
     unit = rng.integers(0, 4, 30).astype(np.uint8)

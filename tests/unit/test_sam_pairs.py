@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import shutil
 import subprocess
 from collections import defaultdict
 from types import SimpleNamespace
@@ -12,13 +11,12 @@ import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_sam import (
+from sam_worlds import (
     OPS,
     READ_GROUP,
     World,
     described,
     lines_in,
-    needs_samtools,
     offsets_of,
     oriented,
     sorted_tags,
@@ -455,7 +453,7 @@ def primaries_of(path):
         return [r for r in file if r.is_paired and not r.flag & (SECONDARY | SUPPLEMENTARY)]
 
 
-@needs_samtools
+@pytest.mark.external("samtools")
 def test_samtools_fixmate_finds_nothing_to_mend(tmp_path, library):
     """But that it says MC:Z:* of unmapped mates, and counts TLEN otherwise where a pair does not face inwards."""
     write(tmp_path / "a.bam", WORLD, library)
@@ -483,7 +481,7 @@ def test_samtools_fixmate_finds_nothing_to_mend(tmp_path, library):
     assert inward > 100
 
 
-@pytest.mark.skipif(not shutil.which("PicardCommandLine"), reason="PicardCommandLine is not installed")
+@pytest.mark.external("PicardCommandLine")
 @pytest.mark.parametrize(
     "options", [{}, {"soft_clip_supplementary": True}, {"eqx": True}, {"mark_secondary": True}]
 )

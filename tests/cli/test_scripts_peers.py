@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import bench_peers
 import brute_force as bf
+import check_rabema
 import edlib
 import numpy as np
+import peer_tables
+import peer_tools
 import pysam
 import pytest
-
-ROOT = Path(__file__).parent.parent
-SCRIPTS = ROOT / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-
-import bench_peers  # noqa: E402
-import check_rabema  # noqa: E402
-import peer_tables  # noqa: E402
-import peer_tools  # noqa: E402
-import rizk_table_4_2 as rizk  # noqa: E402
-import samdiff  # noqa: E402
+import rizk_table_4_2 as rizk
+import samdiff
+from places import DATA, ROOT, SCRIPTS, environment
 
 HEADER = pysam.AlignmentHeader.from_dict({"HD": {"VN": "1.6"}, "SQ": [{"SN": "one", "LN": 5000}]})
 
 
 def script(name: str, *args, fails: bool = False) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, SCRIPTS / name, *map(str, args)], capture_output=True, text=True, env=environment
+        [sys.executable, SCRIPTS / name, *map(str, args)], capture_output=True, text=True, env=environment()
     )
     assert bool(done.returncode) == fails, done.stdout + done.stderr
     return done
@@ -163,10 +157,7 @@ def test_rabema_check_calls_a_missing_or_double_hit_incomplete():
     assert not check_rabema.is_complete(unique, [*hits, ("one", True, 90, 1)], genome, 2)
 
 
-needs_rabema = pytest.mark.skipif(
-    bool(check_rabema.missing_programs()),
-    reason=f"not installed: {', '.join(check_rabema.missing_programs())}",
-)
+needs_rabema = pytest.mark.external(*check_rabema.PROGRAMS)
 
 
 @needs_rabema
@@ -207,7 +198,7 @@ def test_rabema_check_fails_on_a_mapper_that_loses_hits(tmp_path):
 
 @pytest.fixture(scope="module")
 def phix(tmp_path_factory) -> Path:
-    return Path(__file__).parent / "data" / "phix174.fa.gz"
+    return DATA / "phix174.fa.gz"
 
 
 def test_bench_times_and_judges_gassst(phix, tmp_path):
@@ -237,7 +228,7 @@ def test_bench_times_and_judges_gassst(phix, tmp_path):
 
 
 def test_bench_of_real_reads_counts_agreement(phix, tmp_path):
-    reads = Path(__file__).parent / "data" / "phix_SRR1377138_R1.fastq.gz"
+    reads = DATA / "phix_SRR1377138_R1.fastq.gz"
     out = tmp_path / "out.json"
     others = [name for name in ("bwa", "minimap2", "bowtie2") if shutil.which(name)]
     if not others:
@@ -278,7 +269,8 @@ def test_bench_runs_each_peer(name, phix, tmp_path):
 
 
 def test_bench_gives_a_run_up_and_says_why(tmp_path):
-    sleeper = [sys.executable, "-c", "import subprocess; subprocess.run(['sleep', '60'])"]
+    waits = [sys.executable, "-c", "import signal; signal.pause()"]
+    sleeper = [sys.executable, "-c", f"import subprocess; subprocess.run({waits!r})"]
     with pytest.raises(bench_peers.RunFailed, match="> 0.5 s"):
         bench_peers.timed(sleeper, tmp_path / "out", 0.5)
     broken = [sys.executable, "-c", "import sys; sys.exit('no such option')"]

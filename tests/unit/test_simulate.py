@@ -11,6 +11,7 @@ from pathlib import Path
 import edlib
 import numpy as np
 import pytest
+from places import SCRIPTS, environment
 
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.tools import simulate
@@ -234,7 +235,7 @@ def test_shipped_profiles_are_small_and_hold_numbers_only():
 
 
 def test_the_fit_counts_what_is_there(tmp_path):
-    script = Path(__file__).parents[1] / "scripts" / "fit_illumina_profile.py"
+    script = SCRIPTS / "fit_illumina_profile.py"
     spec = importlib.util.spec_from_file_location("fit_illumina_profile", script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -409,6 +410,6 @@ def test_it_runs_as_a_module(tmp_path, genome):
         "-o",
         "x.fq",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
     assert done.stderr == "gassst simulate: -e 0.9: must be between 0 and 0.5\n"

@@ -1,15 +1,21 @@
 """Banded local alignment (kernels/local.h) against textbook Gotoh and parasail, on every backend of this machine."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import parasail
 import pytest
-from test_extend import (
+from alignments import (
     BACKENDS,
     LETTERS,
     MASKED,
-    backend,  # noqa: F401 - a fixture
+    NEVER,
+    SCORINGS,
+    decode,
+    joined,
+    local_cost,
+    local_textbook,
     make_pairs,
     make_reference,
     oriented,
@@ -24,144 +30,18 @@ from gassst.extension import opencl
 from gassst.extension.backends import CpuExtender, OpenCLExtender
 from gassst.params import Scoring
 
-NEVER = -(10**6)
-SCORINGS = {
-    "bwa": Scoring(),
-    "no bonus": Scoring(clip=0),
-    "end to end": Scoring(clip=1000),
-    "cheap gaps": Scoring(match=2, mismatch=3, gap_open=(0, 1), gap_extend=(2, 1), clip=7),
-    "extremes": Scoring(match=10, mismatch=0, gap_open=(1000, 3), gap_extend=(1, 9), clip=30),
-}
 
-
-def gotoh(read, reference, start, width, scoring, from_first):
-    """(H, I, D) int[m + 1, B] in the band; row 0 is before the read. `from_first`: all alignments begin with the
-    first base, which brings the bonus; else anywhere, without it."""
-    diagonals = np.arange(width)
-    h, insertion, deletion = (np.full((len(read) + 1, width), NEVER) for _ in range(3))
-    h[0] = scoring.clip if from_first else NEVER
-    (open_d, open_i), (longer_d, longer_i) = scoring.gap_open, scoring.gap_extend
-    for i, base in enumerate(read):
-        at = start + diagonals + i
-        inside = at < len(reference)
-        facing = np.where(inside, reference[np.where(inside, at, 0)], MASKED)
-        s = np.where(facing == base, scoring.match, -scoring.mismatch)
-        s[(facing == MASKED) | (base == MASKED)] = -1
-        before = h[i] if from_first else np.maximum(h[i], 0)
-        above, longer = np.append(h[i][1:], NEVER), np.append(insertion[i][1:], NEVER)
-        insertion[i + 1] = np.maximum(above - open_i - longer_i, longer - longer_i)
-        most = np.maximum(before + s, insertion[i + 1])
-        opened = most - open_d - longer_d + diagonals * longer_d
-        deletion[i + 1][1:] = (np.maximum.accumulate(opened) - diagonals * longer_d + 0)[:-1]
-        h[i + 1] = np.maximum(most, deletion[i + 1])
-    return h, insertion, deletion
-
-
-def textbook(read, reference, start, width, scoring):
-    """(score without bonus, rows, end, position, runs) by the documented tie rule; None for no alignment."""
-    best = None
-    for from_first in (True, False):
-        matrices = gotoh(read, reference, start, width, scoring, from_first)
-        ends = matrices[0][1:].copy()
-        ends[-1] += scoring.clip
-        total = ends.max()
-        if total > 0 and (best is None or total > best[0]):
-            rows = int(np.flatnonzero((ends == total).any(axis=1))[-1]) + 1
-            best = total, from_first, rows, int(ends[rows - 1].argmax()), matrices
-    if best is None:
-        return None
-    total, from_first, rows, end, matrices = best
-    reached = from_first + (rows == len(read))
-    i, c, runs = textbook_path(read, reference, start, scoring, from_first, rows, end, matrices)
-    return total - scoring.clip * reached, rows, end, start + i + c, runs
-
-
-def textbook_path(read, reference, start, scoring, from_first, i, c, matrices):
-    h, insertion, deletion = matrices
-    ops, state = ["S"] * (len(read) - i), "M"
-    while i:
-        if state == "M":
-            at = start + c + i - 1
-            facing = reference[at] if at < len(reference) else MASKED
-            s = scoring.match if facing == read[i - 1] else -scoring.mismatch
-            s = -1 if MASKED in (facing, read[i - 1]) else s
-            before = h[i - 1, c] if from_first else max(h[i - 1, c], 0)
-            if h[i, c] == before + s:
-                ops.append("M")
-                i -= 1
-                if not from_first and h[i, c] < 0:
-                    break
-                continue
-            state = "I" if h[i, c] == insertion[i, c] else "D"
-        ops.append(state)
-        if state == "I":
-            goes_on = (
-                c + 1 < h.shape[1] and insertion[i, c] == insertion[i - 1, c + 1] - scoring.gap_extend[1]
-            )
-            i, c = i - 1, c + 1
-        else:
-            goes_on = deletion[i, c] == deletion[i, c - 1] - scoring.gap_extend[0]
-            c -= 1
-        state = state if goes_on else "M"
-    text = "S" * i + "".join(reversed(ops))
-    runs, at = [], 0
-    while at < len(text):
-        length = len(text[at:]) - len(text[at:].lstrip(text[at]))
-        runs.append((length, text[at]))
-        at += length
-    return i, c, runs
-
-
-def decode(cigars, at, runs):
-    return [(int(run) >> 4, "MIDNS"[run & 15]) for run in cigars[at : at + runs]]
-
-
-def cost(read, reference, position, runs, scoring):
-    """(score without bonus, edits, bases of the read) of a CIGAR."""
-    score = edits = i = 0
-    for length, op in runs:
-        if op == "M":
-            inside = np.arange(position, position + length)
-            a, b = read[i : i + length], np.append(reference, MASKED)[np.minimum(inside, len(reference))]
-            masked, differ = (a == MASKED) | (b == MASKED), a != b
-            score += scoring.match * (~masked & ~differ).sum() - scoring.mismatch * (~masked & differ).sum()
-            score -= masked.sum()
-            edits += (masked | differ).sum()
-        elif op in "ID":
-            score -= scoring.gap_open[op == "I"] + length * scoring.gap_extend[op == "I"]
-            edits += length
-        i += length * (op != "D")
-        position += length * (op in "MD")
-    return score, edits, i
-
-
-def joined(rng, reads):
-    """Reads of which a third have one end replaced by random bases, as adapters and breakpoints do."""
-    for read in reads[::3]:
-        cut = int(rng.integers(1, len(read) + 1))
-        side = slice(cut, None) if rng.random() < 0.5 else slice(0, cut)
-        read[side] = rng.integers(0, 4, len(read[side]))
-    return reads
-
-
-@pytest.fixture(
-    scope="module",
-    params=[
-        *((w, "bwa") for w in (16, 32, 64, 128, 512)),
-        *((64, s) for s in list(SCORINGS)[1:]),
-        (16, "extremes"),
-    ],
-)
-def case(request):
-    """Pairs and what the textbook says of them, made once for all backends."""
-    width, scoring = request.param[0], SCORINGS[request.param[1]]
-    rng = np.random.default_rng(width)
+def make_case(width, name):
+    """Pairs, what the textbook says of them, and what the path of each costs."""
+    scoring, rng = SCORINGS[name], np.random.default_rng(width)
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 400 if width < 512 else 120, width / 64)
     reads = joined(rng, reads)
-    truth = [
-        textbook(oriented(reads, rs), reference, int(start), width, scoring)
-        for rs, start in zip(read_strand, band_start, strict=True)
+    on_strand = [oriented(reads, rs) for rs in read_strand]
+    truth = local_textbook(on_strand, reference, band_start, width, scoring)
+    costs = [
+        found and local_cost(read, reference, found[3], found[4], scoring)
+        for read, found in zip(on_strand, truth, strict=True)
     ]
     return SimpleNamespace(
         width=width,
@@ -171,10 +51,25 @@ def case(request):
         read_strand=read_strand,
         band_start=band_start,
         truth=truth,
+        costs=costs,
     )
 
 
-def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
+@pytest.fixture(
+    scope="module",
+    params=[
+        *((w, "bwa") for w in (16, 32, 64, 128, 512)),
+        *((64, s) for s in list(SCORINGS)[1:]),
+        (16, "extremes"),
+    ],
+    ids=lambda param: "-".join(map(str, param)),
+)
+def case(request, made_once):
+    width, name = request.param
+    return made_once(f"local-{width}-{name}", lambda: make_case(width, name))
+
+
+def test_scores_and_paths_are_textbook(backend, case):
     handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
     pairs = case.read_strand, case.band_start, case.width, case.scoring
     score, reached, rows, end = handle.local(*pairs)
@@ -190,8 +85,7 @@ def test_scores_and_paths_are_textbook(backend, case):  # noqa: F811
             continue
         assert (score[p], rows[p], end[p], position[p], path) == expected
         assert reached[p] == (path[0][1] != "S") + 2 * (path[-1][1] != "S")
-        truth = cost(read, case.reference, int(position[p]), path, case.scoring)
-        assert truth == (score[p], edits[p], len(read))
+        assert case.costs[p] == (score[p], edits[p], len(read))
 
 
 def test_the_cases_are_not_trivial(case):
@@ -211,8 +105,7 @@ def parasail_score(scoring, matrix, m, query, target):
     )
 
 
-@pytest.fixture(scope="module")
-def bounds():
+def make_bounds():
     """Scores by parasail, local or of the whole read, in the band's whole window and in the window less a margin on
     either side; no alignment in the inner window leaves the band unless it has more gap bases than the margin."""
     cases = []
@@ -233,7 +126,12 @@ def bounds():
     return cases
 
 
-def test_score_is_parasail(backend, bounds):  # noqa: F811
+@pytest.fixture(scope="module")
+def bounds(made_once):
+    return made_once("score-bounds", make_bounds)
+
+
+def test_score_is_parasail(backend, bounds):
     for planes, packed, band_start, words, scoring, lower, upper in bounds:
         handle = backend(planes).open_reads(packed)
         score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
@@ -241,19 +139,30 @@ def test_score_is_parasail(backend, bounds):  # noqa: F811
         assert (score == upper).mean() > 0.7
 
 
-@pytest.mark.parametrize("n", [0, 1, 33, 700])
-@pytest.mark.parametrize("width", [16, 64, 256])
-def test_all_backends_return_the_same_bytes(backend, n, width):  # noqa: F811
+def results(make, reference, reads, *pairs):
+    handle = make(planes_of(reference)).open_reads(pack(reads))
+    return [*handle.local(*pairs), *handle.align_local(*pairs)]
+
+
+def plain(planes):
+    return CpuExtender(planes, "generic")
+
+
+@cache
+def some_pairs(n, width):
+    """(pairs, results of the plain C code)"""
     rng = np.random.default_rng(n + width)
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, n or 1, width / 64, (1, 1000))
-    reads, read_strand, band_start = joined(rng, reads), read_strand[:n], band_start[:n]
-    results = []
-    for make in (backend, lambda planes: CpuExtender(planes, "generic")):
-        handle = make(planes_of(reference)).open_reads(pack(reads))
-        pairs = read_strand, band_start, width, Scoring()
-        results.append([*handle.local(*pairs), *handle.align_local(*pairs)])
-    for ours, theirs in zip(*results, strict=True):
+    pairs = reference, joined(rng, reads), read_strand[:n], band_start[:n], width, Scoring()
+    return pairs, results(plain, *pairs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 33, 700])
+@pytest.mark.parametrize("width", [16, 64, 256])
+def test_all_backends_return_the_same_bytes(backend, n, width):
+    pairs, expected = some_pairs(n, width)
+    for ours, theirs in zip(results(backend, *pairs), expected, strict=True):
         assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
 
 
@@ -275,6 +184,7 @@ CPU_DEVICES = [info.index for info in opencl.devices(threads=2) if info.usable a
 needs_cpu_device = pytest.mark.skipif(not CPU_DEVICES, reason="no OpenCL device here that is a CPU")
 
 
+@cache
 def mixed_groups():
     """(reference, reads, read_strand, band_start): twelve groups of 64 pairs, of which three have a read that belongs
     elsewhere, and so loses more than a byte holds, and three have reads of many lengths."""
@@ -289,6 +199,12 @@ def mixed_groups():
     for p in (p for group in (0, 7, 11) for p in range(64 * group, 64 * group + 64)):
         reads[p] = np.delete(reads[p], slice(20, 23))[: rng.integers(1, 148)]
     return reference, reads, 2 * np.arange(len(reads)), at
+
+
+@cache
+def mixed_groups_by_plain_c(width):
+    reference, reads, *pairs = mixed_groups()
+    return bytes_of(plain(planes_of(reference)), reads, *pairs, width, Scoring())
 
 
 def bytes_of(extender, reads, *pairs):
@@ -309,7 +225,7 @@ def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes
     reference, reads, *pairs = mixed_groups()
     pairs += [width, Scoring()]
     ours = bytes_of(OpenCLExtender(planes_of(reference), CPU_DEVICES[0]), reads, *pairs)
-    assert ours == bytes_of(CpuExtender(planes_of(reference), "generic"), reads, *pairs)
+    assert ours == mixed_groups_by_plain_c(width)
 
 
 @needs_cpu_device
@@ -327,7 +243,7 @@ def test_some_groups_are_lost_to_bytes(monkeypatch):
     assert 0 < np.count_nonzero(score != truth) < 20
 
 
-def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
+def test_a_pair_does_not_depend_on_its_batch(backend):
     rng = np.random.default_rng(9)
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
@@ -338,7 +254,7 @@ def test_a_pair_does_not_depend_on_its_batch(backend):  # noqa: F811
         assert [a[0] for a in alone] == [w[p] for w in whole]
 
 
-def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):  # noqa: F811
+def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
     rng = np.random.default_rng(2)
     reference = rng.integers(0, 4, 3000).astype(np.uint8)
     scoring = Scoring(
@@ -348,10 +264,11 @@ def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):  # no
     handle = backend(planes_of(reference)).open_reads(pack(reads))
     score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 64, scoring)
     assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
-    assert [score[p] for p in (1, 2)] == [textbook(reads[p], reference, 480, 64, scoring)[0] for p in (1, 2)]
+    expected = local_textbook(reads[1:], reference, [480] * 2, 64, scoring)
+    assert [score[p] for p in (1, 2)] == [found[0] for found in expected]
 
 
-def test_beyond_the_reference_all_is_masked(backend):  # noqa: F811
+def test_beyond_the_reference_all_is_masked(backend):
     reference = np.zeros(64 * 4, np.uint8)
     handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
     starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)

@@ -1,11 +1,11 @@
-"""The filters lose nothing, and compute what they say; truth comes from `oracle`."""
+"""The filters lose nothing, and compute what they say; truth comes from `oracles`."""
 
 import edlib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import (
+from oracles import (
     MASKED,
     candidate_costs,
     composition_distance,
@@ -69,20 +69,24 @@ def score_of(name, candidates, batch, most):
 
 def random_windows(rng, n, width):
     """Half random sequence, half tandem repeats of period 1 to 6 with a few changes."""
-    windows = rng.integers(0, 4, (n, width))
-    period = rng.integers(1, 7, (n, 1))
-    repeats = np.take_along_axis(windows, np.arange(width) % period, axis=1)
-    changed = rng.random((n, width)) < rng.choice([0, 0.02, 0.1], (n, 1))
-    repeats = np.where(changed, windows, repeats)
-    return np.where(rng.random((n, 1)) < 0.5, repeats, windows).astype(np.uint8)
+    windows = rng.integers(0, 4, (n, width), np.uint8)
+    period = rng.integers(1, 7, n) * rng.integers(0, 2, n)
+    for p in range(1, 7):
+        rows = np.flatnonzero(period == p)
+        repeats = windows[rows][:, np.arange(width) % p]
+        changed = rng.random(repeats.shape, np.float32) < rng.choice([0, 0.02, 0.1], (len(rows), 1))
+        windows[rows] = np.where(changed, windows[rows], repeats)
+    return windows
 
 
 def mask_somewhere(rng, codes, share):
     """Single masked bases in a share of the rows, and a masked end, as at a contig's end, in as many."""
-    n, width = codes.shape
-    single = (rng.random((n, width)) < 0.03) & (rng.random((n, 1)) < share)
-    end = (np.arange(width) >= rng.integers(0, width + 1, (n, 1))) & (rng.random((n, 1)) < share)
-    return np.where(single | end, MASKED, codes).astype(np.uint8)
+    masked, (n, width) = codes.copy(), codes.shape
+    single, end = (np.flatnonzero(rng.random(n) < share) for _ in range(2))
+    masked[single] = np.where(rng.random((len(single), width)) < 0.03, MASKED, masked[single])
+    behind = np.arange(width) >= rng.integers(0, width + 1, (len(end), 1))
+    masked[end] = np.where(behind, MASKED, masked[end])
+    return masked
 
 
 def flank_of(rng, windows, n):

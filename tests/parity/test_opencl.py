@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_extend import WORDS, make_pairs, make_reference, pack, planes_of
+from alignments import make_pairs, make_reference, pack, planes_of
 
 from gassst.errors import DeviceError
 from gassst.extension import opencl, opencl_batch
 from gassst.extension.backends import CpuExtender, OpenCLExtender, make_extender
+from gassst.extension.base import WORDS
 from gassst.params import Scoring
 
 USABLE = [info for info in opencl.devices(threads=2) if info.usable]

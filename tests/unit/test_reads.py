@@ -16,6 +16,7 @@ import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import environment
 from xopen import xopen
 
 import gassst.io.reads
@@ -353,10 +354,10 @@ def test_empty_file_gives_no_batch(kind, tmp_path):
 
 def test_stdin_of_a_process(fastq):
     code = "from gassst.io.reads import open_reads; print(sum(map(len, open_reads('-'))))"
-    root = str(Path(gassst.io.reads.__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": root}
     for data in (fastq, gzip.compress(fastq)):
-        done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=data, capture_output=True, env=environment()
+        )
         assert (done.stdout.strip(), done.stderr) == (b"3000", b"")
 
 

@@ -13,7 +13,7 @@ from gassst.io.reference import Reference
 @pytest.fixture(scope="module")
 def genome() -> dict[str, bytes]:
     rng = np.random.default_rng(7)
-    return {"one": bf.repetitive_genome(rng, 100_000), "two": bf.repetitive_genome(rng, 20_000)}
+    return {"one": bf.repetitive_genome(rng, 40_000), "two": bf.repetitive_genome(rng, 12_000)}
 
 
 @pytest.fixture(scope="module")

@@ -122,12 +122,16 @@ def mutate(rng, reference, n, rate, kinds, seams=0.5):
     """
     cases = len(reference)
     seam = np.isin(np.arange(n) % 20, [0, 4, 5, 8, 10, 12, 15, 16])
-    weight = np.where(rng.random((cases, 1)) < seams, 2.0 * seam, 1.0)
-    error = rng.random((cases, n)) < rate[:, None] * weight
-    kind = (rng.random((cases, n, 1)) > np.cumsum(kinds, axis=1)[:, None, :]).sum(axis=2).clip(max=2)
-    substituted, inserted, deleted = (error & (kind == k) for k in range(3))
-    step = 1 + deleted.astype(np.int64) * rng.integers(1, 3, (cases, 1)) - inserted
-    column = np.cumsum(step, axis=1) - 1
-    flank = np.take_along_axis(reference, column.clip(0, reference.shape[1] - 1), axis=1)
-    flank = np.where(substituted & (flank < 4), (flank + rng.integers(1, 4, flank.shape)) % 4, flank)
-    return np.where(inserted, rng.integers(0, 4, flank.shape), flank).astype(np.uint8)
+    weight = np.where(rng.random((cases, 1)) < seams, np.float32(2) * seam, np.float32(1))
+    error = rng.random((cases, n), np.float32) < rate[:, None].astype(np.float32) * weight
+    kind = rng.random((cases, n), np.float32)
+    to_substitution, to_insertion = (np.cumsum(kinds, axis=1)[:, k, None].astype(np.float32) for k in (0, 1))
+    substituted = error & (kind <= to_substitution)
+    inserted = error & ~substituted & (kind <= to_insertion)
+    deleted = error & ~substituted & ~inserted
+    step = 1 + deleted * rng.integers(1, 3, (cases, 1), np.int16) - inserted
+    column = (np.cumsum(step, axis=1, dtype=np.int32) - 1).clip(0, reference.shape[1] - 1)
+    flank = reference.reshape(-1)[column + reference.shape[1] * np.arange(cases)[:, None]]
+    changed = (flank + rng.integers(1, 4, flank.shape, np.uint8)) % 4
+    flank = np.where(substituted & (flank < 4), changed, flank)
+    return np.where(inserted, rng.integers(0, 4, flank.shape, np.uint8), flank).astype(np.uint8)
