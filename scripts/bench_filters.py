@@ -34,7 +34,6 @@ from bench_common import (
     share,
     table,
     timed,
-    usable_cpus,
     write_json,
 )
 
@@ -48,6 +47,7 @@ from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
+from gassst.threads import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
 PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
@@ -432,7 +432,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     args = build_parser().parse_args(argv)
     args.orders = parse_orders(args.orders)
-    index = load_index(args.index, usable_cpus())
+    index = load_index(args.index, usable_threads())
     print(describe_machine(), end="\n\n")
     results = []
     for path in args.reads:

@@ -24,7 +24,6 @@ from bench_common import (
     pyplot,
     run,
     table,
-    usable_cpus,
     write_json,
 )
 
@@ -33,6 +32,7 @@ from gassst.errors import UsageError
 from gassst.params import MapParams
 from gassst.seeding.plan import SearchPlan, longest_seed, miss_probability
 from gassst.seeding.seed_index import SeedIndex
+from gassst.threads import usable_threads
 
 RNG_SEED = 1
 LEVELS = range(5)  # of -s; 5 caps nothing
@@ -178,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     result, counted = missed(m, errors, lengths, args.samples), []
     print(missed_tables(result))
     if args.index:
-        index = load_index(args.index, usable_cpus())
+        index = load_index(args.index, usable_threads())
         counted = [occurrences(index, w, args.seeds) for w in lengths if w <= index.k + 16]
         print(occurrence_table(counted))
     write_json(args.json, {"missed": result, "occurrences": counted})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 from gassst.params import DEFAULT_FILTERS, MODES, MapParams, Scoring
+from gassst.threads import usable_threads
 from gassst.version import __version__
 
 DELEGATED = {
@@ -46,13 +46,6 @@ def parse_two(text: str) -> tuple[int, int]:
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
     return int(numbers[0]), int(numbers[-1])
-
-
-def usable_threads() -> int:
-    """Threads that this process may run at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -23,6 +23,7 @@ from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io import interrupt
 from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
+from gassst.threads import usable_threads
 from gassst.version import __version__
 
 MIN_K, MAX_K = 4, 14
@@ -86,7 +87,7 @@ class SeedIndex:
         one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
         base but N and the like, UsageError if threads < 1.
         """
-        threads = _usable_threads() if threads is None else threads
+        threads = usable_threads() if threads is None else threads
         if threads < 1:
             raise UsageError(f"threads: {threads} is less than 1")
         source = "reference"
@@ -261,12 +262,6 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(function, items):  # an exception or interrupt here cancels what has not begun
             pass
-
-
-def _usable_threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # --- file ---------------------------------------------------------------------------------------------------

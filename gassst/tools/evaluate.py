@@ -17,10 +17,10 @@ import numpy as np
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
 from gassst.tools.truth import (
-    UNMAPPED,
     Alignments,
     NameFormat,
     Truth,
