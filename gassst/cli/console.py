@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sys
 import threading
 from contextlib import suppress
 from typing import TextIO
+
+ERASE_LINE = "\r\x1b[K"  # also erases what was typed behind it, such as ^C
 
 
 class Console:
@@ -23,12 +26,13 @@ class Console:
 
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream
-        self._shown = 0  # characters of the line that can be renewed
+        self._shown = False  # whether the cursor is on a line that can be renewed
         self._lock = threading.Lock()  # the log is written to by any thread
 
     @property
-    def is_terminal(self) -> bool:
-        return (self._stream or sys.stderr).isatty()
+    def can_renew(self) -> bool:
+        """Whether this is a terminal that understands ERASE_LINE."""
+        return (self._stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, text: str) -> None:
         """Print whole lines."""
@@ -36,12 +40,12 @@ class Console:
             self._write(f"{self._wiped()}{text}\n")
 
     def renew(self, text: str) -> None:
-        """Show `text` in place of what `renew` has shown before; for terminals only."""
+        """Show `text` in place of what `renew` has shown before; only where `can_renew`."""
         # A line that wraps cannot be overwritten.
         text = text[: shutil.get_terminal_size().columns - 1]
         with self._lock:
-            self._write("\r" + text.ljust(self._shown))
-            self._shown = len(text)
+            self._write(ERASE_LINE + text)
+            self._shown = True
 
     def wipe(self) -> None:
         """Remove what `renew` has shown."""
@@ -49,9 +53,9 @@ class Console:
             self._write(self._wiped())
 
     def _wiped(self) -> str:
-        blank = f"\r{' ' * self._shown}\r" if self._shown else ""
-        self._shown = 0
-        return blank
+        erase = ERASE_LINE if self._shown else ""
+        self._shown = False
+        return erase
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import shlex
+import sys
 
 from gassst.cli.checks import check_map, mates_of, verified_params
 from gassst.cli.habits import note_on_max_hits
@@ -39,7 +40,8 @@ def main(args: argparse.Namespace) -> int:
     mapper = Mapper(load_index(args.index, args.threads), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
     inputs = InputProgress([*reads, *(mates or [])])
-    with Progress(inputs, quiet=args.quiet) as progress:
+    in_the_way = args.output == "-" and sys.stdout.isatty()  # of records on the same terminal
+    with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
         stats = mapper.map_file(
             reads,
             args.output,

@@ -29,7 +29,7 @@ class Progress:
 
     def __init__(self, inputs: InputProgress | None = None, quiet: bool = False, console: Console = STDERR):
         self._inputs, self._quiet, self._console = inputs, quiet, console
-        self._terminal = console.is_terminal
+        self._terminal = console.can_renew
         self._start = self._last = time.monotonic()
 
     def __enter__(self) -> Progress:

@@ -43,7 +43,7 @@ def load_index(path: str, threads: int) -> SeedIndex:
         return SeedIndex.open(path)
     beside, keep = index_path(path), f"`gassst index {shlex.quote(path)}`"
     if not os.path.exists(beside):
-        log.info("%s is a FASTA and has no index: indexed for this run only; %s keeps the index", path, keep)
+        log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
         return SeedIndex.build(path, threads=threads)
     try:
         index = SeedIndex.open(beside)

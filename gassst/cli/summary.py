@@ -25,7 +25,7 @@ def summary(stats: Stats, seconds: float) -> str:
         ]
         rows += _insert_size(stats.run)
     speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
-    rows.append(("time", f"{seconds:.1f} s" if seconds < 60 else clock(seconds), speed))
+    rows.append(("mapping time", f"{seconds:.2f} s" if seconds < 60 else clock(seconds), speed))
     return "\n".join(f"{name:<14}{value:>14}  {note}".rstrip() for name, value, note in rows)
 
 
