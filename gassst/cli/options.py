@@ -146,7 +146,12 @@ def _add_output(group: Any) -> None:
         help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: that of htslib).",
     )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
-    add("-R", "--read-group", metavar="'@RG\\tID:..'", help="Put this read group line into the header.")
+    add(
+        "-R",
+        "--read-group",
+        metavar="LINE",
+        help=r"Put this read group line into the header and its ID into every record: '@RG\tID:x\tSM:y'.",
+    )
     add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
     add(
         "--xa",
