@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
+from gassst.funnel import Funnel
 from gassst.io.text_file import write_text
 from gassst.layouts import NO_SCORE
-from gassst.search.filters import Funnel
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")

@@ -30,7 +30,8 @@ from bench_common import (
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
-from gassst.seeding.plan import SearchPlan, longest_seed, miss_probability
+from gassst.seeding.miss_model import longest_seed, miss_probability
+from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.threads import usable_threads
 

@@ -7,7 +7,7 @@ import pytest
 
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.search.single import Bands
+from gassst.search.arrays import Bands
 
 READS = 40
 DTYPES = np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16

@@ -220,16 +220,16 @@ def test_what_is_settled_is_what_the_kernel_would_say(local_mapper, genome, monk
         bases = piece(rng, genome, M)[3]
         reads.append(substituted(rng, bases, [i % M] if i % 3 else []))
     before = [s.to_string() for s in local_mapper().map(named(reads))]
-    monkeypatch.setattr(local, "_settles", lambda scoring: False)
+    monkeypatch.setattr(local, "settles_one_mismatch", lambda scoring: False)
     after = [s.to_string() for s in local_mapper().map(named(reads))]
     assert before == after
     assert {s.split("\t")[5] for s in before} == {f"{M}M"}
 
 
 def test_scores_under_which_one_mismatch_may_be_clipped_are_known():
-    assert local._settles(Scoring())
-    assert not local._settles(Scoring(clip=3))
-    assert not local._settles(Scoring(gap_open=(1, 6)))
+    assert local.settles_one_mismatch(Scoring())
+    assert not local.settles_one_mismatch(Scoring(clip=3))
+    assert not local.settles_one_mismatch(Scoring(gap_open=(1, 6)))
 
 
 def test_no_alignment_leaves_its_contig(local_mapper, genome):

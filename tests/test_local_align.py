@@ -11,6 +11,8 @@ from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
 from gassst.local.align import Aligner, leaving_cost
+from gassst.local.places import Targets
+from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
 WIDE = 256
@@ -20,15 +22,10 @@ def make_aligner(handle, packed, reference, scoring, ends=None):
     """An Aligner of one contig, or of those between the coordinates `ends`."""
     ends = np.array(ends or [0, len(reference)], np.int64)
     contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
-    search = SimpleNamespace(
-        params=SimpleNamespace(scoring=scoring),
-        lengths=packed.lengths,
-        reads=handle,
-        packed=packed,
-        index=SimpleNamespace(reference=contigs),
-        stats=Stats(),
+    context = SimpleNamespace(
+        params=SimpleNamespace(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs
     )
-    return Aligner(search)
+    return Aligner(HostBackend(context, handle, Stats()))
 
 
 def gapped(rng, bases):
@@ -91,9 +88,8 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
     k = len(case.reads)
     columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE)
     given = np.ones(k, bool)
-    lines = aligner.around(*columns, np.full(k, guess), given)
-    places = aligner.near(*columns, np.full(k, guess), given)
-    cigars = np.concatenate(aligner.cigars)
+    targets = Targets(*columns, np.full(k, guess), given)
+    lines, places, cigars = aligner.align_touching(targets), aligner.score_touching(targets), aligner.cigars
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
         lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
@@ -132,8 +128,8 @@ def test_alignments_end_where_their_contig_does(backend, case):  # noqa: F811
     aligner = make_aligner(
         handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
     )
-    lines = aligner.around(*columns, np.ones(k, bool))
-    cigars = np.concatenate(aligner.cigars)
+    lines = aligner.align_touching(Targets(*columns, np.ones(k, bool)))
+    cigars = aligner.cigars
     for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
         read = oriented(case.reads, 2 * hit["read"])
         path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
@@ -163,9 +159,10 @@ def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):  
     columns = [
         np.array([x], t) for x, t in [(0, "u4"), (600, "u4"), (568, "u4"), (64, "i8"), (25, "i8"), (1, "?")]
     ]
-    lines, places = aligner.around(*columns), aligner.near(*columns)
+    targets = Targets(*columns)
+    lines, places = aligner.align_touching(targets), aligner.score_touching(targets)
     assert lines.last_diagonal == places.diagonal == 600
-    assert lines.total == places.total == 85 and places.most == WIDTHS[0]
+    assert lines.total == places.total == 85 and places.width == WIDTHS[0]
 
 
 def random_bands(rng):

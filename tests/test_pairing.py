@@ -183,11 +183,11 @@ def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
     assert limits
 
 
-# --- Ledger ----------------------------------------------------------------------------------------------------
+# --- Placements ----------------------------------------------------------------------------------------------------
 
 
-class PlainLedger:
-    """What a Ledger must know, by looking at every pair of places every time."""
+class PlainPlacements:
+    """What Placements must know, by looking at every pair of places every time."""
 
     def __init__(self, mate, lengths, orientation, low, high, borders):
         self.mate, self.lengths, self.window = mate, lengths, (orientation, low, high)
@@ -258,7 +258,7 @@ class PlainLedger:
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)
-def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
+def test_placements_know_what_brute_force_knows(orientation, seed):
     rng = np.random.default_rng(seed)
     found, alones = 0, []
     for _ in range(6):
@@ -274,8 +274,8 @@ def test_the_ledger_knows_what_brute_force_knows(orientation, seed):
         code = ORIENTATIONS.index(orientation)
         borders = [0, *sorted(rng.integers(200, 1600, int(rng.integers(0, 3))).tolist()), 1700]
         ledger, plain = (
-            _placements.Ledger(mate, lengths, code, low, high, np.array(borders, np.int64)),
-            PlainLedger(mate, lengths, orientation, low, high, borders),
+            _placements.Placements(mate, lengths, code, low, high, np.array(borders, np.int64)),
+            PlainPlacements(mate, lengths, orientation, low, high, borders),
         )
         best = np.full(n, NO_SCORE, np.uint16)
         passed_over: set[int] = set()
@@ -322,7 +322,7 @@ def test_limits_follow_the_place_that_a_read_needs():
         mate = some_mates(rng, 6)
         n = len(mate)
         lengths, errors = np.full(n, 50, np.uint32), np.full(n, 10, np.uint16)
-        ledger = _placements.Ledger(mate, lengths, 0, 100, 200, np.array([0, 2000]))
+        ledger = _placements.Placements(mate, lengths, 0, 100, 200, np.array([0, 2000]))
         best, limit = np.full(n, NO_SCORE, np.uint16), errors.copy()
         for _ in range(3):
             rows = [
@@ -359,7 +359,7 @@ def test_both_mates_of_open_pairs():
 
 def test_no_place_is_looked_around_twice():
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _placements.Ledger(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
+    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
     ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
     best = np.array([2, NO_SCORE], np.uint16)
     once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
@@ -371,7 +371,7 @@ def test_no_place_is_looked_around_twice():
 def test_mates_with_very_many_places_are_paired_within_their_windows():
     """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
     n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _placements.Ledger(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
     ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
     edits = np.full((2, n), 9, np.uint16)
     edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window

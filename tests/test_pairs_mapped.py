@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.batch import map_batch
 from gassst.io.reads import ReadBatch
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SUBOPTIMAL
+from gassst.run import MappingRun
 from gassst.seeding.shards import IndexParts
 
 INSERT = (300.0, 30.0)
@@ -38,11 +40,19 @@ def batch_of(fragments: Iterable[Fragment], singles: bool = False) -> ReadBatch:
     return replace(batch, mate=None if singles else np.array(mate, np.uint8))
 
 
-def places(mapper: gassst.Mapper, batches: Iterable[ReadBatch]) -> dict[tuple[str, int], list[Place]]:
+def run_of(mapper: gassst.Mapper) -> MappingRun:
+    """A run that yields each batch beside its result."""
+    return MappingRun(mapper, lambda batch, result: (batch, result))
+
+
+def places(
+    mapper: gassst.Mapper | MappingRun, batches: Iterable[ReadBatch]
+) -> dict[tuple[str, int], list[Place]]:
     """All places of every read, the primary first, by (name, ordinal of the read within its fragment)."""
-    reference = mapper.index.reference
+    run = mapper if isinstance(mapper, MappingRun) else run_of(mapper)
+    reference = run.mapper.index.reference
     found: dict[tuple[str, int], list[Place]] = {}
-    for batch, result, _ in mapper._results(iter(batches)):
+    for (batch, result), _ in run.results(batches):
         keys = []
         for row in range(len(batch)):
             name = batch.name(row)
@@ -179,7 +189,7 @@ def test_devices_and_parts_of_the_index_change_nothing(world, baseline):
     assert opencl.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
     in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
-    in_parts.parts = IndexParts(in_parts.index, memory=60_000)
+    object.__setattr__(in_parts, "parts", IndexParts(in_parts.index, memory=60_000))
     assert places(in_parts, [batch_of(world.fragments)]) == baseline
 
 
@@ -423,7 +433,7 @@ def test_where_rivals_are_counted_the_next_best_score_is_told(mode):
         (f"p{i}", *fragment_at(rng, genome, 2000 + i, 330, errors=(i % 3, 1))) for i in range(0, 160, 4)
     ]
     mapper = gassst.Mapper(index_of(("a", genome)), device="none", mode=mode, insert=INSERT)
-    ((_, result, _),) = mapper._results(iter([batch_of(fragments)]))
+    (((_, result), _),) = run_of(mapper).results([batch_of(fragments)])
     summary = result.summary
     rivals = (summary["n_best"] > 1) | (summary["n_second"] > 0)
     assert rivals.sum() > 10
@@ -462,8 +472,8 @@ def test_a_settled_pair_is_looked_for_no_further(hard):
         for i in range(120)
     ]
     mapper = gassst.Mapper(index, device="none", mode="global", insert=INSERT)
-    (_, _, alone), (_, _, paired) = (
-        next(iter(mapper._results(iter([batch_of(fragments, singles)])))) for singles in (True, False)
+    (_, alone), (_, paired) = (
+        next(run_of(mapper).results([batch_of(fragments, singles)])) for singles in (True, False)
     )
     assert paired.candidates < 0.85 * alone.candidates
 
@@ -571,7 +581,7 @@ def test_the_insert_size_of_another_library_costs_no_bands(hard):
     rng = np.random.default_rng(16)
     fragments = [(f"p{i}", *fragment_at(rng, one, 10_700 + 45 * i, 300, errors=(2, 2))) for i in range(100)]
     mapper = gassst.Mapper(index, device="none", mode="global", insert=(15_000.0, 2000.0))
-    (_, result, stats) = next(iter(mapper._results(iter([batch_of(fragments)]))))
+    (_, result), stats = next(run_of(mapper).results([batch_of(fragments)]))
     assert stats.rescued < 10 * len(fragments)
     assert not (result.hits["flag"] & 0x2).any()
     assert (result.hits["mapq"] >= 20).mean() > 0.95
@@ -611,8 +621,9 @@ def test_insert_sizes_are_learned_whatever_the_batches(world):
         mapper = gassst.Mapper(world.index, device="none", mode="global", threads=2)
         parts = [fragments[i : i + size] for i in range(0, len(fragments), size)]
         batches = [batch_of(part, singles=all(len(f) == 2 for f in part)) for part in parts]
-        results.append(places(mapper, batches))
-        models.append(mapper.insert)
+        run = run_of(mapper)
+        results.append(places(run, batches))
+        models.append(run.insert)
     assert models[0] == models[1] == models[2]
     assert models[0].pairs > 100
     assert abs(models[0].mean - INSERT[0]) < 10
@@ -622,19 +633,20 @@ def test_insert_sizes_are_learned_whatever_the_batches(world):
 def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
     """Every place of every read at the head of the input would be dear, and is not asked for there."""
     planned = []
-    search = gassst.Mapper._search
     monkeypatch.setattr(
-        gassst.Mapper, "_search", lambda self, *a: planned.append(self.params.all_hits) or search(self, *a)
+        "gassst.mapper.map_batch",
+        lambda context, *a: planned.append(context.params.all_hits) or map_batch(context, *a),
     )
     models = []
     for params in ({}, {"all_hits": True}):
         mapper = gassst.Mapper(
             world.index, device="none", threads=1, mode="global", min_identity=90, **params
         )
-        places(mapper, [batch_of(world.fragments)])
-        models.append(mapper.insert)
+        run = run_of(mapper)
+        places(run, [batch_of(world.fragments)])
+        models.append(run.insert)
     assert models[0] == models[1]
-    assert planned == [False, False, False, True]
+    assert planned[-1] and planned.count(True) == 1
 
 
 def test_tandem_repeats_do_not_take_forever():
@@ -718,7 +730,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
 
     mapper = gassst.Mapper(index, device="none", orientation=orientation, **{"mode": "global", **params})
     assert places(mapper, [batch_of([f]) for f in fragments]) == expected
-    mapper.parts = IndexParts(mapper.index, memory=20_000)
+    mapper = mapper._with(parts=IndexParts(mapper.index, memory=20_000))
     assert places(mapper, [batch_of(fragments[::-1])]) == expected
     assert_pairs_agree(fragments, expected)
     alone = mapped(index, fragments, singles=True, orientation=orientation, **params)

@@ -94,7 +94,8 @@ def test_without_filters_all_bands_are_scored(filter_results):
 def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_fastq):
     filters = script("bench_filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
-    recorder = mapper.cascade = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    mapper = mapper._with(cascade=recorder)
     filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 200, 64)))
     assert len(recorder.calls) > 3  # 200 reads are four batches
     for call in recorder.calls:

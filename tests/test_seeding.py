@@ -8,19 +8,16 @@ import numpy as np
 import pytest
 
 from gassst.params import MapParams
-from gassst.seeding.plan import (
-    SearchPlan,
+from gassst.seeding.miss_model import (
     Stage,
     _missed_by_seeds,
-    band_words,
-    chance_hits,
-    default_errors,
     longest_seed,
     miss_probability,
     seed_offsets,
     settled_errors,
     stage_miss,
 )
+from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_errors
 
 
 def test_published_values():
@@ -117,7 +114,7 @@ def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     assert all(stage_miss(m, e, dense) <= share + 1e-9 for e, share in enumerate(shares))
     plan.prepare(np.array([m], np.uint32))
     last = len(plan.plan(m).stages) - 1
-    assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.level.share) > 1
+    assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.preset.missed) > 1
 
 
 def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
@@ -128,7 +125,7 @@ def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
 
 def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
     plan = SearchPlan(MapParams(sensitivity=1), 12, 10**6)
-    level = plan.level
+    level = plan.preset
     assert plan.occurrence_cap(25) == level.occurrences
     assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
     w, count, disjoint, _ = plan.plan(100).stages[-1]

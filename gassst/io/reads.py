@@ -11,6 +11,7 @@ import os
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,15 @@ class PackedReads:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+
+class Unparsed(Protocol):
+    """Text of the reads of one batch."""
+
+    def __len__(self) -> int: ...
+
+    def parsed(self) -> ReadBatch:
+        """The batch. Raises InputError for text that is no reads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +103,24 @@ class ReadBatch:
     def quality(self, i: int) -> bytes | None:
         return None if self.quals is None else _slice(self.quals, self.offsets, i)
 
-    def head(self, n: int) -> ReadBatch:
-        """The first `n` reads, as views."""
-        bases = self.offsets[n]
-        quals = None if self.quals is None else self.quals[:bases]
-        names, mate = self.names[: self.name_offsets[n]], None if self.mate is None else self.mate[:n]
-        columns = names, self.name_offsets[: n + 1], self.bases[:bases], quals, self.offsets[: n + 1]
-        return ReadBatch(*columns, self.first, self.path, mate)
+    def part(self, start: int, stop: int) -> ReadBatch:
+        """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
+        names = slice(self.name_offsets[start], self.name_offsets[stop])
+        bases = slice(self.offsets[start], self.offsets[stop])
+        return ReadBatch(
+            self.names[names],
+            self.name_offsets[start : stop + 1] - self.name_offsets[start],
+            self.bases[bases],
+            None if self.quals is None else self.quals[bases],
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.first,
+            self.path,
+            None if self.mate is None else self.mate[start:stop],
+        )
+
+    def parsed(self) -> ReadBatch:
+        """This batch, as it is parsed already."""
+        return self
 
     def pack(self) -> PackedReads:
         return PackedReads(*_reads.pack(self.bases, self.offsets))
