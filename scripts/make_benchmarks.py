@@ -1,6 +1,6 @@
-"""Fill the tables and plots of docs/benchmarks/*.md from the JSON files beside them.
+"""Fill the tables and plots of docs/benchmarks/*.md and of the README from the JSON files in docs/benchmarks/.
 
-    python scripts/make_benchmarks.py            # rewrites docs/benchmarks/*.md and *.svg
+    python scripts/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
     python scripts/make_benchmarks.py --check    # fails where a page would change
 
 A place in a page is `<!-- KIND FILE .. -->` .. `<!-- end -->`; KIND is one of `KINDS`.
@@ -14,14 +14,25 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import bench_plots
 import peer_tables
 import scale_tables
 
-PAGES = Path(__file__).parent.parent / "docs" / "benchmarks"
+README = Path(__file__).parent.parent / "README.md"
+PAGES = README.parent / "docs" / "benchmarks"
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
+SUMMARY_SETS = (
+    "50 bp 5%",
+    "100 bp 2%",
+    "100 bp 10%",
+    "200 bp 5%",
+    "2 x 100 bp 2%",
+    "2 x 150 bp 0.5%",
+    "2 x 150 bp 5%",
+)
 
 
 def about(result: dict) -> str:
@@ -49,25 +60,40 @@ def against(result: dict) -> str:
     return peer_tables.markdown(header, rows)
 
 
-def scatter(result: dict, name: str) -> str:
+def scatter(result: dict, figure: Path) -> str:
     """A panel for each error rate; returns the markdown that shows the figure."""
-    bench_plots.right_against_speed(bench_plots.by_error(result), PAGES / f"{name}.svg")
-    return f"![share placed right against speed, by read length and error rate]({name}.svg)"
+    bench_plots.right_against_speed(bench_plots.by_error(result), figure)
+    return f"![share placed right against speed, by read length and error rate]({figure.name})"
 
 
-def overview(single: dict, paired: dict, name: str) -> str:
+def overview(single: dict, paired: dict, figure: Path) -> str:
     """The figure of the README: reads and pairs of 100 bases on one genome."""
     panels = [
         bench_plots.of_length(single, OVERVIEW_LENGTH, f"single reads of {OVERVIEW_LENGTH} bases"),
         bench_plots.of_length(paired, OVERVIEW_LENGTH, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
     ]
-    bench_plots.right_against_speed(panels, PAGES / f"{name}.svg")
-    return f"![share placed right against speed, for reads with 0.5 to 10 % errors]({name}.svg)"
+    bench_plots.right_against_speed(panels, figure)
+    return f"![share placed right against speed, for reads with 0.5 to 10 % errors]({figure.name})"
 
 
-def scale(result: dict, name: str) -> str:
+def summary(single: dict, paired: dict) -> str:
+    """The table of the README: a few sets of reads and pairs, each tool in a column of its own."""
+    names = [name for name in single["tools"] if name in paired["tools"]]
+    rows = []
+    for result in (single, paired):
+        for one in result["sets"]:
+            if one["name"] not in SUMMARY_SETS:
+                continue
+            ours = one["runs"]["gassst"]["cpu"]
+            runs = [one["runs"][name] for name in names]
+            cells = [f"{100 * run['placed_right']:.1f} %, {run['cpu'] / ours:.1f}x" for run in runs]
+            rows.append([one["name"].replace("%", " %"), *cells])
+    return peer_tables.markdown(["reads", *names], rows)
+
+
+def scale(result: dict, figure: Path) -> str:
     """Both tables and the figure of `bench_scale.py`."""
-    scale_tables.plot(result, PAGES / f"{name}.svg")
+    scale_tables.plot(result, figure)
     machine = result["machine"]
     return "\n\n".join(
         [
@@ -75,12 +101,12 @@ def scale(result: dict, name: str) -> str:
             f" load {machine['load']:.1f} at the end.",
             peer_tables.markdown(scale_tables.INDEX_HEADER, scale_tables.index_rows(result)),
             peer_tables.markdown(scale_tables.MAP_HEADER, scale_tables.map_rows(result)),
-            f"![time and memory against the size of the genome]({name}.svg)",
+            f"![time and memory against the size of the genome]({figure.name})",
         ]
     )
 
 
-# Each takes the results of its files and the name for its figure, if it has one.
+# Each takes the results of its files and where its figure goes, if it has one.
 KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
     "sets": lambda result, _: peer_tables.sets(result),
@@ -89,18 +115,25 @@ KINDS: dict[str, Callable[..., str]] = {
     "thesis": lambda result, _: peer_tables.thesis(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
-    "overview": lambda single, paired, _: overview(single, paired, "overview"),
+    "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
+    "summary": lambda single, paired, _: summary(single, paired),
 }
 
 
-def fill(text: str) -> str:
-    """The page with every place filled again."""
+def fill(text: str, figures: Path = PAGES) -> str:
+    """The page with every place filled again; figures are written to a folder."""
 
     def replace(match: re.Match) -> str:
         kind, files = match[2], match[3].split()
         results = [json.loads((PAGES / file).read_text()) for file in files]
-        return match[1] + "\n" + KINDS[kind](*results, Path(files[0]).stem) + "\n\n" + match[4]
+        return (
+            match[1]
+            + "\n"
+            + KINDS[kind](*results, figures / f"{Path(files[0]).stem}.svg")
+            + "\n\n"
+            + match[4]
+        )
 
     return PLACE.sub(replace, text)
 
@@ -111,18 +144,15 @@ def main(argv: list[str] | None = None) -> int:
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    stale = 0
-    for page in sorted(PAGES.glob("*.md")):
-        before = page.read_text()
-        after = fill(before)
-        if args.check and before != after:
-            print(f"{page.name} is not what its JSON files say")
-            stale += 1
-        elif before != after:
-            page.write_text(after)
-    if args.check and not stale:
-        print("up to date")
-    return int(stale > 0)
+    pages = (README, *sorted(PAGES.glob("*.md")))
+    if args.check:
+        with TemporaryDirectory() as folder:
+            stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]
+        print(f"not what the JSON files say: {', '.join(stale)}" if stale else "up to date")
+        return int(bool(stale))
+    for page in pages:
+        page.write_text(fill(page.read_text()))
+    return 0
 
 
 if __name__ == "__main__":
