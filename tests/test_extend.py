@@ -12,12 +12,13 @@ import parasail
 import pytest
 
 from gassst._core.banded import instruction_sets
-from gassst.extension import opencl
-from gassst.extension.backends import CpuExtender, OpenCLExtender
+from gassst.extension import opencl_engine
 from gassst.extension.base import WORDS
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
-    f"opencl-{info.type}-{info.index}" for info in opencl.devices(threads=2) if info.usable
+    f"opencl-{info.type}-{info.index}" for info in opencl_engine.devices(threads=2) if info.usable
 ]
 MASKED = 4
 INFINITE = 30000
