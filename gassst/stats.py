@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.funnel import Funnel
+from gassst.io.text_file import write_text
 from gassst.layouts import NO_SCORE
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
@@ -118,29 +119,9 @@ class Stats:
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
 
-    def write_json(self, path: str) -> None:
-        Path(path).write_text(json.dumps(self.as_dict(), indent=1) + "\n")
-
-    def summary(self) -> str:
-        """The end-of-run summary: a few lines and the funnel."""
-        share = 100 / max(self.reads, 1)
-        edits = sum(k * v for k, v in self.errors.items()) / max(self.mapped, 1)
-        lines = [
-            f"reads            {self.reads:>12,}",
-            f"mapped           {self.mapped:>12,}  {self.mapped * share:6.2f} %",
-            f"MAPQ >= {CONFIDENT}       {self.confident:>12,}  {self.confident * share:6.2f} %",
-            f"errors per read  {edits:>12.3f}",
-        ]
-        if self.capped:
-            lines.append(
-                f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  "
-                "(a seed occurs too often; -s 5 caps none)"
-            )
-        lines.append(
-            f"seed occurrences {self.occurrences:>12,}, candidates {self.candidates:,}, bands scored {self.scored:,}, "
-            f"traced back {self.traced:,}"
-        )
-        return "\n".join([*lines, str(self.funnel)])
+    def write_json(self, path: str | os.PathLike[str]) -> None:
+        """Write `as_dict()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""
+        write_text(path, json.dumps(self.as_dict(), indent=1) + "\n")
 
 
 def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -38,8 +38,8 @@ from bench_common import (
 )
 
 from gassst._core import anchors as _anchors
-from gassst.cli.main import load_index
 from gassst.cli.options import parse_filters
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads

@@ -24,7 +24,7 @@ def make_extender(
     """The backend to use for a reference of planes uint64[rows, 3].
 
     `device`: None takes the best OpenCL device and falls back to the CPU backend with one warning; "none"
-    is the CPU backend; anything else names a device as `opencl.choose` knows it, and DeviceError is
+    is the CPU backend; anything else names a device as `opencl_engine.choose` knows it, and DeviceError is
     raised where it cannot be had or fails. GASSST_OPENCL=0 in the environment means "none" whatever
     `device` says. `threads` bounds PoCL's threads. On a device that is a CPU alignments are OpenCL's, scores the CPU
     backend's: `OpenCLExtender` itself has all done on the device.

@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import secrets
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable
@@ -77,6 +78,8 @@ class SeedIndex:
     """uint8[p], the 4 bases behind the k-mer of each position."""
     path: Path | None = None
     """The file it was opened from, else None."""
+    fasta_bytes: int | None = None
+    """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
     _sections: tuple[_Section, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -90,14 +93,15 @@ class SeedIndex:
         threads = usable_threads() if threads is None else threads
         if threads < 1:
             raise UsageError(f"threads: {threads} is less than 1")
-        source = "reference"
+        source, fasta_bytes = "reference", None
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
+            fasta_bytes = _regular_size(source)
             reference = Reference.from_fasta(reference)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
         k = base_length(reference.unmasked)
-        return cls(reference, k, *_build_arrays(reference, k, threads))
+        return cls(reference, k, *_build_arrays(reference, k, threads), fasta_bytes=fasta_bytes)
 
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
@@ -148,6 +152,7 @@ class SeedIndex:
             "names": reference.names,
             "lengths": reference.lengths.tolist(),
             "md5": reference.md5,
+            "fasta_bytes": self.fasta_bytes,
         }
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
@@ -264,6 +269,14 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
             pass
 
 
+def _regular_size(path: str) -> int | None:
+    try:
+        info = os.stat(path)
+    except OSError:  # `Reference.from_fasta` says what is wrong with it
+        return None
+    return info.st_size if stat.S_ISREG(info.st_mode) else None
+
+
 # --- file ---------------------------------------------------------------------------------------------------
 
 
@@ -366,7 +379,8 @@ def _from_sections(sections: dict[str, _Section], path: Path) -> SeedIndex:
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
     )
     arrays = (array["table"], array["positions"], array["following"])
-    index = SeedIndex(reference, metadata["k"], *arrays, path, tuple(sections.values()))
+    fasta_bytes = metadata.get("fasta_bytes")  # not in files of 0.1
+    index = SeedIndex(reference, metadata["k"], *arrays, path, fasta_bytes, tuple(sections.values()))
     _check_shapes(index)
     return index
 
