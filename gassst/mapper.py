@@ -12,7 +12,7 @@ from typing import Any
 
 from gassst.batch import map_batch
 from gassst.errors import UsageError
-from gassst.extension.backends import make_extender
+from gassst.extension.choose import make_extender
 from gassst.io import records as sam
 from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import secrets
 import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -22,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.io import interrupt
 from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
+from gassst.io.whole_file import whole_file
 from gassst.threads import usable_threads
 from gassst.version import __version__
 
@@ -116,23 +113,12 @@ class SeedIndex:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index; at `path` appears the whole of it or, with OutputError, nothing new."""
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
+        if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        undo = partial(temporary.unlink, missing_ok=True)
-        interrupt.on_stop(undo)
-        try:
-            with open(temporary, "xb") as file:
-                _write(file, self._contents())
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except OSError as error:
-            raise OutputError(f"{path}: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                undo()
-            interrupt.settled(undo)
+        with whole_file(path) as file:
+            _write(file, self._contents())
+            file.flush()
+            os.fsync(file.fileno())
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""

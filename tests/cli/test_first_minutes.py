@@ -17,8 +17,9 @@ import gassst
 from gassst.cli.main import main
 from gassst.cli.summary import internals, summary
 from gassst.errors import OutputError
-from gassst.io.text_file import write_text
+from gassst.io.whole_file import write_text
 from gassst.stats import Stats
+from gassst.tools.report import STAGES
 
 
 @pytest.fixture
@@ -188,6 +189,15 @@ def test_internals_are_shown_with_v_only(run, small_index, small_fastq, tmp_path
     assert all(word in verbose for word in words)
     assert "filter" not in run(*argv, "-v")[2]  # none ran
     assert run(*argv, "-q")[2] == ""
+
+
+def test_every_stage_of_a_run_is_explained_in_the_report(run, small_index, small_reads, tmp_path):
+    reads = tmp_path / "pairs.fq"
+    reads.write_text("".join(f"@r{i // 2}\n{s}\n+\n{q}\n" for i, (_, s, q) in enumerate(small_reads[:400])))
+    stats = tmp_path / "stats.json"
+    argv = ("map", "-q", small_index, reads, "--interleaved", "--device", "none", "-o", tmp_path / "o.bam")
+    assert run(*argv, "--filters", "fd", "--stats", stats)[0] == 0
+    assert set(json.loads(stats.read_text())["nanoseconds"]) <= set(STAGES)
 
 
 def test_internals_count_the_capped_reads():
