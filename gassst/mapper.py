@@ -16,6 +16,7 @@ from gassst.extension.backends import make_extender
 from gassst.io import records as sam
 from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
+from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.run import MappingRun
@@ -113,6 +114,11 @@ class Mapper:
         result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
+
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
