@@ -345,6 +345,18 @@ def test_candidates_in_verified_buckets_are_dropped():
     assert (kept == ~chosen).all()
 
 
+def test_the_cascade_drops_candidates_in_verified_buckets():
+    rng = np.random.default_rng(3)
+    cases = random_cases(rng, 500, 40, 10, 12, 3)
+    candidates, batch, shift = cases.candidates(10, 12), cases.batch(40, 3), 5
+    buckets = candidates.diagonal >> np.uint32(shift)
+    keys = candidates.read_strand.astype(np.uint64) << np.uint64(32) | buckets
+    chosen = rng.random(500) < 0.4
+    cascade = Cascade(["duplicate"], 3, shift)
+    kept = cascade.run(candidates, *batch[:3], verified=np.sort(keys[chosen]))
+    assert kept.read_strand.tolist() == candidates.read_strand[~chosen].tolist()
+
+
 # ---- The cascade ------------------------------------------------------------------------------------------
 
 

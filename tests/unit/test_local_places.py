@@ -91,7 +91,14 @@ def groups(rows, places) -> int:
 def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
     rng = np.random.default_rng(n)
     places, lines, lengths = random_places(rng, n), random_lines(rng), of_batch(rng)[2]
-    columns = places.read_strand, places.diagonal, places.score, places.total, places.reached, places.strand_end
+    columns = (
+        places.read_strand,
+        places.diagonal,
+        places.score,
+        places.total,
+        places.reached,
+        places.strand_end,
+    )
     total, score, count, order = _local_places.rivals(*columns, *lines, lengths, MATCH)
     begin, end = places.parts(lengths, MATCH)
     expected = []
