@@ -35,6 +35,7 @@ BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi",
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
+WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
 SURVIVOR = "tests/property/test_filters.py::test_every_seed_has_a_survivor_that_stands_for_it"
 
 
@@ -83,7 +84,7 @@ MUTATIONS = [
     ),
     Mutation(
         "tnw4-16: the longest shift is left out", FILTERS_H, "filters",
-        "gaps = smaller(gaps, at);", "gaps = smaller(gaps, at - 1);", RECURSION,
+        "gaps = smaller(gaps, at);", "gaps = smaller(gaps, at - 1);", WHOLE_TILE,
     ),
     Mutation(
         "tnw4-16: a partial tile counts as a whole one", FILTERS_H, "filters",
