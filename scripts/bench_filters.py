@@ -38,10 +38,10 @@ from bench_common import (
 )
 
 from gassst._core import anchors as _anchors
-from gassst.cli.main import load_index
 from gassst.cli.options import parse_filters
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
-from gassst.extension.backends import CpuExtender
+from gassst.extension.cpu import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH

@@ -155,7 +155,7 @@ class HostBackend:
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
                 edits, end = self._bands.score(read_strand, first, words)
-            reach = np.minimum(edits, UNGAPPED_REACH).astype(np.uint16)
+            reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), reach)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
@@ -20,12 +19,11 @@ import pytest
 from places import DATA, environment
 
 from gassst import mapper
-from gassst.cli import progress
-from gassst.cli.main import index_path, main
+from gassst.cli.main import main
 from gassst.cli.options import parse_size
+from gassst.cli.reference import index_path
 from gassst.io import records as sam
 from gassst.seeding import seed_index
-from gassst.stats import Stats
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)
@@ -749,38 +747,7 @@ def test_signal_that_the_shell_ignores(small_index, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out.bam"]
 
 
-# --- progress -----------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def shown(monkeypatch, stream: io.StringIO, quiet: bool = False) -> str:
-    """What is shown in 61 seconds of 1000 reads each, three quarters of them mapped."""
-    clock = iter(range(100))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    with progress.Progress(quiet, stream) as update:
-        for second in range(1, 62):
-            update(Stats(reads=1000 * second, mapped=750 * second))
-    return stream.getvalue()
-
-
-def test_progress_renews_a_terminal_line(monkeypatch):
-    text = shown(monkeypatch, Terminal())
-    assert text.count("\r") == 61 and text.count("\n") == 1 and text.endswith("\n")
-    assert "\rgassst: 61,000 reads, 1,000 reads/s, 75.00 % mapped" in text
-
-
-def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch):
-    lines = shown(monkeypatch, io.StringIO()).splitlines()
-    assert lines == [f"gassst: {n},000 reads, 1,000 reads/s, 75.00 % mapped" for n in (30, 60)]
-
-
-@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
-def test_quiet_progress(monkeypatch, stream):
-    assert shown(monkeypatch, stream, quiet=True) == ""
+# --- messages -----------------------------------------------------------------------------------------------
 
 
 def test_quiet_and_verbose(gassst_map, small_fastq, tmp_path):

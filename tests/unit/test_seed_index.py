@@ -500,7 +500,7 @@ def test_file_size_limit_of_the_system(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=True, env=environment()
     )
-    assert done.stdout.strip() == f"{path}: File too large"
+    assert done.stdout.strip() == f"cannot write {path}: File too large"
     assert not list(tmp_path.iterdir())
 
 
