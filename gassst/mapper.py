@@ -244,11 +244,14 @@ class Mapper:
             writer = stack.enter_context(
                 sam.AlignmentWriter(output, header, self._reference_arrays, **options)
             )
-            run = MappingRun(self, lambda batch, result: (batch, result))
-            for (batch, result), stats in stack.enter_context(closing(run.results(batches))):
+            run = MappingRun(
+                self,
+                lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
+            )
+            for encoded, stats in stack.enter_context(closing(run.results(batches))):
                 total += stats
                 with total.timed("write"):
-                    writer.write_batch(batch, result.hits, result.summary, result.cigars)
+                    writer.write(encoded)
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)
