@@ -340,6 +340,13 @@ def _add_machine(group: Any) -> None:
         metavar="SIZE",
         help="Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
     )
+    add(
+        "--no-check",
+        dest="check",
+        action="store_false",
+        default=None,
+        help="Do not verify the checksums of the index while mapping.",
+    )
     add_common(group)
 
 
