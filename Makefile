@@ -22,19 +22,19 @@ lint: $(VENV)/.lint
 $(VENV)/.made:
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	touch $@
+	@touch $@
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.made
 	$(BIN)/python scripts/install.py --editable .
-	touch $@
+	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -r tests/requirements.txt
-	touch $@
+	@touch $@
 
 $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

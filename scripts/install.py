@@ -11,19 +11,16 @@ import sys
 from pathlib import Path
 
 LOG = Path("build/install.log")
-# Lines to show: of setup.py, and the steps of pip that take seconds.
-BUILD = "gassst: "
-STEPS = (
-    "Installing build dependencies:",
-    "Collecting ",
-    "Installing collected packages:",
-    "Successfully installed",
-)
+BUILD = "gassst: "  # setup.py begins its lines so
+MILESTONES = {
+    "  Installing build dependencies: started": "fetching what the build needs",
+    "Installing collected packages": "installing gassst and the packages it imports",
+}
 
 
 def main(arguments: list[str]) -> int:
     LOG.parent.mkdir(exist_ok=True)
-    print("Installing gassst and what it needs; the log is", LOG, flush=True)
+    print(f"Installing gassst; the first time compiles for about a minute. Log: {LOG}", flush=True)
     pip = subprocess.Popen(
         [sys.executable, "-m", "pip", "install", "--verbose", *arguments],
         stdout=subprocess.PIPE,
@@ -35,11 +32,11 @@ def main(arguments: list[str]) -> int:
     with pip, LOG.open("w", encoding="utf-8") as log:
         for line in pip.stdout or ():
             log.write(line)
-            text = line.strip()
-            if text.startswith(BUILD):
-                print(" ", text.removeprefix(BUILD), flush=True)
-            elif line.startswith(STEPS):
-                print(" ", "pip:", text[:100], flush=True)
+            shown = [text for start, text in MILESTONES.items() if line.startswith(start)]
+            if line.lstrip().startswith(BUILD):
+                shown.append(line.strip().removeprefix(BUILD))
+            for text in shown:
+                print(" ", text, flush=True)
     if pip.returncode:
         print(*LOG.read_text(encoding="utf-8").splitlines()[-40:], f"pip failed; all of it: {LOG}", sep="\n")
     return pip.returncode
