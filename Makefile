@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs docs-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -34,6 +34,21 @@ $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 
 $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
+	@touch $@
+
+# The site, in build/site; a warning is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# What the documentation tells its readers to type runs, its figures are those of the JSON files, and its English is plain.
+docs-check: $(VENV)/.docs $(VENV)/.installed
+	$(BIN)/python scripts/check/english.py
+	$(BIN)/python scripts/make_benchmarks.py --check
+	$(BIN)/python scripts/data/pipeline_svg.py --check
+	$(BIN)/python scripts/check/doc_commands.py
+
+$(VENV)/.docs: docs/requirements.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet -r docs/requirements.txt matplotlib
 	@touch $@
 
 clean:

@@ -1,42 +1,40 @@
-"""The mapper: batches of reads through worker threads, results in the order of the reads."""
+"""The mapper: what is known before the first read, and the ways to map one batch, records, or files."""
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from copy import copy
-from dataclasses import asdict, replace
-from itertools import chain
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from gassst.batch import map_batch
 from gassst.errors import UsageError
 from gassst.extension.backends import make_extender
 from gassst.io import records as sam
+from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
-from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
+from gassst.io.reference import Reference
+from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
+from gassst.run import MappingRun
+from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
-from gassst.search.paired import PairSearch
-from gassst.search.single import BatchResult, BatchSearch
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
 from gassst.stats import Stats
 from gassst.version import __version__
 
-log = logging.getLogger("gassst")
-Mapped = tuple[ReadBatch, BatchResult, Stats]
 
-
+@dataclass(frozen=True, init=False, eq=False)
 class Mapper:
     """Maps reads to an indexed reference.
+
+    A mapper never changes once it is made: any number of threads and of runs can share it.
 
     Parameters
     ----------
@@ -61,92 +59,66 @@ class Mapper:
     ...     print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
+    index: SeedIndex
+    params: MapParams
+    plan: SearchPlan
+    cascade: Cascade
+    insert: InsertModel
+    """Of pairs, as given with the parameters; where none is given, a run learns its own."""
+    parts: WholeIndex
+    extender: Any
+
     def __init__(self, index: SeedIndex | str | Path, **params: Any):
         verified = MapParams(**params).verify()
-        self.index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
-        self._plan(verified)
-        memory = self.params.memory
-        orientation, insert = self.params.orientation, self.params.insert
-        self.insert = InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation)
-        self.parts = WholeIndex(self.index) if memory is None else IndexParts(self.index, memory)
-        self.extender = make_extender(
-            self.index.reference.planes, device=self.params.device, threads=self.params.threads
+        index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
+        memory, insert, planes = verified.memory, verified.insert, index.reference.planes
+        self._set(
+            index=index,
+            **_planned(verified, index),
+            insert=InsertModel.given(verified.orientation, *insert)
+            if insert
+            else InsertModel.assumed(verified.orientation),
+            parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
+            extender=make_extender(planes, device=verified.device, threads=verified.threads),
         )
 
-    def _plan(self, params: MapParams) -> None:
-        self.params = params
-        self.plan = SearchPlan(params, self.index.k, len(self.index.positions))
-        self.cascade = Cascade(params.filters, self.plan.gaps, self.plan.shift)
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
-    def map_batch(self, batch: ReadBatch) -> tuple[BatchResult, Stats]:
-        """Map one batch in the calling thread."""
+    def _with(self, **fields: Any) -> Mapper:
+        """A mapper with other values of these fields; it shares all else, the index and the device among it."""
+        other = copy(self)
+        other._set(**fields)
+        return other
+
+    def for_best_hits(self) -> Mapper:
+        """This mapper without `all_hits`: it looks for the best place of every read only."""
+        return self._with(**_planned(replace(self.params, all_hits=False), self.index))
+
+    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
+        """Map one batch in the calling thread.
+
+        Parameters
+        ----------
+        batch : ReadBatch
+        insert : InsertModel, optional
+            Of the pairs in the batch. None: the one given with the parameters, or one wide enough for any usual
+            library.
+        """
         stats = Stats()
         with stats.timed("pack"):
             packed = batch.pack()
-        result = self._search(batch, packed, stats).run()
+        params = self.params if batch.mate is None else self.params.for_pairs()
+        context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
+        result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
 
-    def _search(self, batch: ReadBatch, packed, stats: Stats) -> BatchSearch:
-        params = self.params if batch.mate is None else self.params.for_pairs()
-        arguments = self.index, self.plan, self.cascade, self.extender, params, packed, stats, self.parts
-        if batch.mate is None:
-            return BatchSearch(*arguments)
-        return PairSearch(*arguments, mate=batch.mate, insert=self.insert)
-
-    def _learn_insert(self, batches: Iterable[ReadBatch]) -> Iterator[ReadBatch]:
-        """The same batches, after the insert sizes have been learned from the pairs among the first reads.
-
-        From as many reads whatever the size of the batches, so that results do not depend on it.
-        """
-        batches = iter(batches)
-        head: list[ReadBatch] = []
-        while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
-            head.append(batch)
-        if any(batch.mate is not None for batch in head):
-            self.insert = InsertModel.learned(self.params.orientation, self._templates(head))
-            log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
-        return chain(head, batches)
-
-    def _templates(self, head: list[ReadBatch]) -> np.ndarray:
-        """Template lengths among the first reads, each of them mapped on its own to its best place."""
-        mapper = copy(self)
-        mapper._plan(replace(self.params, all_hits=False))
-        found, left = [np.empty(0, np.int64)], LEARN_READS
-        for batch in head:
-            batch = batch.head(min(left, len(batch)))
-            left -= len(batch)
-            if batch.mate is None:
-                continue
-            hits = mapper.map_batch(replace(batch, mate=None))[0].hits
-            first = np.flatnonzero(batch.mate[:-1] == 1)
-            lengths, starts = np.diff(batch.offsets).astype(np.int64), self.index.reference.starts
-            found.append(template_lengths(self.params.orientation, first, hits, lengths, starts))
-        return np.concatenate(found)
-
-    def _results(self, batches: Iterable[ReadBatch]) -> Generator[Mapped, None, None]:
-        """Results in the order of the batches; no more batches are in memory than the threads need.
-
-        Whoever iterates closes it: what is then not begun is dropped, what has begun is not waited for.
-        """
-        waiting: deque[tuple[ReadBatch, Future[tuple[BatchResult, Stats]]]] = deque()
-        if self.params.insert is None:
-            batches = self._learn_insert(batches)
-        pool = ThreadPoolExecutor(self.params.threads, thread_name_prefix="gassst")
-        try:
-            for batch in batches:
-                waiting.append((batch, pool.submit(self.map_batch, batch)))
-                while len(waiting) > self.params.threads + 1 or (waiting and waiting[0][1].done()):
-                    yield self._next(waiting)
-            while waiting:
-                yield self._next(waiting)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    @staticmethod
-    def _next(waiting: deque[tuple[ReadBatch, Future[tuple[BatchResult, Stats]]]]) -> Mapped:
-        batch, future = waiting.popleft()
-        return batch, *future.result()  # what a worker raised, MemoryError included, is raised here
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
@@ -201,9 +173,13 @@ class Mapper:
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
         builder = sam.record_builder(self.header(), self._reference_arrays)
-        with closing(self._results(batches)) as results:
-            for batch, result, _ in results:
-                yield from sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
+
+        def segments_of(batch: ReadBatch, result: BatchResult) -> list:
+            return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
+
+        with closing(MappingRun(self, segments_of).results(batches)) as results:
+            for segments, _ in results:
+                yield from segments
 
     def map_file(
         self,
@@ -215,6 +191,7 @@ class Mapper:
         read_group: str | None = None,
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
+        input_progress: InputProgress | None = None,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -235,6 +212,8 @@ class Mapper:
             For the @PG line.
         progress : callable, optional
             Called with the running totals after every batch.
+        input_progress : InputProgress, optional
+            Told how far the files have been read, for who shows it.
         **output_options
             Of `sam.AlignmentWriter`.
 
@@ -250,16 +229,17 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        batches = self._opened(reads, mates, interleaved)
+        batches = self._opened(reads, mates, interleaved, input_progress)
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
         options = {"threads": self.params.threads, **output_options}
-        with (
-            sam.AlignmentWriter(output, header, self._reference_arrays, **options) as writer,
-            closing(self._results(batches)) as results,
-        ):
-            for batch, result, stats in results:
+        with ExitStack() as stack:
+            writer = stack.enter_context(
+                sam.AlignmentWriter(output, header, self._reference_arrays, **options)
+            )
+            run = MappingRun(self, lambda batch, result: (batch, result))
+            for (batch, result), stats in stack.enter_context(closing(run.results(batches))):
                 total += stats
                 with total.timed("write"):
                     writer.write_batch(batch, result.hits, result.summary, result.cigars)
@@ -267,19 +247,21 @@ class Mapper:
                     progress(total)
         total.run = self.describe(command_line)
         if total.pairs:
-            total.run["insert"] = self.insert.as_dict()
+            total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(self.extender.counters)
         return total
 
     def _opened(
-        self, reads: Paths, mates: Paths | None, interleaved: bool
-    ) -> Generator[ReadBatch, None, None]:
+        self, reads: Paths, mates: Paths | None, interleaved: bool, progress: InputProgress | None
+    ) -> Iterable[ReadBatch]:
         size = self.params.batch_size
         if mates is None:
-            return open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved)
-        if interleaved:
+            batches = open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved, progress=progress)
+        elif interleaved:
             raise UsageError("interleaved pairs have no files of second mates")
-        return open_pairs(reads, mates, size, MAX_READ_LENGTH)
+        else:
+            batches = open_pairs(reads, mates, size, MAX_READ_LENGTH, progress=progress)
+        return batches if progress is None else progress.marked(batches)
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
@@ -290,3 +272,9 @@ class Mapper:
             "device": self.extender.describe(),
             "parameters": params,
         }
+
+
+def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
+    """The fields of a mapper that follow from its parameters."""
+    plan = SearchPlan(params, index.k, len(index.positions))
+    return {"params": params, "plan": plan, "cascade": Cascade(params.filters, plan.gaps, plan.shift)}

@@ -34,13 +34,12 @@ from bench_common import (
     share,
     table,
     timed,
-    usable_cpus,
     write_json,
 )
 
 from gassst._core import anchors as _anchors
-from gassst.cli.main import load_index
 from gassst.cli.options import parse_filters
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.extension.backends import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads
@@ -48,6 +47,7 @@ from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
+from gassst.threads import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
 PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
@@ -233,7 +233,7 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     batches = list(first_reads(path, args.reads_limit, args.batch_size))
     mapper = Mapper(index, filters=args.record, **options)
     recorder = RecordingCascade(mapper.cascade.names, mapper.cascade.gaps, mapper.cascade.shift)
-    mapper.cascade = recorder
+    mapper = mapper._with(cascade=recorder)
     recorded = map_batches(mapper, batches)
     experiment = Experiment(mapper, recorder.calls, args.repeat)
     everything = [call.candidates for call in recorder.calls]
@@ -432,7 +432,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     args = build_parser().parse_args(argv)
     args.orders = parse_orders(args.orders)
-    index = load_index(args.index, usable_cpus())
+    index = load_index(args.index, usable_threads())
     print(describe_machine(), end="\n\n")
     results = []
     for path in args.reads:

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench_common import benchmark_parser, describe_machine, numbers, run, table, usable_cpus, write_json
+from bench_common import benchmark_parser, describe_machine, numbers, run, table, write_json
 
 from gassst.errors import DeviceError, GassstError
 from gassst.extension import opencl
@@ -32,6 +32,7 @@ from gassst.extension.backends import CpuExtender, OpenCLExtender, instruction_s
 from gassst.extension.base import WORDS
 from gassst.extension.opencl import Times
 from gassst.params import MAX_ERRORS, MAX_GAPS
+from gassst.threads import usable_threads
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),
@@ -360,7 +361,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--reference", type=int, metavar="BASES", help="(default: 67108864)")
     add("--seconds", type=float, metavar="S", help="for each measurement (default: 0.3)")
     add("--sample", type=int, default=200, metavar="N", help="pairs of every case to check (%(default)s)")
-    add("--threads", type=int, default=usable_cpus(), metavar="N", help="of PoCL (default: all)")
+    add("--threads", type=int, default=usable_threads(), metavar="N", help="of PoCL (default: all)")
     add("--quick", action="store_true", help="100 and 250 bases, small batches: a few seconds")
     return p
 

@@ -11,12 +11,14 @@ import os
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
+from gassst.io.input_progress import InputProgress
 from gassst.io.source import Source, Window, name_of
 
 Text = str | bytes
@@ -48,6 +50,15 @@ class PackedReads:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+
+class Unparsed(Protocol):
+    """Text of the reads of one batch."""
+
+    def __len__(self) -> int: ...
+
+    def parsed(self) -> ReadBatch:
+        """The batch. Raises InputError for text that is no reads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,13 +103,24 @@ class ReadBatch:
     def quality(self, i: int) -> bytes | None:
         return None if self.quals is None else _slice(self.quals, self.offsets, i)
 
-    def head(self, n: int) -> ReadBatch:
-        """The first `n` reads, as views."""
-        bases = self.offsets[n]
-        quals = None if self.quals is None else self.quals[:bases]
-        names, mate = self.names[: self.name_offsets[n]], None if self.mate is None else self.mate[:n]
-        columns = names, self.name_offsets[: n + 1], self.bases[:bases], quals, self.offsets[: n + 1]
-        return ReadBatch(*columns, self.first, self.path, mate)
+    def part(self, start: int, stop: int) -> ReadBatch:
+        """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
+        names = slice(self.name_offsets[start], self.name_offsets[stop])
+        bases = slice(self.offsets[start], self.offsets[stop])
+        return ReadBatch(
+            self.names[names],
+            self.name_offsets[start : stop + 1] - self.name_offsets[start],
+            self.bases[bases],
+            None if self.quals is None else self.quals[bases],
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.first,
+            self.path,
+            None if self.mate is None else self.mate[start:stop],
+        )
+
+    def parsed(self) -> ReadBatch:
+        """This batch, as it is parsed already."""
+        return self
 
     def pack(self) -> PackedReads:
         return PackedReads(*_reads.pack(self.bases, self.offsets))
@@ -210,6 +232,7 @@ def open_reads(
     interleaved: bool = False,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read FASTQ or FASTA files, one after the other.
 
@@ -230,6 +253,8 @@ def open_reads(
         where it would end between two mates.
     buffer_size : int
         Bytes asked for at once; what is read does not depend on it.
+    progress : InputProgress, optional
+        Told of every file that is opened.
 
     Raises
     ------
@@ -241,7 +266,7 @@ def open_reads(
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
     names = _readable(paths)
-    return _read_files(names, interleaved, *sizes)
+    return _read_files(names, progress, interleaved, *sizes)
 
 
 def open_pairs(
@@ -252,6 +277,7 @@ def open_pairs(
     *,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read pairs, the first mates from one file, the second from another; several such pairs of files in turn.
 
@@ -264,7 +290,7 @@ def open_pairs(
         As many of one as of the other; one of all may be "-", stdin.
     batch_size : int
         Reads, rounded down to whole pairs, but at least one.
-    max_length, max_batch_bases, buffer_size
+    max_length, max_batch_bases, buffer_size, progress
         As in `open_reads`.
 
     Raises
@@ -277,7 +303,7 @@ def open_pairs(
     batch_size, *sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
     lanes = _lanes(_names(first), _names(second))
     _readable(chain(*lanes))
-    return _read_lanes(lanes, _of_pairs(batch_size), *sizes)
+    return _read_lanes(lanes, progress, _of_pairs(batch_size), *sizes)
 
 
 def _lanes(first: list[str], second: list[str]) -> list[tuple[str, str]]:
@@ -331,20 +357,31 @@ def _check_readable(path: str) -> None:
 
 
 def _read_files(
-    paths: list[str], interleaved: bool, batch_size: int, max_bases: int, max_length: int, buffer_size: int
+    paths: list[str],
+    progress: InputProgress | None,
+    interleaved: bool,
+    batch_size: int,
+    max_bases: int,
+    max_length: int,
+    buffer_size: int,
 ) -> Generator[ReadBatch, None, None]:
     for path in paths:
         parser = _reads.RecordParser(name_of(path), batch_size, max_bases, max_length, None, interleaved)
-        with Source(path, parser) as source:
+        with Source(path, parser, progress) as source:
             yield from _batches(Window(source, buffer_size), parser)
 
 
 def _read_lanes(
-    lanes: list[tuple[str, str]], batch_size: int, max_bases: int, max_length: int, buffer_size: int
+    lanes: list[tuple[str, str]],
+    progress: InputProgress | None,
+    batch_size: int,
+    max_bases: int,
+    max_length: int,
+    buffer_size: int,
 ) -> Generator[ReadBatch, None, None]:
     for first, second in lanes:
         parser = _reads.RecordParser(name_of(first), batch_size, max_bases, max_length, name_of(second))
-        with Source(first, parser) as one, Source(second, parser) as two:
+        with Source(first, parser, progress) as one, Source(second, parser, progress) as two:
             yield from _pair_batches(Window(one, buffer_size), Window(two, buffer_size), parser)
 
 

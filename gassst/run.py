@@ -1,0 +1,151 @@
+"""One run of a mapper over one input: worker threads, the order of batches, the insert sizes learned on the way."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from gassst.io.reads import ReadBatch, Unparsed
+from gassst.io.reference import Reference
+from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
+from gassst.params import MapParams
+from gassst.search.arrays import BatchResult
+from gassst.stats import Stats
+
+log = logging.getLogger("gassst")
+LEARN_PART = 1024  # reads that one worker maps at once while insert sizes are learned
+Finished = TypeVar("Finished")
+Finish = Callable[[ReadBatch, BatchResult], Finished]
+
+
+class BatchMapper(Protocol):
+    """What a run asks of a mapper, which never changes."""
+
+    @property
+    def params(self) -> MapParams: ...
+
+    @property
+    def reference(self) -> Reference: ...
+
+    @property
+    def insert(self) -> InsertModel:
+        """Insert sizes as given, or as assumed until they are learned."""
+        ...
+
+    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
+
+    def for_best_hits(self) -> BatchMapper:
+        """The same mapper, which reports one best place for each read."""
+        ...
+
+
+class MappingRun(Generic[Finished]):
+    """Maps batches in worker threads and yields what becomes of them in their order.
+
+    Everything that changes while reads are mapped belongs to the run, so one `Mapper` can serve several runs at
+    once, in any number of threads.
+
+    Parameters
+    ----------
+    mapper : BatchMapper
+    finish : callable
+        Called in a worker with a batch and its result; what it returns is what the run yields.
+
+    Attributes
+    ----------
+    insert : InsertModel
+        Of the pairs in this run: given, or learned from the first reads, or assumed until then.
+    """
+
+    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
+        self.insert: InsertModel = mapper.insert
+        self.mapper = mapper
+        self._finish = finish
+        self._threads = mapper.params.threads
+
+    def results(
+        self, batches: Iterable[ReadBatch | Unparsed]
+    ) -> Generator[tuple[Finished, Stats], None, None]:
+        """What `finish` made of every batch, and its counters, in the order of the batches.
+
+        Closing the generator drops the batches that have not begun, without waiting for those that have.
+        """
+        waiting: deque[Future[tuple[Finished, Stats]]] = deque()
+        # One batch that takes long must not leave the other workers without work.
+        most = self._threads + self._threads // 2 + 1
+        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gassst")
+        try:
+            for batch in self._with_insert_learned(batches, pool):
+                waiting.append(pool.submit(self._map, batch))
+                while len(waiting) > most or (waiting and waiting[0].done()):
+                    yield waiting.popleft().result()  # raises what a worker raised, MemoryError included
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _map(self, batch: ReadBatch | Unparsed) -> tuple[Finished, Stats]:
+        stats = Stats()
+        with stats.timed("parse"):
+            batch = batch.parsed()
+        result, counted = self.mapper.map_batch(batch, self.insert)
+        stats += counted
+        with stats.timed("encode"):
+            finished = self._finish(batch, result)
+        return finished, stats
+
+    def _with_insert_learned(
+        self, batches: Iterable[ReadBatch | Unparsed], pool: ThreadPoolExecutor
+    ) -> Iterator[ReadBatch | Unparsed]:
+        """The same batches; the insert sizes of the pairs among the first reads are known before the first one.
+
+        Always the same number of reads is learned from, so results do not depend on the size of the batches.
+        """
+        if self.mapper.params.insert is not None:
+            return iter(batches)
+        batches = iter(batches)
+        head: list[ReadBatch] = []
+        while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
+            head.append(batch.parsed())
+        if any(batch.mate is not None for batch in head):
+            self.insert = InsertModel.learned(self.mapper.params.orientation, self._templates(head, pool))
+            log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
+        return chain(head, batches)
+
+    def _templates(self, head: list[ReadBatch], pool: ThreadPoolExecutor) -> np.ndarray:
+        """Template lengths among the first reads, int64[q], each read mapped on its own to its best place."""
+        mapper = self.mapper.for_best_hits()
+        parts = [part for part in _parts(head, LEARN_READS) if part.mate is not None]
+        found = pool.map(lambda part: _templates_of(mapper, part), parts)
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def _parts(head: list[ReadBatch], limit: int) -> Iterator[ReadBatch]:
+    """The first `limit` reads in pieces for the workers; none begins with a second mate."""
+    for batch in head:
+        size = min(limit, len(batch))
+        limit -= size
+        start = 0
+        while start < size:
+            stop = min(start + LEARN_PART, size)
+            if stop < size and batch.mate is not None and batch.mate[stop] == 2:
+                stop += 1
+            yield batch.part(start, stop)
+            start = stop
+
+
+def _templates_of(mapper: BatchMapper, batch: ReadBatch) -> np.ndarray:
+    mates = batch.mate
+    if mates is None:
+        return np.empty(0, np.int64)
+    hits = mapper.map_batch(replace(batch, mate=None))[0].hits
+    first = np.flatnonzero(mates[:-1] == 1)
+    lengths = np.diff(batch.offsets).astype(np.int64)
+    return template_lengths(mapper.params.orientation, first, hits, lengths, mapper.reference.starts)
