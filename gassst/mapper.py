@@ -23,6 +23,7 @@ from gassst.run import MappingRun
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
+from gassst.seeding.index_file import Integrity
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -119,6 +120,11 @@ class Mapper:
     def reference(self) -> Reference:
         """The reference of the index."""
         return self.index.reference
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that the first run makes."""
+        return self.index.integrity
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
