@@ -228,7 +228,7 @@ def _text(value: Any) -> str:
 
 
 def _extension_text(name: str, value: Any) -> str:
-    """Counters of `opencl.Times`: two counts, the others ns, 0 where no clock was asked for."""
+    """Counters of `extension.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
     if name in ("calls", "pairs") or not isinstance(value, int):
         return _text(value)
     return f"{value / 1e9:,.3f} s" if value else "not measured"
