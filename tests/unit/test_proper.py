@@ -58,6 +58,16 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     assert 5 < found < 100
 
 
+@pytest.mark.parametrize("template, proper", [(99, 0), (100, 1), (300, 1), (301, 0)])
+def test_the_window_holds_both_its_ends(template, proper):
+    hits = np.zeros(2, HIT)
+    hits["read"], hits["strand"], hits["cigar_start"], hits["cigar_runs"] = [0, 1], [0, 1], [0, 1], 1
+    hits["position"] = [500, 500 + template - 40]
+    given = np.full(2, 40 << 4, np.uint32), np.array([1, 2], np.uint8), STARTS, ORIENTATIONS.index("fr")
+    assert _proper_pairs.flag_proper(hits, *given, 100, 300) == proper
+    assert (hits["flag"] == 2 * proper).all()
+
+
 def test_no_rows_no_pairs():
     assert (
         _proper_pairs.flag_proper(
