@@ -31,6 +31,7 @@ class Worker:
         self.events: list = []
         self.shared: list = []  # arrays that commands may still read
         self.times = Times()
+        self.batches = 0
 
     def kernel(self, name, words):
         """This worker's own kernel object: their arguments are state, so threads must not share them."""
