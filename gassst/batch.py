@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.extension.backends import Extender
+from gassst.extension.choose import Extender
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
@@ -46,9 +46,9 @@ def map_batch(
         pairs = PairContext.of(context, mate, insert)
         found = paired.search(backend, HostPairPasses(context, pairs, stats))
         result = _report(backend, found, pairs)
-    # Proper as the mates lie in the end, gaps and clipped ends included.
+    # Proper as the mates lie in the end, by the reference bases that they cover.
     starts = context.reference.starts
-    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, *pairs.window)
+    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
     stats.pairs += len(pairs.first)
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -12,15 +12,18 @@ from typing import Any
 
 from gassst.batch import map_batch
 from gassst.errors import UsageError
-from gassst.extension.backends import make_extender
+from gassst.extension.choose import make_extender
 from gassst.io import records as sam
+from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
+from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.run import MappingRun
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
+from gassst.seeding.index_file import Integrity
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -114,6 +117,16 @@ class Mapper:
         return result, stats
 
     @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that the first run makes."""
+        return self.index.integrity
+
+    @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
         reference = self.index.reference
         planes, starts, lengths = reference.planes, reference.starts, reference.lengths
@@ -184,6 +197,7 @@ class Mapper:
         read_group: str | None = None,
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
+        input_progress: InputProgress | None = None,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -204,6 +218,8 @@ class Mapper:
             For the @PG line.
         progress : callable, optional
             Called with the running totals after every batch.
+        input_progress : InputProgress, optional
+            Told how far the files have been read, for who shows it.
         **output_options
             Of `sam.AlignmentWriter`.
 
@@ -219,7 +235,7 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        batches = self._opened(reads, mates, interleaved)
+        batches = self._opened(reads, mates, interleaved, input_progress)
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
@@ -228,11 +244,14 @@ class Mapper:
             writer = stack.enter_context(
                 sam.AlignmentWriter(output, header, self._reference_arrays, **options)
             )
-            run = MappingRun(self, lambda batch, result: (batch, result))
-            for (batch, result), stats in stack.enter_context(closing(run.results(batches))):
+            run = MappingRun(
+                self,
+                lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
+            )
+            for encoded, stats in stack.enter_context(closing(run.results(batches))):
                 total += stats
                 with total.timed("write"):
-                    writer.write_batch(batch, result.hits, result.summary, result.cigars)
+                    writer.write(encoded)
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)
@@ -242,14 +261,16 @@ class Mapper:
         return total
 
     def _opened(
-        self, reads: Paths, mates: Paths | None, interleaved: bool
-    ) -> Generator[ReadBatch, None, None]:
+        self, reads: Paths, mates: Paths | None, interleaved: bool, progress: InputProgress | None
+    ) -> Iterable[ReadBatch]:
         size = self.params.batch_size
         if mates is None:
-            return open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved)
-        if interleaved:
+            batches = open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved, progress=progress)
+        elif interleaved:
             raise UsageError("interleaved pairs have no files of second mates")
-        return open_pairs(reads, mates, size, MAX_READ_LENGTH)
+        else:
+            batches = open_pairs(reads, mates, size, MAX_READ_LENGTH, progress=progress)
+        return batches if progress is None else progress.marked(batches)
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""

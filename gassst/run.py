@@ -8,11 +8,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gassst.io.reads import ReadBatch, Unparsed
+from gassst.io.reference import Reference
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
@@ -20,16 +21,41 @@ from gassst.pairing.insert_size import (
     reference_spans,
     template_lengths,
 )
+from gassst.params import MapParams
 from gassst.search.arrays import BatchResult
+from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
-
-if TYPE_CHECKING:
-    from gassst.mapper import Mapper
 
 log = logging.getLogger("gassst")
 LEARN_PART = 1024  # reads that one worker maps at once while insert sizes are learned
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
+
+
+class BatchMapper(Protocol):
+    """What a run asks of a mapper, which never changes."""
+
+    @property
+    def params(self) -> MapParams: ...
+
+    @property
+    def reference(self) -> Reference: ...
+
+    @property
+    def insert(self) -> InsertModel:
+        """Insert sizes as given, or as assumed until they are learned."""
+        ...
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that is still to be made, if there is one."""
+        ...
+
+    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
+
+    def for_best_hits(self) -> BatchMapper:
+        """The same mapper, which reports one best place for each read."""
+        ...
 
 
 class MappingRun(Generic[Finished]):
@@ -40,7 +66,7 @@ class MappingRun(Generic[Finished]):
 
     Parameters
     ----------
-    mapper : Mapper
+    mapper : BatchMapper
     finish : callable
         Called in a worker with a batch and its result; what it returns is what the run yields.
 
@@ -50,7 +76,7 @@ class MappingRun(Generic[Finished]):
         Of the pairs in this run: given, or learned from the first reads, or assumed until then.
     """
 
-    def __init__(self, mapper: Mapper, finish: Finish[Finished]):
+    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
         self.insert: InsertModel = mapper.insert
         self.mapper = mapper
         self._finish = finish
@@ -61,8 +87,12 @@ class MappingRun(Generic[Finished]):
     ) -> Generator[tuple[Finished, Stats], None, None]:
         """What `finish` made of every batch, and its counters, in the order of the batches.
 
-        Closing the generator drops the batches that have not begun, without waiting for those that have.
+        Closing the generator drops the batches that have not begun, without waiting for those that have. Raises
+        IndexFormatError, at the latest after the last batch, where the file of the index is damaged.
         """
+        integrity = self.mapper.integrity
+        if integrity is not None:
+            integrity.start()
         waiting: deque[Future[tuple[Finished, Stats]]] = deque()
         # One batch that takes long must not leave the other workers without work.
         most = self._threads + self._threads // 2 + 1
@@ -74,6 +104,8 @@ class MappingRun(Generic[Finished]):
                     yield waiting.popleft().result()  # raises what a worker raised, MemoryError included
             while waiting:
                 yield waiting.popleft().result()
+            if integrity is not None:
+                integrity.wait()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -127,7 +159,7 @@ def _parts(head: list[ReadBatch], limit: int) -> Iterator[ReadBatch]:
             start = stop
 
 
-def _templates_of(mapper: Mapper, batch: ReadBatch) -> np.ndarray:
+def _templates_of(mapper: BatchMapper, batch: ReadBatch) -> np.ndarray:
     mates = batch.mate
     if mates is None:
         return np.empty(0, np.int64)
@@ -136,4 +168,4 @@ def _templates_of(mapper: Mapper, batch: ReadBatch) -> np.ndarray:
     primary = hits[is_primary(hits)]
     spans[primary["read"]] = reference_spans(primary, result.cigars)
     first = np.flatnonzero(mates[:-1] == 1)
-    return template_lengths(mapper.params.orientation, first, hits, spans, mapper.index.reference.starts)
+    return template_lengths(mapper.params.orientation, first, hits, spans, mapper.reference.starts)

@@ -27,7 +27,7 @@ from bench_common import (
     write_json,
 )
 
-from gassst.cli.main import load_index
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
 from gassst.seeding.miss_model import longest_seed, miss_probability

@@ -7,7 +7,8 @@ import logging
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, Times
+from gassst.extension.base import Times
+from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory
 
 log = logging.getLogger("gassst")
 
@@ -30,6 +31,7 @@ class Worker:
         self.events: list = []
         self.shared: list = []  # arrays that commands may still read
         self.times = Times()
+        self.batches = 0
 
     def kernel(self, name, words):
         """This worker's own kernel object: their arguments are state, so threads must not share them."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
+from gassst.io.input_progress import InputProgress
 from gassst.io.source import Source, Window, name_of
 
 Text = str | bytes
@@ -231,6 +232,7 @@ def open_reads(
     interleaved: bool = False,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read FASTQ or FASTA files, one after the other.
 
@@ -251,6 +253,8 @@ def open_reads(
         where it would end between two mates.
     buffer_size : int
         Bytes asked for at once; what is read does not depend on it.
+    progress : InputProgress, optional
+        Told of every file that is opened.
 
     Raises
     ------
@@ -262,7 +266,7 @@ def open_reads(
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
     names = _readable(paths)
-    return _read_files(names, interleaved, *sizes)
+    return _read_files(names, progress, interleaved, *sizes)
 
 
 def open_pairs(
@@ -273,6 +277,7 @@ def open_pairs(
     *,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read pairs, the first mates from one file, the second from another; several such pairs of files in turn.
 
@@ -285,7 +290,7 @@ def open_pairs(
         As many of one as of the other; one of all may be "-", stdin.
     batch_size : int
         Reads, rounded down to whole pairs, but at least one.
-    max_length, max_batch_bases, buffer_size
+    max_length, max_batch_bases, buffer_size, progress
         As in `open_reads`.
 
     Raises
@@ -298,7 +303,7 @@ def open_pairs(
     batch_size, *sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
     lanes = _lanes(_names(first), _names(second))
     _readable(chain(*lanes))
-    return _read_lanes(lanes, _of_pairs(batch_size), *sizes)
+    return _read_lanes(lanes, progress, _of_pairs(batch_size), *sizes)
 
 
 def _lanes(first: list[str], second: list[str]) -> list[tuple[str, str]]:
@@ -352,20 +357,31 @@ def _check_readable(path: str) -> None:
 
 
 def _read_files(
-    paths: list[str], interleaved: bool, batch_size: int, max_bases: int, max_length: int, buffer_size: int
+    paths: list[str],
+    progress: InputProgress | None,
+    interleaved: bool,
+    batch_size: int,
+    max_bases: int,
+    max_length: int,
+    buffer_size: int,
 ) -> Generator[ReadBatch, None, None]:
     for path in paths:
         parser = _reads.RecordParser(name_of(path), batch_size, max_bases, max_length, None, interleaved)
-        with Source(path, parser) as source:
+        with Source(path, parser, progress) as source:
             yield from _batches(Window(source, buffer_size), parser)
 
 
 def _read_lanes(
-    lanes: list[tuple[str, str]], batch_size: int, max_bases: int, max_length: int, buffer_size: int
+    lanes: list[tuple[str, str]],
+    progress: InputProgress | None,
+    batch_size: int,
+    max_bases: int,
+    max_length: int,
+    buffer_size: int,
 ) -> Generator[ReadBatch, None, None]:
     for first, second in lanes:
         parser = _reads.RecordParser(name_of(first), batch_size, max_bases, max_length, name_of(second))
-        with Source(first, parser) as one, Source(second, parser) as two:
+        with Source(first, parser, progress) as one, Source(second, parser, progress) as two:
             yield from _pair_batches(Window(one, buffer_size), Window(two, buffer_size), parser)
 
 

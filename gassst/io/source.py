@@ -12,6 +12,7 @@ from xopen import xopen
 
 from gassst._core.reads import RecordParser
 from gassst.errors import InputError
+from gassst.io.input_progress import InputProgress
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 MAGIC_SIZE = max(map(len, MAGIC))
@@ -24,13 +25,15 @@ class Source:
     `parser.records` is the number of records read so far, for messages.
     """
 
-    def __init__(self, path: str, parser: RecordParser) -> None:
+    def __init__(self, path: str, parser: RecordParser, progress: InputProgress | None = None) -> None:
         self.name = name_of(path)
         self._parser = parser
         self._closing = ExitStack()
         self._kind: str | None = None
         self._readinto: Callable[[memoryview], int] | None = None
         self._stream = self._guarded(self._open, path)
+        if progress is not None and path != "-":
+            progress.follow(self._stream)
 
     def _open(self, path: str) -> Any:
         if path == "-":

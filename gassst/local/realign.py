@@ -152,7 +152,7 @@ class _Realignment:
             better = self._primary(places.take(far[places.read]), decided)
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
         primary = self._reportable(primary)
-        paired = PairedPlaces.none(n, primary, places, decided)
+        paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, decided, clear, primary, places)
         primary, places = paired.primary, paired.places
@@ -204,25 +204,18 @@ class _Realignment:
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
-        end = known.bands.band_start + known.bands.end
-        single = _local_places.at_one_place(
-            known.bands.read_strand, end, known.bands.edits, known.worst, known.start, known.chosen
-        )
+        single = _local_places.at_one_place(known).view(bool)
         if self.pairs is None:
-            return single.view(bool)
-        return single.view(bool) & ~(self.pairs.paired & ~known.decided)
+            return single
+        return single & ~(self.pairs.paired & ~known.decided)
 
     # --- places --------------------------------------------------------------------------------------------------
 
     def _known_places(self, wanted: Bool) -> Places:
         """The places that the search found for these reads (bool[n]), those with the fewest errors."""
         known = self.known
-        bands = known.bands
-        rows = _local_places.known_places(
-            bands.read_strand, bands.band_start, bands.end, bands.edits, known.worst, known.start,
-            wanted.view(np.uint8), known.chosen, self.context.flip,
-        )  # fmt: skip
-        bands = bands.take(rows)
+        rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
+        bands = known.bands.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, False)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
@@ -233,7 +226,7 @@ class _Realignment:
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
         """The primary line of every read that has a place. `decided` bool[n]: reads that stay near the given one."""
-        rows = best_of(places, self._eligible(places, decided), self.context.flip, self.context.digest)
+        rows = best_of(places, self._eligible(places, decided), self.context)
         return self.aligner.align_places(places.take(rows))
 
     def _eligible(self, places: Places, decided: Bool) -> Bool:

@@ -41,7 +41,12 @@ def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, F64]:
     read_strand, bucket = _best_supported(anchors.read_strand, bucket, anchors.length)
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
-    return read_strand, (bucket << np.uint32(context.shift)) - lead, words, clipped.astype(np.float64) * STRIDE
+    return (
+        read_strand,
+        (bucket << np.uint32(context.shift)) - lead,
+        words,
+        clipped.astype(np.float64) * STRIDE,
+    )
 
 
 def _seed_rows(length: int) -> SeedRows:

@@ -88,7 +88,7 @@ class SearchBackend(Protocol):
         ...
 
     def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
-        """bool[n]: those of the unsettled reads (bool[n]) that a clipped alignment fits better than the best known band.
+        """bool[n]: those of the unsettled reads (bool[n]) that a clipped alignment fits better than the best band.
 
         Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
         by much. Changes `diverted` of the state.

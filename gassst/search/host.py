@@ -31,6 +31,7 @@ from gassst.search.arrays import (
     Candidates,
     GlobalResult,
     ScoredBuckets,
+    Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
@@ -45,8 +46,8 @@ PROFILE_CELLS = 1 << 25
 UNGAPPED_REACH = 3
 # Errors of a band up to which the search of whole reads decides alone, wherever they lie.
 SURE_ERRORS = 4
-# Score by which a clipped alignment must be better for the search to give a read up. On clean reads of 100 bases and 5 %
-# errors 0.9 % are then given up, 3.7 % with no such margin; reads with adapters are placed as well.
+# Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
+# 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
 CLIPPING_GAIN = 11
 
 
@@ -68,12 +69,7 @@ class HostBackend:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def unsettled(self, state: SearchState, stage: int) -> U32:
-        plan, context = self.context.plan, self.context
-        known = state.best, state.rival, state.complete
-        row = plan.seed_count[stage], plan.settled[stage], plan.settled_alone[stage]
-        reads = _bookkeeping.unsettled(
-            context.lengths, *known, context.errors, *row, plan.preset.strata, EXTRA_STRATA
-        )
+        reads = _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA)
         return reads[~state.diverted[reads]] if state.diverted.any() else reads
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
@@ -102,9 +98,7 @@ class HostBackend:
     def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
         context = self.context
         with self.stats.timed("candidates"):
-            gathered = _anchors.gather(
-                seeds, context.index.positions, reads, context.flip, context.shift, *scored
-            )
+            gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored)
         return Anchors(*gathered, reads)
 
     def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
@@ -113,12 +107,18 @@ class HostBackend:
         if params.mode != "local":
             return diverted
         with self.stats.timed("candidates"):
-            best = np.where(state.best == NO_SCORE, context.errors + 1, state.best)[anchors.reads].astype(np.int64)
-            some = np.flatnonzero(
-                reads[anchors.reads] & (best > SURE_ERRORS) & (np.diff(anchors.start) > 0) & ~state.diverted[anchors.reads]
+            best = np.where(state.best == NO_SCORE, context.errors + 1, state.best)[anchors.reads].astype(
+                np.int64
             )
+            concerned = reads[anchors.reads] & ~state.diverted[anchors.reads]
+            some = np.flatnonzero(concerned & (best > SURE_ERRORS) & (np.diff(anchors.start) > 0))
             row = _longest(anchors, some)
-            planes = context.reference.planes, context.packed.planes, context.packed.plane_start, context.lengths
+            planes = (
+                context.reference.planes,
+                context.packed.planes,
+                context.packed.plane_start,
+                context.lengths,
+            )
             places = anchors.read_strand[row], anchors.diagonal[row]
             total, _, _ = _stretches.best_stretches(*planes, *places, params.scoring)
             scoring, own = params.scoring, anchors.reads[some]
@@ -151,24 +151,20 @@ class HostBackend:
         # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
         need = np.maximum(state.complete, state.limit) - state.limit
         width = self.context.plan.seed_length[0][self.context.lengths]
-        columns = candidates.read_strand, candidates.diagonal, candidates.length
         with self.stats.timed("candidates"):
-            return candidates.take(_anchors.supported(*columns, self.context.shift, width, need))
+            return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         with self.stats.timed("candidates"):
             return candidates.take(np.flatnonzero(chosen))
 
     def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
-        columns = anchors.read_strand, anchors.diagonal, anchors.length, anchors.start
         with self.stats.timed("candidates"):
-            return Buckets(*_anchors.best_supported(*columns, self.context.shift, chosen))
+            return Buckets(*_anchors.best_supported(anchors, self.context.shift, chosen))
 
     def buckets(self, candidates: Candidates, known: Buckets) -> Buckets:
         with self.stats.timed("candidates"):
-            return Buckets(
-                *_anchors.buckets(candidates.read_strand, candidates.diagonal, self.context.shift, *known)
-            )
+            return Buckets(*_anchors.buckets(candidates, self.context.shift, known))
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
@@ -184,7 +180,7 @@ class HostBackend:
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
                 edits, end = self._bands.score(read_strand, first, words)
-            reach = np.minimum(edits, UNGAPPED_REACH).astype(np.uint16)
+            reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), reach)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
@@ -217,14 +213,12 @@ class HostBackend:
 
     def group(self, bands: list[Bands]) -> Grouped:
         with self.stats.timed("select"):
-            columns, ends, start = _selection.grouped(bands, self.context.lengths)
+            columns, ends, start = _selection.group_by_read(bands, self.context.lengths)
         return Grouped(Bands(*columns), ends, start)
 
     def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
-        columns = found.bands.read_strand, found.ends, found.bands.edits, found.start
-        draw = self.context.flip, self.context.digest
         with self.stats.timed("select"):
-            return Selected(*_selection.select_best(*columns, *draw, EXTRA_STRATA, extra, max_hits))
+            return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, extra, max_hits))
 
     def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
         context, bands = self.context, found.bands
@@ -237,34 +231,26 @@ class HostBackend:
         return found, Selected(rows, found.start, summary)
 
     def ungapped_ends(self, bands: Bands) -> U32:
-        packed, lengths = self.context.packed, self.context.lengths
-        return _alignments.ungapped_diagonal(
-            self.context.reference.planes, packed.planes, packed.plane_start, lengths, bands.read_strand,
-            bands.band_start + bands.end, bands.edits, bands.reach,
-        )  # fmt: skip
+        return _alignments.ungapped_diagonals(bands, self.context)
 
     def trace_back(self, found: GlobalResult) -> BatchResult:
-        bands, start, lengths = found.bands.take(found.rows), found.start, self.context.lengths
-        reference = self.context.reference
+        bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped = self.ungapped_ends(bands)
             traced = self._trace(bands, np.flatnonzero(ungapped == 0))
-            contigs = reference.starts, reference.lengths
-            hits, cigars = _alignments.finish(
-                bands.read_strand, ungapped, bands.edits, *traced, lengths, *contigs
-            )
+            hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
         hits["flag"] |= SECONDARY
         hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
         quality = stretched(found.quality)
         hits["mapq"][start[:-1][mapped]] = quality[mapped]
-        self.stats.count_reads(lengths, found.summary, quality)
+        self.stats.count_reads(self.context.lengths, found.summary, quality)
         return BatchResult(
             np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
         )
 
-    def _trace(self, bands: Bands, rows: I64) -> tuple[U32, U32, U32, U16]:
-        """First diagonals and CIGARs of the alignments in `rows`, in their order."""
+    def _trace(self, bands: Bands, rows: I64) -> Traced:
+        """The tracebacks of `rows` of bands, in their order."""
         self.stats.traced += rows.size
         diagonal = np.empty(rows.size, np.uint32)
         cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
@@ -278,7 +264,7 @@ class HostBackend:
             cigar_start[chosen], cigar_runs[chosen] = run_start + np.uint32(offset), n_runs
             cigars.append(runs)
             offset += len(runs)
-        return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
+        return Traced(diagonal, np.concatenate(cigars), cigar_start, cigar_runs)
 
     # --- local alignment -----------------------------------------------------------------------------------------
 

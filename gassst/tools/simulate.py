@@ -10,14 +10,14 @@ With adapters an insert may be shorter than its read, which then runs on into th
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
-from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.arguments import file_path
+from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
 from gassst.tools.haplotypes import (
@@ -284,35 +284,83 @@ class Simulator:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst simulate`."""
     add = parser.add_argument
-    add("reference", metavar="REF.fa", help="FASTA, plain or compressed")
-    add("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
-    add("-l", "--length", type=int, required=True, help="length of every read")
-    add("-e", "--error", type=float, help="mean errors per base; fitted profiles have their own")
-    add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
-    add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
-    add("--inserts", metavar="LOW,HIGH", help="insert sizes evenly spread; pairs where -o is given twice")
-    presets = "|".join(ADAPTERS)
+    add("reference", metavar="REF.fa", type=file_path, help="FASTA, plain or compressed.")
+    add("-n", "--number", type=int, required=True, metavar="N", help="Number of reads, or of pairs.")
+    add("-l", "--length", type=int, required=True, metavar="BASES", help="Length of every read.")
+    add(
+        "-e",
+        "--error",
+        type=float,
+        metavar="RATE",
+        help="Mean errors per base (default: that of a fitted profile; uniform needs it).",
+    )
+    add(
+        "-o",
+        "--output",
+        action="append",
+        required=True,
+        metavar="FASTQ",
+        type=file_path,
+        help="Write to this FASTQ[.gz] file; give it twice for pairs.",
+    )
+    add(
+        "--pairs",
+        metavar="MEAN,SD",
+        help="Simulate pairs that face each other, with a normal insert size between outer ends.",
+    )
+    add(
+        "--inserts",
+        metavar="LOW,HIGH",
+        help="Spread insert sizes evenly from LOW to HIGH bases. The reads are pairs where -o is given twice.",
+    )
     add(
         "--adapter",
-        metavar=f"SEQ1[,SEQ2]|{presets}",
-        help="inserts may be shorter than reads, which run on into this adapter, then into G or random bases",
+        metavar=f"SEQ1[,SEQ2]|{'|'.join(ADAPTERS)}",
+        help="Let reads run on into this adapter where their insert is shorter, and then into G or random bases.",
     )
     add(
         "--bad-tails",
         type=float,
         default=0.0,
-        metavar="R",
-        help="share of reads with a tail of quality 2 [0]",
+        metavar="SHARE",
+        help="Give this share of the reads a tail of quality 2.",
     )
-    add("--poly-g", type=float, default=0.0, metavar="R", help="share of reads that end in G alone [0]")
+    add(
+        "--poly-g",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="Let this share of the reads end in G alone.",
+    )
     profiles = ("uniform", *FITTED)
-    add("--profile", choices=profiles, default=profiles[0], help="qualities and where errors lie [uniform]")
-    add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
-    add("--snp-rate", type=float, default=0.0, metavar="R", help="SNPs planted per reference base [0]")
-    add("--indel-rate", type=float, default=0.0, metavar="R", help="indels planted per reference base [0]")
-    add("--diploid", action="store_true", help="two haplotypes; two of three variants are heterozygous")
-    add("--truth-vcf", metavar="OUT.vcf", help="write the planted variants")
-    add("--seed", type=int, default=1, help="the same seed gives the same reads [1]")
+    add("--profile", choices=profiles, default=profiles[0], help="Base qualities, and where errors lie.")
+    add(
+        "--indel-share",
+        type=float,
+        metavar="SHARE",
+        help="Share of errors that are indels (default: 0.2, of fitted profiles 0.02).",
+    )
+    add(
+        "--snp-rate",
+        type=float,
+        default=0.0,
+        metavar="RATE",
+        help="Plant SNPs at this rate per reference base.",
+    )
+    add(
+        "--indel-rate",
+        type=float,
+        default=0.0,
+        metavar="RATE",
+        help="Plant indels at this rate per reference base.",
+    )
+    add(
+        "--diploid",
+        action="store_true",
+        help="Simulate two haplotypes: two of three variants are heterozygous.",
+    )
+    add("--truth-vcf", metavar="OUT.vcf", type=file_path, help="Write the planted variants to this file.")
+    add("--seed", type=int, default=1, metavar="N", help="The same seed gives the same reads.")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -408,13 +456,3 @@ def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
     for rows in chunks:
         for file, text in zip(files, rows, strict=True):
             file.write(text.data)
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="gassst simulate", description=__doc__.partition("\n")[0])
-    add_arguments(_parser)
-    try:
-        sys.exit(main(_parser.parse_args()))
-    except GassstError as _error:
-        print(f"gassst simulate: {_error}", file=sys.stderr)
-        sys.exit(_error.exit_code)

@@ -1,0 +1,230 @@
+"""Reference against naive parsing and naive packing, plain Python throughout."""
+
+import gzip
+import hashlib
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gassst.errors import InputError
+from gassst.io import reference as module
+from gassst.io.reference import FRONT, GAP, TAIL, Reference
+
+BASES = "ACGT"
+
+
+def fasta(contigs, width=60, end="\n"):
+    lines = []
+    for name, sequence in contigs:
+        lines.append(f">{name}")
+        lines += [sequence[i : i + width] for i in range(0, len(sequence), width)]
+    return (end.join(lines) + end).encode()
+
+
+def padded(contigs):
+    """The concatenated text, '.' for padding."""
+    body = ("." * GAP).join(sequence.upper().replace("U", "T") for _, sequence in contigs)
+    return "." * FRONT + body + "." * TAIL
+
+
+def planes_of(text):
+    rows = np.zeros((-(-len(text) // 64), 3), object)
+    for i in range(len(rows) * 64):
+        code = BASES.find(text[i]) if i < len(text) else -1
+        bits = (0, 0, 1) if code < 0 else (code & 1, code >> 1, 0)
+        for plane, bit in enumerate(bits):
+            rows[i // 64, plane] |= bit << i % 64
+    return rows.astype(np.uint64)
+
+
+def bgzf(data, block=100):
+    """BGZF from the specification: gzip members with their size in an extra field, an empty one last."""
+    out = b""
+    for piece in [data[i : i + block] for i in range(0, len(data), block)] + [b""]:
+        deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+        body = deflate.compress(piece) + deflate.flush()
+        header = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(body) + 25)
+        out += header + body + struct.pack("<II", zlib.crc32(piece), len(piece))
+    return out
+
+
+def write(tmp_path, data, name="genome.fa"):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def assert_same(reference, contigs):
+    text = padded(contigs)
+    assert reference.names == [name.split()[0] for name, _ in contigs]
+    assert reference.lengths.tolist() == [len(sequence) for _, sequence in contigs]
+    assert reference.total == len(text)
+    assert np.array_equal(reference.planes, planes_of(text))
+    for i, (_, sequence) in enumerate(contigs):
+        upper = sequence.upper()
+        assert reference.md5[i] == hashlib.md5(upper.encode()).hexdigest()
+        assert reference.sequence(i) == upper.replace("U", "T").encode()
+        start = int(reference.starts[i])
+        assert text[start : start + len(upper)] == upper.replace("U", "T")
+    assert reference.unmasked == sum(letter in BASES for letter in text)
+
+
+@pytest.fixture
+def contigs():
+    rng = np.random.default_rng(7)
+
+    def draw(n, letters):
+        return "".join(rng.choice(list(letters), n))
+
+    return [
+        ("chr1 a description > with sign", draw(1000, "ACGT") + "N" * 130 + draw(77, "acgtn")),
+        ("chr2", draw(64, "ACGT")),
+        ("chr3\tx", draw(333, "ACGTUNRYSWKMBDHVacgtunryswkmbdhv")),
+        ("N_only", "N" * 65),
+        ("one", "g"),
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 7, 60, 10**6])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines(tmp_path, contigs, width, end):
+    assert_same(Reference.from_fasta(write(tmp_path, fasta(contigs, width, end))), contigs)
+
+
+def two_members(data):
+    return gzip.compress(data[:99]) + gzip.compress(data[99:])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bgzf, two_members])
+@pytest.mark.parametrize("name", ["genome.fa", "genome.fa.gz"])
+def test_compressed_by_content_not_by_name(tmp_path, contigs, pack, name):
+    assert_same(Reference.from_fasta(write(tmp_path, pack(fasta(contigs)), name)), contigs)
+    assert_same(Reference.from_fasta(write(tmp_path, fasta(contigs), name)), contigs)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 7, 61, 64])
+def test_any_block_size(tmp_path, contigs, monkeypatch, block):
+    monkeypatch.setattr(module, "_BLOCK", block)
+    assert_same(Reference.from_fasta(write(tmp_path, fasta(contigs))), contigs)
+
+
+def test_blanks_and_missing_last_newline(tmp_path):
+    data = b"\n \n>a x\n\nAC GT \t\n\n  \nAC\n>  b\nTT"
+    assert_same(Reference.from_fasta(write(tmp_path, data)), [("a", "ACGTAC"), ("b", "TT")])
+
+
+letters = st.text(alphabet="ACGTNacgtnRyKu", min_size=1, max_size=200)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(letters, min_size=1, max_size=4))
+def test_from_sequences(sequences):
+    contigs = [(f"c{i}", sequence) for i, sequence in enumerate(sequences)]
+    assert_same(Reference.from_sequences((name, text.encode()) for name, text in contigs), contigs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ACGTNNNNNR", min_size=1, max_size=200), st.data())
+def test_part_of_sequence(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    reference = Reference.from_sequences([("before", b"NNN"), ("a", text.encode()), ("behind", b"RRR")])
+    assert reference.sequence(1, start, end) == text[start:end].encode()
+
+
+@pytest.mark.parametrize("start, end", [(-1, 2), (3, 2), (0, 5)])
+def test_part_outside(start, end):
+    with pytest.raises(ValueError, match="contig a"):
+        Reference.from_sequences([("a", b"ACGT")]).sequence(0, start, end)
+
+
+def test_exceptions_are_sorted_runs(contigs):
+    reference = Reference.from_sequences((name.split()[0], text.encode()) for name, text in contigs)
+    text = padded(contigs)
+    restored = ["A"] * len(text)
+    last = 0
+    for start, length, code in zip(*reference.exceptions, strict=True):
+        assert last <= start and length > 0
+        last = start + length
+        restored[start:last] = chr(code) * int(length)
+    assert all(a == b for a, b in zip(text, restored, strict=True) if a not in "ACGT.")
+    assert sum(reference.exceptions.length) == sum(a not in "ACGT." for a in text)
+    assert [a.dtype for a in reference.exceptions] == [np.uint32, np.uint32, np.uint8]
+
+
+def test_contig_of():
+    reference = Reference.from_sequences([("a", b"A" * 10), ("b", b"C" * 600)])
+    inside = {FRONT: 0, FRONT + 9: 0, FRONT + 10 + GAP: 1, FRONT + 10 + GAP + 599: 1}
+    outside = [0, FRONT - 1, FRONT + 10, FRONT + 9 + GAP, FRONT + 610 + GAP, reference.total - 1]
+    assert reference.contig_of(list(inside)).tolist() == list(inside.values())
+    assert reference.contig_of(np.array(outside, np.uint32)).tolist() == [-1] * len(outside)
+
+
+@pytest.mark.parametrize(
+    "data, complaint",
+    [
+        (b"", "no contig"),
+        (b"\n\n", "no contig"),
+        (b"ACGT\n>a\nACGT\n", "line 1: text before the first '>'"),
+        (b"@r\nACGT\n+\nIIII\n", "text before the first '>'"),
+        (b">a\n>b\nACGT\n", "contig a: no sequence"),
+        (b">a\nAC\n>b\n\n", "contig b: no sequence"),
+        (b">a\nAC\n> \nAC\n", "line 3: a contig without a name"),
+        (b">\xc3\xa9\nAC\n", "line 1: contig 'é': SAM does not allow this name"),
+        (b">a x\nAC\n>b\nAC\n>a y\nAC\n", "contig a: two contigs"),
+        (b">a\nACGT\n>b\nAC\nA*\n", "contig b: line 5: '*'"),
+        (b">a\r\nACGT\r\nAC-T\r\n", "contig a: line 3: '-'"),
+        (b">a\nAC1\n", "contig a: line 2: '1'"),
+        (b">a\nAC>\n", "contig a: line 2: '>'"),
+        (b">a\nACX\n", "contig a: line 2: 'X'"),
+        (b">a\nAC\0\n", "contig a: line 2: '\\x00'"),
+        (b">a\nAC\xe9\n", "contig a: line 2"),
+    ],
+)
+@pytest.mark.parametrize("block", [3, 1 << 22])
+def test_bad_text(tmp_path, monkeypatch, data, complaint, block):
+    monkeypatch.setattr(module, "_BLOCK", block)
+    path = write(tmp_path, data)
+    with pytest.raises(InputError) as error:
+        Reference.from_fasta(path)
+    message = str(error.value)
+    assert message.startswith(str(path)) and complaint in message and "\n" not in message
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bgzf])
+def test_damaged_gzip(tmp_path, contigs, pack):
+    data = pack(fasta(contigs))
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 0x55
+    cut = [data[:n] for n in (2, 20, len(data) // 2, len(data) - 1)]
+    for damaged in (*cut, bytes(flipped), data + b"garbage"):
+        path = write(tmp_path, damaged)
+        with pytest.raises(InputError, match="genome.fa") as error:
+            Reference.from_fasta(path)
+        assert "\n" not in str(error.value)
+
+
+def test_bgzf_cut_between_blocks(tmp_path, contigs):
+    path = write(tmp_path, bgzf(fasta(contigs))[:-28])
+    with pytest.raises(InputError, match="truncated BGZF"):
+        Reference.from_fasta(path)
+
+
+def test_unreadable(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        Reference.from_fasta(tmp_path / "absent.fa")
+    with pytest.raises(InputError, match="directory"):
+        Reference.from_fasta(tmp_path)
+
+
+def test_too_many_bases(monkeypatch):
+    contigs = [("a", b"ACGT"), ("b", b"ACGT")]
+    monkeypatch.setattr(module, "MAX_TOTAL", FRONT + TAIL + GAP + 8)
+    assert Reference.from_sequences(contigs).total == module.MAX_TOTAL
+    monkeypatch.setattr(module, "MAX_TOTAL", FRONT + TAIL + GAP + 7)
+    with pytest.raises(InputError, match="contig b: more than"):
+        Reference.from_sequences(contigs)

@@ -1,0 +1,97 @@
+"""What a batch knows between stages, against the same in NumPy."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gassst._core import anchors as _anchors
+from gassst._core import bookkeeping as _bookkeeping
+from gassst.layouts import NO_SCORE as NONE
+from gassst.search.arrays import Candidates
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def test_within_limit_keeps_what_matters_whatever_the_order(rng):
+    n, k, margin = 40, 600, 2
+    read_strand = rng.integers(0, 2 * n, k).astype(np.uint32)
+    edits = rng.integers(0, 12, k).astype(np.uint16)
+    for order in (np.arange(k), np.arange(k)[::-1], rng.permutation(k)):
+        best, rival = np.full(n, NONE, np.uint16), np.full(n, NONE, np.uint16)
+        limit = np.full(n, 9, np.uint16)
+        rs, e = read_strand[order].copy(), edits[order].copy()
+        rows = _bookkeeping.within_limit(rs, e, best, rival, limit, margin)
+        for read in range(n):
+            own = np.sort(edits[(read_strand >> 1 == read) & (edits <= 9)]).tolist()
+            assert best[read] == (own[0] if own else NONE)
+            assert limit[read] == (min(9, own[0] + margin) if own else 9)
+            near = [x for x in own if x <= limit[read]]
+            assert len(near) < 2 or rival[read] == near[1]
+            assert len(near) > 1 or rival[read] > limit[read]
+            kept = np.sort(e[rows][rs[rows] >> 1 == read])
+            assert kept[kept <= limit[read]].tolist() == near
+
+
+def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):
+    n, scored, start = 30, np.empty(0, np.uint64), np.zeros(31, np.int64)
+    known = np.empty(0, np.uint64)
+    active = np.arange(n)
+    for size in (200, 0, 500):
+        active = np.sort(rng.choice(active, max(1, len(active) - 5), replace=False))
+        read_strand = rng.integers(0, 2 * n, size).astype(np.uint32)
+        bucket = rng.integers(0, 1 << 27, size).astype(np.uint32)
+        scored, start = _bookkeeping.merge_scored(
+            scored, start, active.astype(np.uint32), read_strand, bucket
+        )
+        known = np.concatenate([known, read_strand.astype(np.uint64) << np.uint64(32) | bucket])
+        known = np.sort(known[np.isin(known >> np.uint64(33), active)])
+        assert (scored == known).all()
+        assert (start == np.searchsorted(known >> np.uint64(33), np.arange(n + 1))).all()
+
+
+def test_unsettled_by_strata_and_by_share(rng):
+    n = 500
+    lengths = rng.integers(0, 4, n).astype(np.uint32)
+    best, rival = (rng.choice([0, 1, 2, 3, 5, NONE], n).astype(np.uint16) for _ in range(2))
+    complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
+    seed_count = np.array([0, 2, 3, 4], np.uint16)
+    settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
+    plan = SimpleNamespace(
+        seed_count=seed_count[None],
+        settled=settled[None],
+        settled_alone=alone[None],
+        preset=SimpleNamespace(strata=1),
+    )
+    state = SimpleNamespace(best=best, rival=rival, complete=complete)
+    context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan)
+    active = _bookkeeping.unsettled(state, context, 0, 2)
+    expected = []
+    for r, m in enumerate(lengths):
+        enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
+        open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
+        if seed_count[m] and open_strata and best[r] > enough:
+            expected.append(r)
+    assert active.tolist() == expected
+
+
+def test_candidates_need_the_seeds_that_their_errors_leave(rng):
+    n, shift = 60, 5
+    keys = np.unique(rng.integers(0, 2 * n * 400, 900))
+    read_strand, diagonal = (keys // 400).astype(np.uint32), (keys % 400 + 3000).astype(np.uint32)
+    length = rng.choice([20, 25, 39, 40, 61], keys.size).astype(np.uint16)
+    width, need = np.full(n, 20, np.uint16), rng.integers(0, 6, n).astype(np.uint16)
+    candidates = Candidates(read_strand, diagonal, np.zeros_like(length), length)
+    rows = _anchors.supported(candidates, shift, width, need)
+    expected = []
+    for i in range(keys.size):
+        near = (read_strand == read_strand[i]) & (
+            abs((diagonal >> 5).astype(int) - int(diagonal[i] >> 5)) <= 1
+        )
+        if (length[near] // 20).sum() >= need[read_strand[i] >> 1]:
+            expected.append(i)
+    assert 0 < len(expected) < keys.size
+    assert rows.tolist() == expected
