@@ -164,9 +164,17 @@ class Reference:
     def contig_of(self, positions: ArrayLike) -> NDArray[np.int32]:
         """Index of the contig that each concatenated coordinate lies in, int32, -1 in the padding."""
         positions = np.asarray(positions, np.int64)
-        contig = np.searchsorted(self.starts, positions, side="right") - 1
+        contig = contig_before(self.starts, positions)
         within = (contig >= 0) & (positions - self.starts[contig] < self.lengths[contig])
         return np.where(within, contig, -1).astype(np.int32)
+
+
+def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray[np.int64]:
+    """Index of the last contig that begins at or before each coordinate, int64[k], -1 before the first one.
+
+    `starts` int64[c], ascending. In compiled code `ext/common/contigs.h` has the same.
+    """
+    return np.searchsorted(starts, positions.astype(np.int64), side="right") - 1
 
 
 def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -176,11 +176,6 @@ class PairContext:
         """bool[n]: reads that have a mate."""
         return self.mate > 0
 
-    @property
-    def window(self) -> tuple[int, int, int]:
-        """Orientation code and the window of the template length, as compiled passes take them."""
-        return self.insert.code, self.insert.low, self.insert.high
-
 
 def _first_stages(plan: SearchPlan) -> I64:
     """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each length begin."""

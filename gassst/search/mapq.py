@@ -135,12 +135,12 @@ def unseen_rivals(
 
     Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
     """
-    first, kind = _selection.alike(summary, lengths, seen.complete, seen.planned, seen.looked, seen.capped)
-    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
+    first, case = _selection.distinct_cases(summary, lengths, seen)
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[case]
 
 
 def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
-    """`unseen_rivals` of a read of each kind."""
+    """`unseen_rivals` of a read of each case."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= EXTRA_STRATA), second - best, 0)

@@ -1,4 +1,4 @@
-"""Proper pairs as they lie in the end, against `insert.pair_templates`."""
+"""Proper pairs as they lie in the end, against `pairing.insert_size.pair_templates`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.layouts import HIT
-from gassst.pairing.insert_size import pair_templates
+from gassst.pairing.insert_size import InsertModel, pair_templates
 from gassst.params import ORIENTATIONS
 
 STARTS = np.array([0, 2000, 3000], np.int64)
@@ -37,8 +37,8 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     mate = np.array([1, 2, 0, 1, 2] * 60, np.uint8)
     hits, cigars = random_hits(rng, len(mate))
     before, low, high = hits.copy(), 50, 300
-    code = ORIENTATIONS.index(orientation)
-    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, code, low, high)
+    insert = InsertModel(orientation, 175.0, 30.0, low, high)
+    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert)
     primary = [int(np.flatnonzero(hits["read"] == r)[0]) for r in range(len(mate))]
     span = [
         sum(int(run) >> 4 for run in cigars[h["cigar_start"] :][: h["cigar_runs"]] if run & 15 in (0, 2))
@@ -71,7 +71,11 @@ def test_the_window_holds_both_its_ends(template, proper):
 def test_no_rows_no_pairs():
     assert (
         _proper_pairs.flag_proper(
-            np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8), STARTS, 0, 1, 9
+            np.empty(0, HIT),
+            np.empty(0, np.uint32),
+            np.empty(0, np.uint8),
+            STARTS,
+            InsertModel.given("fr", 5, 2),
         )
         == 0
     )
