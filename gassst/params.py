@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS
 
 MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
@@ -126,7 +127,7 @@ class MapParams:
             (self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"-g must be from 0 to {MAX_GAPS}"),
             (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
             (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
-            (self.threads >= 1, "-t must be at least 1"),
+            (1 <= self.threads <= MAX_THREADS, f"-t must be from 1 to {MAX_THREADS}"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
