@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.extension.backends import Extender
+from gassst.extension.choose import Extender
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single

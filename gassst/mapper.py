@@ -12,7 +12,7 @@ from typing import Any
 
 from gassst.batch import map_batch
 from gassst.errors import UsageError
-from gassst.extension.backends import make_extender
+from gassst.extension.choose import make_extender
 from gassst.io import records as sam
 from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
@@ -23,6 +23,7 @@ from gassst.run import MappingRun
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
+from gassst.seeding.index_file import Integrity
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -119,6 +120,11 @@ class Mapper:
     def reference(self) -> Reference:
         """The reference of the index."""
         return self.index.reference
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that the first run makes."""
+        return self.index.integrity
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
@@ -238,11 +244,14 @@ class Mapper:
             writer = stack.enter_context(
                 sam.AlignmentWriter(output, header, self._reference_arrays, **options)
             )
-            run = MappingRun(self, lambda batch, result: (batch, result))
-            for (batch, result), stats in stack.enter_context(closing(run.results(batches))):
+            run = MappingRun(
+                self,
+                lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
+            )
+            for encoded, stats in stack.enter_context(closing(run.results(batches))):
                 total += stats
                 with total.timed("write"):
-                    writer.write_batch(batch, result.hits, result.summary, result.cigars)
+                    writer.write(encoded)
                 if progress is not None:
                     progress(total)
         total.run = self.describe(command_line)

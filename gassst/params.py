@@ -80,7 +80,7 @@ class MapParams:
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `extension.opencl.choose`); reads per batch; bytes the index may keep
+        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); reads per batch; bytes the index may keep
         resident.
     filters : tuple of str
         Names of `search.filters.FILTERS`, in the order in which they are run.

@@ -41,7 +41,7 @@ from gassst._core import anchors as _anchors
 from gassst.cli.options import parse_filters
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
-from gassst.extension.backends import CpuExtender
+from gassst.extension.cpu import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH

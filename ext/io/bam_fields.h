@@ -1,5 +1,6 @@
-/* The parts of a BAM record as bytes. Every put_* writes at `to` and returns the end of what it wrote; the
- * caller has made room (the bounds are stated here, next to what they bound).
+/* The parts of a record as bytes: binary as in BAM, or text as in SAM where a function takes `text` and that is not 0.
+ * Every put_* writes at `to` and returns the end of what it wrote; the caller has made room (the bounds are stated
+ * here, next to what they bound).
  */
 #ifndef GASSST_BAM_FIELDS_H
 #define GASSST_BAM_FIELDS_H
@@ -10,20 +11,43 @@
 #include <stdlib.h>
 
 enum {
-    MAX_DECIMAL = 20,        /* digits of a 64-bit number and its sign */
-    MAX_INT_TAG = 2 + 1 + 4, /* name, type, 32-bit value */
-    N_INT_TAGS = 8           /* NM AS XS X0 X1 NH HI MQ */
+    MAX_DECIMAL = 20,                 /* digits of a 64-bit number and its sign */
+    MAX_INT_TAG = 6 + MAX_DECIMAL,    /* text: tab, name, type, colons, value */
+    N_INT_TAGS = 8,                   /* NM AS XS X0 X1 NH HI MQ */
+    MAX_BAM_CIGAR = 0xffff,           /* runs; a longer CIGAR goes into tag CG */
+    BAM_CORE = 36                     /* block size and the eight words that follow */
 };
 
-/* Room for `size` bytes of data, doubled so that a tag growing hit by hit costs linear time; 0: no memory. */
-static inline int grow_record(bam1_t *record, uint32_t size)
+/* Bytes that grow at their end. */
+typedef struct {
+    uint8_t *data;
+    size_t size, room;
+} byte_buffer;
+
+/* Room for `more` bytes behind those there are; 0: no memory. */
+static inline int grow_buffer(byte_buffer *buffer, size_t more)
 {
-    if (size <= record->m_data) return 1;
-    uint32_t room = size < record->m_data * (uint64_t)2 ? record->m_data * 2 : size;
-    uint8_t *data = realloc(record->data, room);
+    if (more <= buffer->room - buffer->size) return 1;
+    size_t room = buffer->size + more, larger = buffer->room + buffer->room / 2;
+    if (room < larger) room = larger;
+    uint8_t *data = realloc(buffer->data, room);
     if (!data) return 0;
-    record->data = data;
-    record->m_data = room;
+    buffer->data = data;
+    buffer->room = room;
+    return 1;
+}
+
+/* Copies `size` bytes into the data of a record; 0: no memory. */
+static inline int set_record_data(bam1_t *record, const uint8_t *bytes, uint32_t size)
+{
+    if (size > record->m_data) {
+        uint8_t *data = realloc(record->data, size);
+        if (!data) return 0;
+        record->data = data;
+        record->m_data = size;
+    }
+    memcpy(record->data, bytes, size);
+    record->l_data = (int)size;
     return 1;
 }
 
@@ -37,6 +61,19 @@ static inline uint8_t *put_decimal(uint8_t *to, uint64_t value)
     return to + n;
 }
 
+static inline uint8_t *put_signed(uint8_t *to, int64_t value)
+{
+    if (value >= 0) return put_decimal(to, (uint64_t)value);
+    *to = '-';
+    return put_decimal(to + 1, (uint64_t)-value);
+}
+
+static inline uint8_t *put_text(uint8_t *to, const char *text, size_t length)
+{
+    memcpy(to, text, length);
+    return to + length;
+}
+
 static inline uint8_t *put_tag(uint8_t *to, const char *name, char type)
 {
     to[0] = name[0];
@@ -46,7 +83,7 @@ static inline uint8_t *put_tag(uint8_t *to, const char *name, char type)
 }
 
 /* An integer tag in the smallest type that holds it, unsigned first, as bam_aux_update_int() chooses. */
-static uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value)
+static uint8_t *put_int_bytes(uint8_t *to, const char *name, int64_t value)
 {
     int negative = value < 0;
     if (negative ? value >= INT8_MIN : value <= UINT8_MAX) {
@@ -64,12 +101,34 @@ static uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value)
     return to + 4;
 }
 
-static inline uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length)
+/* The beginning of a string tag, which `close_string` ends: tab, name and ":Z:", or name and type. */
+static inline uint8_t *open_string(uint8_t *to, const char *name, int text)
 {
-    to = put_tag(to, name, 'Z');
-    memcpy(to, value, length);
-    to[length] = 0;
-    return to + length + 1;
+    if (!text) return put_tag(to, name, 'Z');
+    *to++ = '\t';
+    to = put_text(to, name, 2);
+    return put_text(to, ":Z:", 3);
+}
+
+static inline uint8_t *close_string(uint8_t *to, int text)
+{
+    if (!text) *to++ = 0;
+    return to;
+}
+
+static inline uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value, int text)
+{
+    if (!text) return put_int_bytes(to, name, value);
+    *to++ = '\t';
+    to = put_text(to, name, 2);
+    to = put_text(to, ":i:", 3);
+    return put_signed(to, value);
+}
+
+/* At most length + 6 bytes. */
+static inline uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length, int text)
+{
+    return close_string(put_text(open_string(to, name, text), value, length), text);
 }
 
 /* What SAM allows as QNAME: 1 to 254 characters of ! to ~, the first not @ (it would start a header line). */
@@ -80,12 +139,14 @@ static int is_valid_name(const uint8_t *name, uint32_t length)
     return valid;
 }
 
-/* QNAME, closed and padded with zeros to a multiple of four: at most length + 4 bytes. */
-static inline uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length)
+/* QNAME and the zero behind it; for htslib's own record padded with zeros to a multiple of four: at most length + 4
+ * bytes. */
+static inline uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length, int padded)
 {
+    uint32_t zeros = padded ? 4 - (length & 3) : 1;
     memcpy(to, name, length);
-    memset(to + length, 0, 4 - (length & 3));
-    return to + length + 4 - (length & 3);
+    memset(to + length, 0, zeros);
+    return to + length + zeros;
 }
 
 static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length)
@@ -96,13 +157,21 @@ static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_
     return to + (length + 1) / 2;
 }
 
-static inline uint8_t *put_qualities(uint8_t *to, const uint8_t *quals, uint32_t length, int reverse)
+static inline uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length)
 {
-    if (!quals) memset(to, 0xff, length);
-    else if (reverse)
-        for (uint32_t i = 0; i < length; i++) to[i] = quals[length - 1 - i] - 33;
+    for (uint32_t i = 0; i < length; i++) to[i] = "=ACMGRSVTWYHKDBN"[entries[i] & ENTRY_NT16];
+    return to + length;
+}
+
+/* The phred values of qualities in ASCII, or as text these characters as they are. */
+static inline uint8_t *put_qualities(uint8_t *restrict to, const uint8_t *restrict quals, uint32_t length, int reverse,
+                                     int text)
+{
+    uint8_t zero = text ? 0 : 33;
+    if (reverse)
+        for (uint32_t i = 0; i < length; i++) to[i] = quals[length - 1 - i] - zero;
     else
-        for (uint32_t i = 0; i < length; i++) to[i] = quals[i] - 33;
+        for (uint32_t i = 0; i < length; i++) to[i] = quals[i] - zero;
     return to + length;
 }
 
@@ -164,12 +233,94 @@ static inline uint8_t *put_cigar_text(uint8_t *to, const uint32_t *cigar, uint32
     return to;
 }
 
-/* Tag MC: at most 10 * runs + 4 bytes. */
-static inline uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
+/* Tag MC: at most 10 * runs + 6 bytes. */
+static inline uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs, int text)
 {
-    to = put_cigar_text(put_tag(to, "MC", 'Z'), cigar, runs);
-    *to = 0;
-    return to + 1;
+    return close_string(put_cigar_text(open_string(to, "MC", text), cigar, runs), text);
+}
+
+static inline uint8_t *put_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
+{
+    for (uint32_t run = 0; run < runs; run++) u32_to_le(cigar[run], to + 4 * (size_t)run);
+    return to + 4 * (size_t)runs;
+}
+
+/* What BAM has in place of a CIGAR that is too long: all bases clipped, and the span of the alignment skipped. */
+static inline uint8_t *put_cigar_stand_in(uint8_t *to, uint32_t length, uint32_t span)
+{
+    u32_to_le(bam_cigar_gen(length, BAM_CSOFT_CLIP), to);
+    u32_to_le(bam_cigar_gen(span, BAM_CREF_SKIP), to + 4);
+    return to + 8;
+}
+
+/* The long CIGAR itself, in tag CG: 8 + 4 * runs bytes. */
+static inline uint8_t *put_long_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs)
+{
+    to = put_text(to, "CGBI", 4);
+    u32_to_le(runs, to);
+    return put_cigar(to + 4, cigar, runs);
+}
+
+/* The fixed part of a record. */
+typedef struct {
+    int32_t tid, mate_tid;
+    int64_t position, mate_position, template_length; /* 0-based; -1 without a contig */
+    uint16_t flag, bin;
+    uint8_t mapq;
+    uint32_t name_length, runs, length; /* of SEQ */
+} record_core;
+
+/* BAM_CORE bytes; the block size is still to come, by `close_bam`. */
+static inline uint8_t *put_bam_core(uint8_t *to, const record_core *core)
+{
+    uint32_t runs = core->runs > MAX_BAM_CIGAR ? 2 : core->runs;
+    u32_to_le((uint32_t)core->tid, to + 4);
+    u32_to_le((uint32_t)core->position, to + 8);
+    u32_to_le((uint32_t)core->bin << 16 | (uint32_t)core->mapq << 8 | (core->name_length + 1), to + 12);
+    u32_to_le((uint32_t)core->flag << 16 | runs, to + 16);
+    u32_to_le(core->length, to + 20);
+    u32_to_le((uint32_t)core->mate_tid, to + 24);
+    u32_to_le((uint32_t)core->mate_position, to + 28);
+    u32_to_le((uint32_t)core->template_length, to + 32);
+    return to + BAM_CORE;
+}
+
+static inline void close_bam(uint8_t *record, size_t size)
+{
+    u32_to_le((uint32_t)(size - 4), record);
+}
+
+/* A contig's name, and its length in bytes. */
+typedef struct {
+    const char *text;
+    size_t length;
+} contig_name;
+
+/* The first nine fields of SAM, and the tab behind: at most the three names, 10 * runs and 7 * MAX_DECIMAL bytes. */
+static uint8_t *put_sam_core(uint8_t *to, const record_core *core, const uint8_t *name, const contig_name *contigs,
+                             const uint32_t *cigar)
+{
+    to = put_text(to, (const char *)name, core->name_length);
+    *to++ = '\t';
+    to = put_decimal(to, core->flag);
+    *to++ = '\t';
+    to = core->tid < 0 ? put_text(to, "*", 1) : put_text(to, contigs[core->tid].text, contigs[core->tid].length);
+    *to++ = '\t';
+    to = put_signed(to, core->position + 1);
+    *to++ = '\t';
+    to = put_decimal(to, core->mapq);
+    *to++ = '\t';
+    to = core->runs ? put_cigar_text(to, cigar, core->runs) : put_text(to, "*", 1);
+    *to++ = '\t';
+    if (core->mate_tid < 0) *to++ = '*';
+    else if (core->mate_tid == core->tid) *to++ = '=';
+    else to = put_text(to, contigs[core->mate_tid].text, contigs[core->mate_tid].length);
+    *to++ = '\t';
+    to = put_signed(to, core->mate_position + 1);
+    *to++ = '\t';
+    to = put_signed(to, core->template_length);
+    *to++ = '\t';
+    return to;
 }
 
 /* Clips as hard clips; a CIGAR has them at its ends only. */
@@ -182,8 +333,7 @@ static inline void harden_clips(uint32_t *cigar, uint32_t runs)
 
 /* One alignment as the tags XA and SA list it. */
 typedef struct {
-    const char *contig;
-    size_t contig_length;
+    contig_name contig;
     int64_t position; /* 0-based */
     int reverse;
     const uint32_t *cigar;
@@ -193,8 +343,7 @@ typedef struct {
 /* In bwa's form `chr,+pos,CIGAR,NM;`: at most name + 2 * MAX_DECIMAL + 10 * runs + 5 bytes. */
 static uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit)
 {
-    memcpy(to, hit->contig, hit->contig_length);
-    to += hit->contig_length;
+    to = put_text(to, hit->contig.text, hit->contig.length);
     *to++ = ',';
     *to++ = hit->reverse ? '-' : '+';
     to = put_decimal(to, hit->position + 1);
@@ -209,8 +358,7 @@ static uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit)
 /* In the form of SAM `chr,pos,strand,CIGAR,MAPQ,NM;`: at most name + 3 * MAX_DECIMAL + 10 * runs + 7 bytes. */
 static uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit)
 {
-    memcpy(to, hit->contig, hit->contig_length);
-    to += hit->contig_length;
+    to = put_text(to, hit->contig.text, hit->contig.length);
     *to++ = ',';
     to = put_decimal(to, hit->position + 1);
     *to++ = ',';

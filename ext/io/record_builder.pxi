@@ -1,5 +1,5 @@
-# Part of records.pyx: from rows of arrays to `bam1_t`, all without the GIL. `next_record` is the way in; what the
-# mate adds is in `record_mates.pxi`, the tags that list other rows in `record_lists.pxi`.
+# Part of records.pyx: from rows of arrays to the bytes of records, all without the GIL. `next_record` is the way in;
+# what the mate adds is in `record_mates.pxi`, the tags that list other rows in `record_lists.pxi`.
 
 cdef enum build_status:
     END = 0
@@ -10,6 +10,11 @@ cdef enum build_status:
     BAD_CIGAR = -4
     BAD_POSITION = -5
     TOO_LARGE = -6
+
+cdef enum record_form:
+    SAM_LINE      # text, a line
+    BAM_RECORD    # as in a BAM file
+    HTSLIB_DATA   # what `bam1_t.data` points to
 
 cdef struct batch_t:
     const uint8_t *names
@@ -29,8 +34,9 @@ cdef struct target_t:
     reference_bases bases
     const int64_t *starts
     const int64_t *lengths
+    const contig_name *names
+    size_t longest_name
     size_t n_contigs
-    const sam_hdr_t *header
     const char *read_group  # NULL when there is none
     size_t read_group_length
     bint eqx
@@ -55,6 +61,16 @@ cdef struct mate_t:
     uint32_t runs
     uint16_t flags         # what it adds to the flags of this read's rows
 
+cdef struct record_t:
+    record_core core
+    const uint8_t *name
+    const uint32_t *cigar    # as written
+    const uint8_t *entries   # of SEQ, where it is not empty
+    const uint8_t *quals     # of SEQ in the order of the read; NULL when there are none
+    int64_t span             # reference bases
+    uint32_t index           # 1-based rank of the row among its read's
+    size_t start             # of the record in the buffer
+
 cdef struct cursor_t:
     const batch_t *batch
     const target_t *target
@@ -70,23 +86,25 @@ cdef struct cursor_t:
     oriented_t mate_strand
     uint64_t *mismatch
     uint32_t *mate_runs    # room for the longest CIGAR with = and X
+    uint32_t *own_runs     # the same, for the row at hand
     void *memory
 
 
 cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
                      uint32_t longest) noexcept nogil:
-    cdef size_t rows = (<size_t>longest + 63) // 64 + 1, i
+    cdef size_t rows = (<size_t>longest + 63) // 64 + 1, runs = UINT16_MAX + <size_t>longest, i
     cdef oriented_t *slots[3]
     cdef uint8_t *entries
     memset(c, 0, sizeof(cursor_t))
     c.batch = batch
     c.target = target
-    c.memory = malloc(rows * (10 * sizeof(uint64_t) + 3 * 64) + (UINT16_MAX + <size_t>longest) * sizeof(uint32_t))
+    c.memory = malloc(rows * (10 * sizeof(uint64_t) + 3 * 64) + 2 * runs * sizeof(uint32_t))
     if c.memory == NULL:
         return NO_MEMORY
     c.mismatch = <uint64_t *>c.memory
     c.mate_runs = <uint32_t *>(c.mismatch + 10 * rows)
-    entries = <uint8_t *>(c.mate_runs + UINT16_MAX + longest)
+    c.own_runs = c.mate_runs + runs
+    entries = <uint8_t *>(c.own_runs + runs)
     slots[0], slots[1], slots[2] = &c.strands[0], &c.strands[1], &c.mate_strand
     for i in range(3):
         slots[i].planes = c.mismatch + (1 + 3 * i) * rows
@@ -213,22 +231,6 @@ cdef inline uint16_t record_flag(const cursor_t *c, const hit_t *hit) noexcept n
     return with_mate_flags(&c.mate, flag)
 
 
-cdef void fill_core(bam1_core_t *core, const cursor_t *c, const hit_t *hit, const placement_t *place,
-                    uint32_t name_length, uint32_t length) noexcept nogil:
-    """`length`: of SEQ."""
-    cdef int64_t end = place.position + (place.span if place.span else 1)
-    core.tid = place.tid
-    core.pos = place.position
-    core.qual = hit.mapq
-    core.flag = record_flag(c, hit)
-    core.bin = <uint16_t>hts_reg2bin(place.position, end, 14, 5)
-    core.l_qname = <uint16_t>(name_length + 4 - (name_length & 3))
-    core.l_extranul = <uint8_t>(3 - (name_length & 3))
-    core.l_qseq = 0 if is_secondary(hit) else <int32_t>length
-    core.n_cigar = 0
-    place_mate(core, hit, place, &c.mate)
-
-
 cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcept nogil:
     """Fills `c.mismatch`, one bit a read base; bases outside M runs are left 0."""
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
@@ -245,94 +247,160 @@ cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcep
             p += length
 
 
-cdef uint8_t *put_cigar(uint8_t *to, const cursor_t *c, const hit_t *hit) noexcept nogil:
+cdef void set_cigar(record_t *r, cursor_t *c, const hit_t *hit, clips_t clips) noexcept nogil:
+    """The runs as written: with = and X, with hard clips, or as they are in the batch."""
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    r.cigar, r.core.runs = cigar, hit.cigar_runs
     if c.target.eqx:
-        return <uint8_t *>put_cigar_eqx(<uint32_t *>to, cigar, hit.cigar_runs, c.mismatch)
-    memcpy(to, cigar, hit.cigar_runs * sizeof(uint32_t))
-    return to + hit.cigar_runs * sizeof(uint32_t)
+        r.core.runs = <uint32_t>(put_cigar_eqx(c.own_runs, cigar, hit.cigar_runs, c.mismatch) - c.own_runs)
+    elif clips.first or clips.last:
+        memcpy(c.own_runs, cigar, hit.cigar_runs * sizeof(uint32_t))
+    else:
+        return
+    r.cigar = c.own_runs
+    if clips.first or clips.last:
+        harden_clips(c.own_runs, r.core.runs)
 
 
-cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit,
-                              uint32_t index) noexcept nogil:
-    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
-    cdef const read_summary_t *summary = c.batch.summaries + hit.read
-    to = put_int_tag(to, "NM", hit.edits)
-    to = put_tag(to, "MD", b'Z')
-    to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
-    to[0] = 0
-    to = put_int_tag(to + 1, "AS", hit.score)
-    if summary.suboptimal != INT32_MIN:
-        to = put_int_tag(to, "XS", summary.suboptimal)
-    to = put_int_tag(to, "X0", summary.n_best)
-    to = put_int_tag(to, "X1", summary.n_second)
-    to = put_int_tag(to, "NH", summary.n_reported)
-    return put_int_tag(to, "HI", index)
-
-
-cdef uint8_t *put_bases(uint8_t *to, cursor_t *c, const hit_t *hit, clips_t clips) noexcept nogil:
-    """SEQ and QUAL, which hard clips shorten."""
+cdef void set_bases(record_t *r, cursor_t *c, const hit_t *hit, clips_t clips) noexcept nogil:
+    """SEQ and QUAL, which hard clips shorten; a secondary record has none."""
     cdef const batch_t *batch = c.batch
-    cdef int reverse = (hit.flag & BAM_FREVERSE) != 0
-    cdef uint32_t length = read_length(batch, hit.read) - clips.first - clips.last
-    cdef const uint8_t *quals = NULL
+    cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
+    r.core.length = 0 if is_secondary(hit) else read_length(batch, hit.read) - clips.first - clips.last
+    r.entries = r.quals = NULL
+    if not r.core.length:
+        return
+    r.entries = oriented(batch, &c.strands[reverse], hit.read, reverse).entries + clips.first
     if batch.quals != NULL:
-        quals = batch.quals + batch.offsets[hit.read] + (clips.last if reverse else clips.first)
-    to = put_sequence(to, oriented(batch, &c.strands[reverse], hit.read, reverse).entries + clips.first, length)
-    return put_qualities(to, quals, length, reverse)
+        r.quals = batch.quals + batch.offsets[hit.read] + (clips.last if reverse else clips.first)
 
 
-cdef uint64_t record_bound(const cursor_t *c, uint32_t name_length, uint32_t length, uint32_t runs,
-                           int64_t span) noexcept nogil:
-    """Most bytes a record can take, without SA and XA; each part is bounded beside its function in bam_fields.h."""
-    cdef uint64_t cigar = sizeof(uint32_t) * (<uint64_t>runs + (length if c.target.eqx else 0))
-    cdef uint64_t tags = 3 + 2 * (<uint64_t>span + runs) + 2 + N_INT_TAGS * MAX_INT_TAG
-    if c.mate.hit != NULL:
-        tags += 10 * <uint64_t>c.mate.runs + 4
-    return name_length + 4 + cigar + (length + 1) // 2 + length + tags + 4 + c.target.read_group_length
-
-
-cdef int reserve(bam1_t *record, uint64_t size) noexcept nogil:
-    if size > INT32_MAX:
-        return TOO_LARGE
-    return BUILT if grow_record(record, <uint32_t>size) else NO_MEMORY
-
-
-cdef int build(cursor_t *c, const hit_t *hit, uint32_t index, bam1_t *record) noexcept nogil:
-    """The record of one row but for SA and XA; `index` is the 1-based rank of the row among its read's."""
+cdef int describe(record_t *r, cursor_t *c, const hit_t *hit) noexcept nogil:
+    """All of a row's record but the tags; what is compared with the reference stays in `c.mismatch`."""
     cdef const batch_t *batch = c.batch
-    cdef uint32_t name_length = batch.name_offsets[hit.read + 1] - batch.name_offsets[hit.read]
-    cdef uint32_t length = read_length(batch, hit.read)
     cdef bint mapped = not hit.flag & BAM_FUNMAP, reverse = (hit.flag & BAM_FREVERSE) != 0
     cdef clips_t clips = hard_clips(c, hit)
     cdef placement_t place
-    cdef uint8_t *to
-    cdef uint32_t *cigar
     cdef int status = locate(c, hit, &place)
-    if status == BUILT:
-        status = reserve(record, record_bound(c, name_length, length, hit.cigar_runs, place.span))
     if status != BUILT:
         return status
+    r.span = place.span
     if not mapped and c.mate.hit != NULL:
         place = c.mate.place
-    fill_core(&record.core, c, hit, &place, name_length, length - clips.first - clips.last)
-    to = put_name(record.data, batch.names + batch.name_offsets[hit.read], name_length)
+    r.name = batch.names + batch.name_offsets[hit.read]
+    r.core.name_length = batch.name_offsets[hit.read + 1] - batch.name_offsets[hit.read]
+    r.core.tid, r.core.position, r.core.mapq = place.tid, place.position, hit.mapq
+    r.core.flag = record_flag(c, hit)
+    r.core.bin = <uint16_t>hts_reg2bin(place.position, place.position + (place.span if place.span else 1), 14, 5)
+    place_mate(&r.core, hit, &place, &c.mate)
+    r.core.runs = 0
     if mapped:
         compare(c, hit, oriented(batch, &c.strands[reverse], hit.read, reverse))
-        cigar = <uint32_t *>to
-        to = put_cigar(to, c, hit)
-        record.core.n_cigar = <uint32_t>(<uint32_t *>to - cigar)
-        if clips.first or clips.last:
-            harden_clips(cigar, record.core.n_cigar)
-    if record.core.l_qseq:
-        to = put_bases(to, c, hit, clips)
-    if mapped:
-        to = put_mapped_tags(to, c, hit, index)
+        set_cigar(r, c, hit, clips)
+    set_bases(r, c, hit, clips)
+    return BUILT
+
+
+cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hit) noexcept nogil:
+    """Most bytes a record can take in any form, without SA and XA; each part is bounded beside its function in
+    bam_fields.h."""
+    cdef uint64_t cigar = 10 * <uint64_t>r.core.runs + 16
+    cdef uint64_t md = 6 + 2 * (<uint64_t>r.span + hit.cigar_runs) + 1
+    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.read_group_length
     if c.mate.hit != NULL:
-        to = put_mate_tags(to, &c.mate)
+        tags += 10 * <uint64_t>c.mate.runs + 6
+    return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
+            + 2 * <uint64_t>r.core.length + 4 + tags + 1)
+
+
+cdef int reserve(byte_buffer *out, size_t start, uint64_t more) noexcept nogil:
+    """Room for more bytes of the record that begins at `start`."""
+    if out.size - start + more > INT32_MAX:
+        return TOO_LARGE
+    return BUILT if grow_buffer(out, more) else NO_MEMORY
+
+
+cdef uint8_t *put_fields(uint8_t *to, const record_t *r, const contig_name *contigs, record_form form) noexcept nogil:
+    """All but the tags."""
+    cdef bint reverse = (r.core.flag & BAM_FREVERSE) != 0, text = form == SAM_LINE
+    if text:
+        to = put_sam_core(to, &r.core, r.name, contigs, r.cigar)
+        to = put_letters(to, r.entries, r.core.length) if r.core.length else put_text(to, "*", 1)
+        to = put_text(to, "\t", 1)
+    else:
+        if form == BAM_RECORD:
+            to = put_bam_core(to, &r.core)
+        to = put_name(to, r.name, r.core.name_length, form == HTSLIB_DATA)
+        if form == BAM_RECORD and r.core.runs > MAX_BAM_CIGAR:
+            to = put_cigar_stand_in(to, r.core.length, <uint32_t>r.span)
+        else:
+            to = put_cigar(to, r.cigar, r.core.runs)
+        to = put_sequence(to, r.entries, r.core.length)
+    if r.quals != NULL:
+        return put_qualities(to, r.quals, r.core.length, reverse, text)
+    if text:
+        return put_text(to, "*", 1)
+    memset(to, 0xff, r.core.length)
+    return to + r.core.length
+
+
+cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index,
+                              bint text) noexcept nogil:
+    cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
+    cdef const read_summary_t *summary = c.batch.summaries + hit.read
+    to = put_int_tag(to, "NM", hit.edits, text)
+    to = open_string(to, "MD", text)
+    to = put_md(to, cigar, hit.cigar_runs, c.mismatch, &c.target.bases, hit.position)
+    to = close_string(to, text)
+    to = put_int_tag(to, "AS", hit.score, text)
+    if summary.suboptimal != INT32_MIN:
+        to = put_int_tag(to, "XS", summary.suboptimal, text)
+    to = put_int_tag(to, "X0", summary.n_best, text)
+    to = put_int_tag(to, "X1", summary.n_second, text)
+    to = put_int_tag(to, "NH", summary.n_reported, text)
+    return put_int_tag(to, "HI", index, text)
+
+
+cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index, bint text) noexcept nogil:
+    """All tags but SA, XA and CG."""
+    if not hit.flag & BAM_FUNMAP:
+        to = put_mapped_tags(to, c, hit, index, text)
+    if c.mate.hit != NULL:
+        to = put_mate_tags(to, &c.mate, text)
     if c.target.read_group != NULL:
-        to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length)
-    record.l_data = <int>(to - record.data)
+        to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length, text)
+    return to
+
+
+cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, record_form form) noexcept nogil:
+    """Appends the record of one row but for SA, XA and what comes behind them."""
+    cdef bint text = form == SAM_LINE
+    cdef uint8_t *to
+    cdef int status = describe(r, c, hit)
+    if status == BUILT:
+        r.start = out.size
+        status = reserve(out, r.start, record_bound(c, r, hit))
+    if status != BUILT:
+        return status
+    to = put_fields(out.data + out.size, r, c.target.names, form)
+    to = put_tags(to, c, hit, r.index, text)
+    out.size = to - out.data
+    return BUILT
+
+
+cdef int complete(const record_t *r, byte_buffer *out, record_form form) noexcept nogil:
+    """Appends what comes behind the last tag; a CIGAR too long for BAM is such a thing."""
+    cdef bint is_long = form == BAM_RECORD and r.core.runs > MAX_BAM_CIGAR
+    cdef int status = reserve(out, r.start, 4 * <uint64_t>r.core.runs + 8 if is_long else 1)
+    if status != BUILT:
+        return status
+    if form == SAM_LINE:
+        out.data[out.size] = b"\n"
+        out.size += 1
+    if is_long:
+        out.size = put_long_cigar(out.data + out.size, r.cigar, r.core.runs) - out.data
+    if form == BAM_RECORD:
+        close_bam(out.data + r.start, out.size - r.start)
     return BUILT
 
 
@@ -346,9 +414,10 @@ cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
     return c.target.xa and c.row > c.group_start and is_secondary(hit)
 
 
-cdef int next_record(cursor_t *c, bam1_t *record) noexcept nogil:
-    """Builds the next record of the batch: BUILT, END, or what is wrong with row `c.row`."""
+cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form form) noexcept nogil:
+    """Appends the next record of the batch to `out`: BUILT, END, or what is wrong with row `c.row`."""
     cdef const hit_t *hit
+    cdef bint text = form == SAM_LINE
     cdef int status
     while True:
         if c.row == c.group_end:
@@ -359,10 +428,30 @@ cdef int next_record(cursor_t *c, bam1_t *record) noexcept nogil:
         if not left_out(c, hit):
             break
         c.row += 1
-    status = build(c, hit, <uint32_t>(c.row - c.group_start + 1), record)
+    r.index = <uint32_t>(c.row - c.group_start + 1)
+    status = build(r, c, hit, out, form)
     if status == BUILT and c.n_supplementary and not is_secondary(hit):
-        status = add_sa(c, record)
+        status = add_sa(c, r, out, text)
     if status == BUILT and c.target.xa and c.n_secondary and c.row == c.group_start:
-        status = add_xa(c, record)
+        status = add_xa(c, r, out, text)
+    if status == BUILT:
+        status = complete(r, out, form)
     c.row += status == BUILT
     return status
+
+
+cdef int next_bam1(cursor_t *c, bam1_t *record, byte_buffer *out) noexcept nogil:
+    """The next record as htslib has it in memory; `out` is for work."""
+    cdef record_t r
+    cdef bam1_core_t *core = &record.core
+    cdef int status
+    out.size = 0
+    status = next_record(c, &r, out, HTSLIB_DATA)
+    if status != BUILT:
+        return status
+    core.tid, core.pos, core.qual, core.flag, core.bin = r.core.tid, r.core.position, r.core.mapq, r.core.flag, r.core.bin
+    core.mtid, core.mpos, core.isize = r.core.mate_tid, r.core.mate_position, r.core.template_length
+    core.n_cigar, core.l_qseq = r.core.runs, <int32_t>r.core.length
+    core.l_qname = <uint16_t>(r.core.name_length + 4 - (r.core.name_length & 3))
+    core.l_extranul = <uint8_t>(3 - (r.core.name_length & 3))
+    return BUILT if set_record_data(record, out.data, <uint32_t>out.size) else NO_MEMORY

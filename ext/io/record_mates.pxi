@@ -58,17 +58,17 @@ cdef int64_t template_length(const hit_t *hit, const placement_t *place, const m
     return distance + (distance > 0) - (distance < 0)
 
 
-cdef inline void place_mate(bam1_core_t *core, const hit_t *hit, const placement_t *place,
+cdef inline void place_mate(record_core *core, const hit_t *hit, const placement_t *place,
                             const mate_t *mate) noexcept nogil:
     if mate.hit == NULL:
-        core.mtid, core.mpos, core.isize = -1, -1, 0
+        core.mate_tid, core.mate_position, core.template_length = -1, -1, 0
     else:
-        core.mtid, core.mpos = mate.place.tid, mate.place.position
-        core.isize = template_length(hit, place, mate)
+        core.mate_tid, core.mate_position = mate.place.tid, mate.place.position
+        core.template_length = template_length(hit, place, mate)
 
 
-cdef inline uint8_t *put_mate_tags(uint8_t *to, const mate_t *mate) noexcept nogil:
+cdef inline uint8_t *put_mate_tags(uint8_t *to, const mate_t *mate, bint text) noexcept nogil:
     """MC and MQ, which an unmapped mate does not have."""
     if mate.hit.flag & BAM_FUNMAP:
         return to
-    return put_int_tag(put_mate_cigar(to, mate.cigar, mate.runs), "MQ", mate.hit.mapq)
+    return put_int_tag(put_mate_cigar(to, mate.cigar, mate.runs, text), "MQ", mate.hit.mapq, text)

@@ -1,9 +1,10 @@
-"""Arrays to BAM records: builds `bam1_t` in place with htslib's own structs and writes them without the GIL.
+"""Arrays to records, without the GIL: lines of SAM, records of BAM, and htslib's own `bam1_t` where it is needed.
 
 Record layout and tags: SAM specification 1.6, sections 1.4 and 4.2. The bytes of a field are made in
 `bam_fields.h`; what a record consists of, and the checks that keep those bytes inside their buffers, are in
 `record_builder.pxi`, `record_mates.pxi` and `record_lists.pxi`; here are the classes that Python sees.
 """
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -15,11 +16,9 @@ from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
-    HTS_OPT_BLOCK_SIZE, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1,
-    bam_init1, hFILE,
-    hclose, hdopen, herrno, hflush, hts_close, hts_flush, hts_hopen, hts_reg2bin, hts_set_opt,
-    hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_t, sam_hdr_tid2len, sam_hdr_tid2name, sam_hdr_write,
-    sam_write1,
+    bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
+    herrno, hts_close, hts_hopen, hts_reg2bin, hts_set_opt, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
+    sam_hdr_tid2name, sam_hdr_write, sam_write1,
 )
 
 from gassst._core.layouts cimport hit_t, read_summary_t
@@ -46,31 +45,56 @@ cdef extern from "bam_fields.h" nogil:
         MAX_DECIMAL
         MAX_INT_TAG
         N_INT_TAGS
-    bint is_valid_name(const uint8_t *name, uint32_t length) noexcept
-    uint8_t *put_tag(uint8_t *to, const char *name, char type) noexcept
-    uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value) noexcept
-    uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length) noexcept
-    uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length) noexcept
-    uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
-    uint8_t *put_qualities(uint8_t *to, const uint8_t *quals, uint32_t length, int reverse) noexcept
-    uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t runs,
-                            const uint64_t *mismatch) noexcept
-    uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
-                    const reference_bases *reference, uint32_t position) noexcept
-    uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
-    void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
+        MAX_BAM_CIGAR
+        BAM_CORE
+    ctypedef struct byte_buffer:
+        uint8_t *data
+        size_t size
+        size_t room
+    ctypedef struct contig_name:
+        const char *text
+        size_t length
+    ctypedef struct record_core:
+        int32_t tid, mate_tid
+        int64_t position, mate_position, template_length
+        uint16_t flag, bin
+        uint8_t mapq
+        uint32_t name_length, runs, length
     ctypedef struct listed_hit:
-        const char *contig
-        size_t contig_length
+        contig_name contig
         int64_t position
         int reverse
         const uint32_t *cigar
         uint32_t runs
         uint32_t mapq
         uint32_t edits
+    bint grow_buffer(byte_buffer *buffer, size_t more) noexcept
+    bint set_record_data(bam1_t *record, const uint8_t *bytes, uint32_t size) noexcept
+    bint is_valid_name(const uint8_t *name, uint32_t length) noexcept
+    uint8_t *put_text(uint8_t *to, const char *text, size_t length) noexcept
+    uint8_t *open_string(uint8_t *to, const char *name, bint text) noexcept
+    uint8_t *close_string(uint8_t *to, bint text) noexcept
+    uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value, bint text) noexcept
+    uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length, bint text) noexcept
+    uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length, bint padded) noexcept
+    uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
+    uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
+    uint8_t *put_qualities(uint8_t *to, const uint8_t *quals, uint32_t length, bint reverse, bint text) noexcept
+    uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t runs,
+                            const uint64_t *mismatch) noexcept
+    uint8_t *put_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
+    uint8_t *put_cigar_stand_in(uint8_t *to, uint32_t length, uint32_t span) noexcept
+    uint8_t *put_long_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs) noexcept
+    uint8_t *put_md(uint8_t *to, const uint32_t *cigar, uint32_t runs, const uint64_t *mismatch,
+                    const reference_bases *reference, uint32_t position) noexcept
+    uint8_t *put_mate_cigar(uint8_t *to, const uint32_t *cigar, uint32_t runs, bint text) noexcept
+    void harden_clips(uint32_t *cigar, uint32_t runs) noexcept
+    uint8_t *put_bam_core(uint8_t *to, const record_core *core) noexcept
+    void close_bam(uint8_t *record, size_t size) noexcept
+    uint8_t *put_sam_core(uint8_t *to, const record_core *core, const uint8_t *name, const contig_name *contigs,
+                          const uint32_t *cigar) noexcept
     uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit) noexcept
     uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit) noexcept
-    bint grow_record(bam1_t *record, uint32_t size) noexcept
 
 include "record_builder.pxi"
 include "record_mates.pxi"
@@ -78,7 +102,7 @@ include "record_lists.pxi"
 
 cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it
-    WRITE_BYTES = 1 << 15  # with htslib's 4 KiB a write the kernel took 4 % of a run, with 256 KiB 8 %
+    OTHER_FIELDS = 120  # bytes of a usual record besides name, SEQ and QUAL, for a first guess of what a batch takes
 
 PROBLEMS = {
     BAD_READ_ORDER: "rows are not grouped by read in the order of the batch, or a read has none",
@@ -93,7 +117,7 @@ fill_base_entries()
 
 cdef _raise_status(int status, size_t row):
     if status == NO_MEMORY:
-        raise MemoryError("no memory for a BAM record")
+        raise MemoryError("no memory for records")
     raise ValueError(f"hit row {row}: {PROBLEMS[status]}")
 
 
@@ -102,8 +126,9 @@ cdef _check_offsets(const uint32_t[::1] offsets, size_t size, str what):
     cdef bint ascending = True
     if not offsets.shape[0]:
         raise ValueError(f"{what}: no offsets")
-    for i in range(offsets.shape[0] - 1):
-        ascending = ascending and offsets[i] <= offsets[i + 1]
+    with nogil:
+        for i in range(offsets.shape[0] - 1):
+            ascending = ascending and offsets[i] <= offsets[i + 1]
     if not ascending or offsets[offsets.shape[0] - 1] > size:
         raise ValueError(f"{what}: offsets descend or exceed the {size} bytes they point into")
 
@@ -116,10 +141,11 @@ cdef _check_mates(const uint8_t[::1] mate, Py_ssize_t n):
         return
     if mate.shape[0] != n:
         raise ValueError("mates and reads are not of the same number")
-    for i in range(n):
-        paired = paired and mate[i] <= 2
-        paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
-        paired = paired and not (i == 0 and mate[i] == 2)
+    with nogil:
+        for i in range(n):
+            paired = paired and mate[i] <= 2
+            paired = paired and (mate[i] == 1) == (i + 1 < n and mate[i + 1] == 2)
+            paired = paired and not (i == 0 and mate[i] == 2)
     if not paired:
         raise ValueError("the mates of a pair must be neighbours, 1 and 2")
 
@@ -254,8 +280,24 @@ cdef class HitBatch:
         return to
 
 
+cdef class EncodedRecords:
+    """The bytes of some records, as a read-only buffer; `records` is their number."""
+
+    cdef byte_buffer c
+    cdef readonly uint64_t records
+
+    def __dealloc__(self):
+        free(self.c.data)
+
+    def __len__(self):
+        return self.c.size
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.c.data, self.c.size, True, flags)
+
+
 cdef class RecordBuilder:
-    """Turns rows of a `HitBatch` into records of one header and one reference.
+    """Turns rows of a `HitBatch` into records of one header and one reference; shared by threads.
 
     Parameters
     ----------
@@ -273,6 +315,7 @@ cdef class RecordBuilder:
     """
 
     cdef target_t c
+    cdef contig_name *names
     cdef readonly AlignmentHeader header
     cdef tuple keep
     cdef bytes _read_group
@@ -291,8 +334,7 @@ cdef class RecordBuilder:
         self.header = header
         self.keep = (rows, begin, size, run_start, run_length, letter)
         self._check_contigs(begin, size, rows.shape[0])
-        self.c.header = header.ptr
-        self.c.n_contigs = begin.shape[0]
+        self._name_contigs(begin.shape[0])
         if begin.shape[0]:
             self.c.starts, self.c.lengths = &begin[0], &size[0]
             self.c.bases.planes = &rows[0, 0]
@@ -306,6 +348,9 @@ cdef class RecordBuilder:
             self._read_group = read_group.encode()
             self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)
 
+    def __dealloc__(self):
+        free(self.names)
+
     cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
         cdef int64_t end = 0
         cdef Py_ssize_t i
@@ -318,19 +363,63 @@ cdef class RecordBuilder:
         if starts.shape[0] and end + 64 > 64 * rows:  # comparing looks one row ahead
             raise ValueError("reference planes end before the padding behind the last contig")
 
+    cdef _name_contigs(self, size_t n):
+        cdef size_t i
+        self.names = <contig_name *>malloc((n + 1) * sizeof(contig_name))
+        if self.names == NULL:
+            raise MemoryError("no memory for the names of contigs")
+        for i in range(n):
+            self.names[i].text = sam_hdr_tid2name(self.header.ptr, <int>i)
+            self.names[i].length = strlen(self.names[i].text)
+            self.c.longest_name = max(self.c.longest_name, self.names[i].length)
+        self.c.names, self.c.n_contigs = self.names, n
+
+    def encode(self, HitBatch batch not None, *, bint bam, bint skip_unmapped=False):
+        """The records of a batch in order as BAM or as lines of SAM, those of flag 4 left out if so asked.
+
+        Returns
+        -------
+        EncodedRecords
+
+        Raises
+        ------
+        ValueError
+            For rows that make no record.
+        """
+        cdef EncodedRecords encoded = EncodedRecords.__new__(EncodedRecords)
+        cdef record_form form = BAM_RECORD if bam else SAM_LINE
+        cdef cursor_t c
+        cdef record_t r
+        cdef int status
+        with nogil:
+            status = open_cursor(&c, &batch.c, &self.c, batch.longest)
+            c.skip_unmapped = skip_unmapped
+            if status == BUILT and not grow_buffer(&encoded.c, usual_size(&batch.c, bam)):
+                status = NO_MEMORY
+            while status == BUILT:
+                status = next_record(&c, &r, &encoded.c, form)
+                encoded.records += status == BUILT
+            free(c.memory)
+        if status != END:
+            _raise_status(status, c.row)
+        return encoded
+
     def aligned_segments(self, HitBatch batch not None):
         """The records of a batch as `list[pysam.AlignedSegment]`, unmapped reads included."""
         cdef cursor_t c
+        cdef byte_buffer work
         cdef bam1_t *record = bam_init1()
         cdef int status = open_cursor(&c, &batch.c, &self.c, batch.longest)
+        memset(&work, 0, sizeof(byte_buffer))
         segments = []
         try:
             while status == BUILT and record != NULL:
-                status = next_record(&c, record)
+                status = next_bam1(&c, record, &work)
                 if status == BUILT:
                     segments.append(makeAlignedSegment(record, self.header))
         finally:
             free(c.memory)
+            free(work.data)
             if record != NULL:
                 bam_destroy1(record)
         if record == NULL or status != END:
@@ -338,24 +427,27 @@ cdef class RecordBuilder:
         return segments
 
 
-cdef class RecordWriter:
-    """Writes records of a `RecordBuilder` to an open file descriptor, which it takes over and closes.
+cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:
+    """About what the records of a batch take: reserving it at once saves copying while the buffer grows."""
+    cdef size_t names = batch.name_offsets[batch.n_reads], bases = batch.offsets[batch.n_reads]
+    return names + (bases + bases // 2 if bam else 2 * bases) + OTHER_FIELDS * batch.n_hits
 
-    `mode` is htslib's: "w" SAM, "wb6" BAM of level 6, "wc" CRAM (always without reference, so that it can be
-    decoded anywhere). `name` is for htslib's messages. `threads` compress besides the caller's. The header is
-    written at once.
+
+cdef class CramWriter:
+    """Writes records of a `RecordBuilder` as CRAM to an open file descriptor, which it takes over and closes.
+
+    `mode` is htslib's: "wc", and a digit for the level. Always without reference, so that it can be decoded anywhere.
+    `name` is for htslib's messages. `threads` compress besides the caller's. The header is written at once.
 
     A failed write or close raises `OSError` with the errno of the file, as far as htslib kept it.
-    Counters: `records` (rows written).
     """
 
     cdef htsFile *file
     cdef hFILE *stream  # owned by `file`
     cdef bam1_t *record
+    cdef byte_buffer work
     cdef RecordBuilder builder
     cdef int fd
-    cdef bint is_cram
-    cdef readonly uint64_t records
 
     def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0):
         encoded_name, encoded_mode = os.fsencode(name), mode.encode()
@@ -375,19 +467,16 @@ cdef class RecordWriter:
         self.record = bam_init1()
         if self.record == NULL:
             raise MemoryError("no memory for a BAM record")
-        self.is_cram = "c" in mode
         self._start(threads)
 
     cdef _start(self, int threads):
-        cdef int failed = hts_set_opt(self.file, HTS_OPT_BLOCK_SIZE, <int>WRITE_BYTES)
-        if threads and not failed:
-            failed = hts_set_threads(self.file, threads)
-        if self.is_cram and not failed:
+        cdef int failed = hts_set_threads(self.file, threads) if threads else 0
+        if not failed:
             failed = hts_set_opt(self.file, CRAM_OPT_NO_REF, 1)
         if not failed:
             errno = 0
             with nogil:
-                failed = sam_hdr_write(self.file, self.builder.c.header)
+                failed = sam_hdr_write(self.file, self.builder.header.ptr)
         if failed:
             self._raise_errno()
 
@@ -400,11 +489,12 @@ cdef class RecordWriter:
             hts_close(self.file)
         if self.record != NULL:
             bam_destroy1(self.record)
+        free(self.work.data)
 
     def write(self, HitBatch batch not None, *, bint skip_unmapped=False):
         """Writes the records of a batch in order, without those of flag 4 if so asked; returns how many."""
         cdef cursor_t c
-        cdef uint64_t before = self.records
+        cdef size_t written = 0
         cdef int status, failed = 0
         if self.file == NULL:
             raise ValueError("write to a closed file")
@@ -413,19 +503,19 @@ cdef class RecordWriter:
             status = open_cursor(&c, &batch.c, &self.builder.c, batch.longest)
             c.skip_unmapped = skip_unmapped
             while status == BUILT and not failed:
-                status = next_record(&c, self.record)
+                status = next_bam1(&c, self.record, &self.work)
                 if status == BUILT:
-                    failed = sam_write1(self.file, self.builder.c.header, self.record) < 0
-                    self.records += not failed
+                    failed = sam_write1(self.file, self.builder.header.ptr, self.record) < 0
+                    written += not failed
             free(c.memory)
         if failed:
             self._raise_errno()
         if status != END:
             _raise_status(status, c.row)
-        return self.records - before
+        return written
 
     def close(self):
-        """Flushes and closes; a second call does nothing."""
+        """Completes and closes the file; a second call does nothing."""
         cdef htsFile *file = self.file
         cdef int code
         cdef bint failed
@@ -434,12 +524,9 @@ cdef class RecordWriter:
         self.file = NULL
         errno = 0
         with nogil:
-            # BGZF's close forgets why a write failed; CRAM's does not, and must not be flushed before it.
-            failed = not self.is_cram and (hts_flush(file) != 0 or hflush(self.stream) != 0)
-            code = errno or herrno(self.stream)
-            failed = hts_close(file) != 0 or failed
+            failed = hts_close(file) != 0
+            code = errno or EIO
         if failed:
-            code = code or errno or EIO
             raise OSError(code, os.strerror(code))
 
     def abort(self):

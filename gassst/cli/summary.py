@@ -49,6 +49,7 @@ def internals(stats: Stats) -> str:
         ("seed occurrences", f"{stats.occurrences:,}", ""),
         ("candidates", f"{stats.candidates:,}", ""),
         ("bands scored", f"{stats.scored:,}", ""),
+        ("of these beside a mate", f"{stats.rescued:,}", ""),
         ("alignments traced back", f"{stats.traced:,}", ""),
     ]
     lines = [f"{name:<30}{value:>14}  {note}".rstrip() for name, value, note in rows]

@@ -1,6 +1,7 @@
 """Output of SAM, BAM and CRAM: header text, and a writer whose files appear only when they are complete.
 
-The records themselves are built by `gassst._core.records`; their fields and tags are listed at `AlignmentWriter`.
+The records themselves are built by `gassst._core.records` and become bytes in `gassst.io.encoding`; their fields and
+tags are listed at `AlignmentWriter`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pysam  # must come before _records, which links against the htslib that pysam loads
 
-from gassst._core.records import HitBatch, RecordBuilder, RecordWriter
+from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
 from gassst.io.destination import CompressedFile, Destination, SortedDestination
+from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
-FORMATS = {"sam": "w", "bam": "wb", "cram": "wc"}  # and htslib's mode
+FORMATS = ("sam", "bam", "cram")
 
 
 class ReferenceArrays(NamedTuple):
@@ -164,7 +166,7 @@ class AlignmentWriter:
     ----------
     path: ".sam", ".bam" or ".cram" tells the format unless `format` does; streams that tell none get "sam".
     header: text, as `header()` makes it; its read group, if any, goes into every record.
-    threads: for compression and sorting.
+    threads: for the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
     sort: by coordinate, with an index beside the file (.bai, .csi for contigs over 2^29 bases, .crai).
     eqx: CIGARs with = and X for M (CRAM does not keep these: it is read back as M).
     xa: the other hits of a read in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M),
@@ -174,7 +176,8 @@ class AlignmentWriter:
     no_unmapped: leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
     unmapped_path: FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their name, compressed
         if it ends in ".gz" or the like.
-    level: of compression, 0 to 9; None for htslib's default. CRAM is written without reference (`no_ref`).
+    level: of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
+        (`no_ref`), has htslib's levels.
 
     A mapped record has the tags NM MD AS XS (scores of the hit and of the second best, -edits where the whole
     read is aligned) X0 X1 (hits in the best and second stratum) NH HI (rows of the read, and which this is), then
@@ -208,11 +211,9 @@ class AlignmentWriter:
             raise UsageError(f"compression level {level}: must be 0 to 9")
         destination = Destination(path)
         file_format = output_format(destination, format)
-        suffix = "" if level is None or file_format == "sam" else str(level)
         longest = int(max(reference.lengths, default=0))
         self._no_unmapped = no_unmapped
         self._target: Destination | SortedDestination = destination
-        self._records: RecordWriter | None = None
         self._unmapped: CompressedFile | None = None
         self.records_written = 0
         self.unmapped_written = 0
@@ -224,22 +225,51 @@ class AlignmentWriter:
             soft_clip_supplementary=soft_clip_supplementary,
             mark_secondary=mark_secondary,
         )
+        self._format: Format
+        if sort or file_format == "bam":
+            self._format = BamFormat(builder, header, 1 if sort else level)
+        elif file_format == "sam":
+            self._format = SamFormat(builder, header)
+        else:
+            self._format = CramFormat(builder, destination.name, level, threads)
         _QuietHtslib.enter()
         self._is_open = True
         try:
             if unmapped_path is not None:
                 self._unmapped = CompressedFile(unmapped_path)
-            mode = FORMATS[file_format] + suffix
             if sort:
+                suffix = "" if level is None else str(level)
                 self._target = SortedDestination(destination, file_format, suffix, threads, longest)
-                mode = "wb1"
-            compressors = threads if threads > 1 and mode != "w" else 0
             fd = self._target.open()
             with self._target.errors():
-                self._records = RecordWriter(builder, fd, destination.name, mode, compressors)
+                self._format.begin(fd)
         except BaseException:
             self.abort()
             raise
+
+    def encode(
+        self,
+        reads: Reads,
+        hits: npt.NDArray[np.void],
+        summaries: npt.NDArray[np.void],
+        cigars: npt.NDArray[np.uint32],
+    ) -> Encoded:
+        """The records of a batch, ready for `write`; any thread may do it. `HitBatch` says what the arrays are."""
+        batch = HitBatch(reads, hits, summaries, cigars)
+        payload = self._format.encode(batch, self._no_unmapped)
+        return Encoded(payload) if self._unmapped is None else Encoded(payload, *batch.unmapped_fastq())
+
+    def write(self, encoded: Encoded) -> int:
+        """Writes the records of a batch and returns how many."""
+        if not self._is_open:
+            raise ValueError("write to a closed file")
+        with self._target.errors():
+            written = self._format.write(encoded.payload)
+        self.records_written += written
+        if self._unmapped is not None:
+            self._unmapped.write(encoded.unmapped)
+            self.unmapped_written += encoded.n_unmapped
+        return written
 
     def write_batch(
         self,
@@ -248,18 +278,8 @@ class AlignmentWriter:
         summaries: npt.NDArray[np.void],
         cigars: npt.NDArray[np.uint32],
     ) -> int:
-        """Writes the records of a batch (see `HitBatch` for the arrays) and returns how many."""
-        if self._records is None:
-            raise ValueError("write to a closed file")
-        batch = HitBatch(reads, hits, summaries, cigars)
-        with self._target.errors():
-            written = self._records.write(batch, skip_unmapped=self._no_unmapped)
-        self.records_written += written
-        if self._unmapped is not None:
-            text, n = batch.unmapped_fastq()
-            self._unmapped.write(text)
-            self.unmapped_written += n
-        return written
+        """Both in turn: `encode`, `write`."""
+        return self.write(self.encode(reads, hits, summaries, cigars))
 
     def close(self) -> None:
         """Completes the files; when that fails they are removed."""
@@ -273,9 +293,8 @@ class AlignmentWriter:
         self._leave()
 
     def _complete(self) -> None:
-        if self._records is not None:
-            with self._target.errors():
-                self._records.close()
+        with self._target.errors():
+            self._format.close()
         if self._unmapped is not None:
             self._unmapped.close()
         self._target.commit()
@@ -286,8 +305,7 @@ class AlignmentWriter:
         """Closes and removes what was written."""
         if not self._is_open:
             return
-        if self._records is not None:
-            self._records.abort()
+        self._format.abort()
         self._target.discard()
         if self._unmapped is not None:
             self._unmapped.discard()
@@ -295,7 +313,6 @@ class AlignmentWriter:
 
     def _leave(self) -> None:
         self._is_open = False
-        self._records = None
         _QuietHtslib.leave()
 
     def __enter__(self) -> AlignmentWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
@@ -32,6 +33,9 @@ TAIL = 2048
 """Masked bases after the last contig."""
 MAX_TOTAL = 2**32 - 1
 """Largest `total`: coordinates are uint32."""
+
+# SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
+_CONTIG_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 
 _BLOCK = 1 << 22  # bytes read at once: a whole block and its copies stay in the cache
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -91,8 +95,8 @@ class Reference:
         """Read FASTA, plain or gzip or BGZF by its content; lower case, IUPAC letters and CRLF are fine.
 
         Raises InputError, naming file, contig and line, for a character that is no base, text before the
-        first header, a contig without name or bases, two of one name, no contig, a truncated or damaged gzip
-        file, and more than 2^32 - 1 padded bases.
+        first header, a contig without bases, without a name or with one that SAM forbids, two of one name, no contig,
+        a truncated or damaged gzip file, and more than 2^32 - 1 padded bases.
         """
         return cls._assemble(_read_fasta(path), os.fspath(path))
 
@@ -108,6 +112,8 @@ class Reference:
         md5 = []
         total = FRONT + TAIL - GAP
         for name, text in contigs:
+            if not is_contig_name(name):
+                raise InputError(f"{source}: contig {name!r}: SAM does not allow this name")
             if name in texts:
                 raise InputError(f"{source}: contig {name}: two contigs have this name")
             if not text:
@@ -257,14 +263,19 @@ def _stretches(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             at = end
 
 
+def is_contig_name(name: object) -> bool:
+    """Whether SAM allows this name of a reference sequence."""
+    return isinstance(name, str) and _CONTIG_NAME.fullmatch(name) is not None
+
+
 def _contig_name(header: bytes, source: str, line: int) -> str:
     words = header[1:].split(None, 1)
     if not words:
         raise InputError(f"{source}: line {line}: a contig without a name")
-    try:
-        return words[0].decode("ascii")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: line {line}: a contig name that is not ASCII") from error
+    name = words[0].decode("utf-8", "backslashreplace")
+    if not is_contig_name(name):
+        raise InputError(f"{source}: line {line}: contig {name!r}: SAM does not allow this name")
+    return name
 
 
 def _clean(text: bytes, source: str, name: str, line: int) -> bytes:

@@ -75,7 +75,7 @@ def pair_up(
     line = line_of_read(lines, n)
     windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
     fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
-    lonely = movable.copy()
+    lonely = movable & pairs.rescuable
     lonely[places.read[fits]] = False
     n_known = len(places.read)
     new = score_bands(aligner, *_bands_within(context, lonely, windows))

@@ -10,11 +10,11 @@ import numpy as np
 from gassst._core import seeds as _seeds
 from gassst.io.reference import GAP, Reference
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MapParams
+from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
 from gassst.seeding.miss_model import MISS_ERRORS, Stage, best_of_stages
-from gassst.seeding.plan import SearchPlan
+from gassst.seeding.plan import CHANCE_HITS, SearchPlan, chance_hits
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import WholeIndex
 
@@ -120,6 +120,10 @@ class PairContext:
         The stage with which a read begins. Mates begin together, so that no pair is settled by one of them.
     borders : int64[c + 1]
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
+    window_bases : int
+        Diagonals on which a mate may lie beside a place of its partner.
+    rescuable : bool[n]
+        Reads long enough to be looked for there: a shorter one would be expected to fit somewhere by chance.
     wide : bool
         The window of a mate holds so many buckets that its own seeds cost less.
     missed : float64[rows, lengths, MISS_ERRORS]
@@ -135,6 +139,8 @@ class PairContext:
     partner: I64
     begin: I64
     borders: I64
+    window_bases: int
+    rescuable: Bool
     wide: bool
     missed: F64
     length_rank: I64
@@ -149,6 +155,7 @@ class PairContext:
         partner[first + 1] -= 1
         begin = _first_stages(plan)[lengths]
         present = np.bincount(lengths, minlength=1) > 0
+        window_bases = insert.high - insert.low + 2 * plan.gaps
         stages = {int(m): plan.plan(int(m)).stages for m in np.flatnonzero(present)}
         return cls(
             insert=insert,
@@ -157,7 +164,9 @@ class PairContext:
             partner=partner,
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
-            wide=(insert.high - insert.low + 2 * plan.gaps) >> plan.shift >= WIDE_WINDOW,
+            window_bases=window_bases,
+            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths],
+            wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=_missed_by_row(stages, plan.MAX_STAGES),
             length_rank=np.cumsum(present) - 1,
         )
@@ -173,6 +182,19 @@ def _first_stages(plan: SearchPlan) -> I64:
     by_chance = plan.n_bases / 4.0**plan.seed_length
     enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
     return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
+
+
+def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
+    """bool[MAX_READ_LENGTH + 1]: of the lengths `present`, those that chance seldom finds in a mate's window.
+
+    Reads that are long enough for seeds always are.
+    """
+    enough = np.zeros(MAX_READ_LENGTH + 1, bool)
+    enough[MIN_READ_LENGTH:] = True
+    for m in present[present < MIN_READ_LENGTH].tolist():
+        # `chance_hits` counts both strands; a mate is looked for on one.
+        enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2) <= CHANCE_HITS
+    return enough
 
 
 def _missed_by_row(stages: dict[int, tuple[Stage, ...]], most_stages: int) -> F64:

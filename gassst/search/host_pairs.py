@@ -86,6 +86,7 @@ class HostPairPasses:
         context = self.context
         with self.stats.timed("pairs"):
             reads = _mate_anchors.mates_of_open_pairs(reads, self.pairs.mate, state.open.view(np.uint8))
+            reads = reads[self.pairs.rescuable[self.pairs.partner[reads]]]
             if self.pairs.wide:
                 reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
             return Buckets(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.params import MIN_READ_LENGTH
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 
 MAX_MAPQ = 60
@@ -206,11 +207,24 @@ def missed_shares(best: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarr
     return shares[inverse]
 
 
-def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: int) -> np.ndarray:
+def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.ndarray:
     """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
     pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
     values = [chance_hits(pair >> 16, pair & 0xFFFF, n_bases) for pair in pairs.tolist()]
     return np.array(values)[inverse]
+
+
+def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:
+    """float64[n]: expected chance places in the window of a mate, of reads too short for seeds; 0 of all others.
+
+    Only their mate places such reads, so that the mate's certainty is not theirs.
+    """
+    chance = np.zeros(len(lengths))
+    short = np.flatnonzero((lengths < MIN_READ_LENGTH) & (best != NO_SCORE))
+    if short.size:
+        # One strand of the window.
+        chance[short] = chance_places(lengths[short], best[short].astype(np.int64), window_bases / 2)
+    return chance
 
 
 def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:

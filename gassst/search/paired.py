@@ -20,7 +20,7 @@ from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult, Scored
 from gassst.search.backend import Grouped, PairPasses, SearchBackend, Selected
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import EXTRA_ERRORS
-from gassst.search.mapq import mapping_quality, phred, unseen_rivals
+from gassst.search.mapq import mapping_quality, phred, short_mates_by_chance, unseen_rivals
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -61,7 +61,9 @@ def _result(
     summary, seen = selected.summary, state.seen(context)
     unseen = unseen_rivals(summary, context.lengths, seen)
     # A rival of a pair that was settled hastily stays unseen where either mate hides it; otherwise both must.
-    together = np.where(hasty, unseen + unseen[partner], np.minimum(unseen, unseen[partner]))
+    by_chance = short_mates_by_chance(context.lengths, summary["best"], passes.pairs.window_bases)
+    beside_mate = np.minimum(unseen, unseen[partner] + by_chance)
+    together = np.where(hasty, unseen + unseen[partner], beside_mate)
     quality = phred(choice.wrong + together)
     alone = np.flatnonzero(~choice.decided)
     quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])

@@ -55,7 +55,7 @@ def default_errors(m: int, n_bases: int) -> int:
     return errors
 
 
-def chance_hits(m: int, d: int, n_bases: int) -> float:
+def chance_hits(m: int, d: int, n_bases: float) -> float:
     """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
     log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(4) if d <= m else 0.0
     return 2.0 * n_bases * math.exp(min(0.0, log_words))

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from xopen import xopen
 
 from gassst.arguments import file_path
-from gassst.errors import GassstError, InputError, UsageError
-from gassst.io.destination import Destination
-from gassst.io.text_file import write_text
+from gassst.errors import InputError, UsageError
+from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
@@ -222,16 +221,11 @@ def plot(result: dict, path: str) -> None:
     calibration, roc = figure.subplots(1, 2)
     _plot_calibration(calibration, [row for row in result["by_mapq"] if row["expected"] is not None])
     _plot_roc(roc, result["by_mapq"])
-    target = Destination(path)
-    target.begin()
     try:
-        with target.errors():
-            figure.savefig(target.working)
-        target.commit()
+        with whole_file(path) as file:
+            figure.savefig(file, format=Path(path).suffix[1:] or None)
     except ValueError as error:
         raise UsageError(f"--plot {path}: {error}") from None
-    finally:
-        target.discard()
 
 
 def _plot_calibration(axes, rows: list[dict]) -> None:
@@ -307,13 +301,3 @@ def main(args: argparse.Namespace) -> int:
     if args.plot:
         plot(result, args.plot)
     return 0
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="gassst evaluate", description=__doc__.partition("\n")[0])
-    add_arguments(_parser)
-    try:
-        sys.exit(main(_parser.parse_args()))
-    except GassstError as _error:
-        print(f"gassst evaluate: {_error}", file=sys.stderr)
-        sys.exit(_error.exit_code)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gassst.arguments import file_path
 from gassst.errors import InputError
-from gassst.io.text_file import write_text
+from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools.report_page import facts, page, panel, plot_and_table, table, tiles
 from gassst.tools.report_plots import bars, ranking, rates, require_matplotlib, svg
@@ -28,15 +28,19 @@ WORK = {
     "traced": "alignments traced back",
 }
 STAGES = {
+    "parse": "text to records",
     "pack": "reads to bit planes",
     "upload": "reads to the device",
     "seeds": "seeds looked up in the index",
     "candidates": "seed occurrences to candidates and buckets",
     "filters": "the cascade of filters",
     "score": "errors of bands",
+    "pairs": "mates looked for beside each other, pairs scored",
     "select": "best places chosen",
     "align": "tracebacks and CIGARs",
+    "local": "local alignments at the places found",
     "cycles": "errors counted by cycle",
+    "encode": "records made",
     "write": "records written",
 }
 FUNNEL = {
@@ -224,7 +228,7 @@ def _text(value: Any) -> str:
 
 
 def _extension_text(name: str, value: Any) -> str:
-    """Counters of `opencl.Times`: two counts, the others ns, 0 where no clock was asked for."""
+    """Counters of `extension.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
     if name in ("calls", "pairs") or not isinstance(value, int):
         return _text(value)
     return f"{value / 1e9:,.3f} s" if value else "not measured"

@@ -8,7 +8,6 @@ base. At the first base of a read an indel would not be visible as one: all its 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -16,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from gassst.arguments import file_path
-from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
 from gassst.tools.haplotypes import (
     BASES,
@@ -341,13 +340,3 @@ def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
     for rows in chunks:
         for file, text in zip(files, rows, strict=True):
             file.write(text.data)
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="gassst simulate", description=__doc__.partition("\n")[0])
-    add_arguments(_parser)
-    try:
-        sys.exit(main(_parser.parse_args()))
-    except GassstError as _error:
-        print(f"gassst simulate: {_error}", file=sys.stderr)
-        sys.exit(_error.exit_code)

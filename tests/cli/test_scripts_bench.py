@@ -315,7 +315,7 @@ def test_kernels_without_edlib(script, tmp_path, capsys, monkeypatch):
 
 def test_kernels_of_a_device(script, tmp_path):
     kernels = script("bench_kernels")
-    usable = [info for info in kernels.opencl.devices(1) if info.usable]
+    usable = [info for info in kernels.opencl_engine.devices(1) if info.usable]
     if not usable:
         pytest.skip("no OpenCL device")
     copies = usable[0].type != "cpu"

@@ -1,7 +1,8 @@
 import pytest
 from alignments import BACKENDS
 
-from gassst.extension.backends import CpuExtender, OpenCLExtender
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

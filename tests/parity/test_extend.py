@@ -28,8 +28,8 @@ from alignments import (
 )
 
 from gassst._core.banded import instruction_sets
-from gassst.extension.backends import CpuExtender
 from gassst.extension.base import WORDS
+from gassst.extension.cpu import CpuExtender
 
 
 def make_textbook(words):

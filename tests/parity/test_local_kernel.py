@@ -26,8 +26,9 @@ from alignments import (
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import UsageError
-from gassst.extension import opencl
-from gassst.extension.backends import CpuExtender, OpenCLExtender
+from gassst.extension import opencl_engine
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
 from gassst.params import Scoring
 
 
@@ -168,7 +169,7 @@ def test_all_backends_return_the_same_bytes(backend, n, width):
 
 @pytest.mark.skipif(not any("opencl" in name for name in BACKENDS), reason="no usable OpenCL device here")
 def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
-    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: 1)
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
     rng = np.random.default_rng(8)
     reference = make_reference(rng)
     reads, read_strand, band_start = make_pairs(rng, reference, 150, 2)
@@ -180,7 +181,7 @@ def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
     assert results[0] == results[1]
 
 
-CPU_DEVICES = [info.index for info in opencl.devices(threads=2) if info.usable and info.type == "cpu"]
+CPU_DEVICES = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu_device = pytest.mark.skipif(not CPU_DEVICES, reason="no OpenCL device here that is a CPU")
 
 
@@ -218,10 +219,12 @@ def bytes_of(extender, reads, *pairs):
 @pytest.mark.parametrize("width", [16, 64, 512])
 def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes, width):
     """Lanes of bytes and, where one does not do, of 16 bits; and the vectors of a compiler that is not clang."""
-    source = opencl.source
+    source = opencl_engine.source
     if compiler == "other":
-        monkeypatch.setattr(opencl, "source", lambda names: source(names).replace("__clang__", "NO_CLANG"))
-    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: lanes)
+        monkeypatch.setattr(
+            opencl_engine, "source", lambda names: source(names).replace("__clang__", "NO_CLANG")
+        )
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
     reference, reads, *pairs = mixed_groups()
     pairs += [width, Scoring()]
     ours = bytes_of(OpenCLExtender(planes_of(reference), CPU_DEVICES[0]), reads, *pairs)
@@ -231,9 +234,9 @@ def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes
 @needs_cpu_device
 def test_some_groups_are_lost_to_bytes(monkeypatch):
     """Were nothing done again with 16 bits, the test before would fail: so both kinds of lanes are at work there."""
-    source, told = opencl.source, "LOCAL_BYTES ? known : 1"
-    assert told in source(opencl.LOCAL_SOURCES)
-    monkeypatch.setattr(opencl, "source", lambda names: source(names).replace(told, "1"))
+    source, told = opencl_engine.source, "LOCAL_BYTES ? known : 1"
+    assert told in source(opencl_engine.LOCAL_SOURCES)
+    monkeypatch.setattr(opencl_engine, "source", lambda names: source(names).replace(told, "1"))
     reference, reads, *pairs = mixed_groups()
     extender = OpenCLExtender(planes_of(reference), CPU_DEVICES[0])
     if extender.engine.lanes == 1:

@@ -10,12 +10,14 @@ import pytest
 from alignments import make_pairs, make_reference, pack, planes_of
 
 from gassst.errors import DeviceError
-from gassst.extension import opencl, opencl_batch
-from gassst.extension.backends import CpuExtender, OpenCLExtender, make_extender
-from gassst.extension.base import WORDS
+from gassst.extension import opencl_batch, opencl_engine
+from gassst.extension.base import WORDS, Times
+from gassst.extension.choose import make_extender
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
 from gassst.params import Scoring
 
-USABLE = [info for info in opencl.devices(threads=2) if info.usable]
+USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
 
 
@@ -60,7 +62,7 @@ def warnings_in(caplog):
 
 def fake(type_, units, index="0:0", usable=True):
     reason = "" if usable else "broken"
-    return opencl.DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
+    return opencl_engine.DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
 
 
 def test_choice_goes_by_type_then_units(monkeypatch):
@@ -71,13 +73,13 @@ def test_choice_goes_by_type_then_units(monkeypatch):
         fake("gpu", 99, "1:2", False),
         fake("accelerator", 500, "2:0"),
     ]
-    monkeypatch.setattr(opencl, "_discover", lambda threads=None: [(info, None) for info in infos])
+    monkeypatch.setattr(opencl_engine, "_discover", lambda threads=None: [(info, None) for info in infos])
     expected = {None: "1:1", "cpu": "0:0", "gpu": "1:1", "0:0": "0:0", "1:0": "1:0", "fake acc": "2:0"}
-    assert {wanted: opencl.choose(wanted)[0].index for wanted in expected} == expected
+    assert {wanted: opencl_engine.choose(wanted)[0].index for wanted in expected} == expected
     with pytest.raises(DeviceError, match="broken"):
-        opencl.choose("1:2")
+        opencl_engine.choose("1:2")
     with pytest.raises(DeviceError, match="no OpenCL device matches '3:0'; there are: 0:0 cpu Fake cpu"):
-        opencl.choose("3:0")
+        opencl_engine.choose("3:0")
 
 
 def test_lanes_follow_a_cpus_vectors():
@@ -86,19 +88,19 @@ def test_lanes_follow_a_cpus_vectors():
 
     for width, lanes in ((0, 1), (1, 1), (2, 2), (4, 4), (8, 8), (16, 8)):
         Width.native_vector_width_long = width
-        assert opencl.lanes_of(fake("cpu", 2), Width) == lanes
-        assert opencl.lanes_of(fake("gpu", 2), Width) == 1
+        assert opencl_engine.lanes_of(fake("cpu", 2), Width) == lanes
+        assert opencl_engine.lanes_of(fake("gpu", 2), Width) == 1
 
 
 def test_one_work_item_a_pair_works_on_every_device(device, case, expected, monkeypatch):
     """What a GPU runs, also where there is none."""
-    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: 1)
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
     assert results(OpenCLExtender(case[0], device), case) == expected
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_all_vector_widths_agree(device, lanes, case, expected, monkeypatch):
-    monkeypatch.setattr(opencl, "lanes_of", lambda info, device: lanes)
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
     assert results(OpenCLExtender(case[0], device), case) == expected
 
 
@@ -147,9 +149,9 @@ def all_kernels(extender, case):
 @pytest.mark.parametrize("named", [False, True])
 def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, named, case, monkeypatch):
     """Alignments are the device's everywhere. Every call is counted once, wherever it ran."""
-    choose = opencl.choose
+    choose = opencl_engine.choose
     monkeypatch.setattr(
-        opencl, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
+        opencl_engine, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
     )
     names = launched_by(monkeypatch)
     extender = make_extender(case[0], device if named else None, profiling=True)
@@ -181,7 +183,7 @@ def test_a_device_that_is_not_there_is_an_error(wanted, case):
 
 def test_no_pyopencl(monkeypatch, caplog, case):
     monkeypatch.setitem(sys.modules, "pyopencl", None)
-    assert opencl.devices() == []
+    assert opencl_engine.devices() == []
     assert make_extender(case[0]).name == "cpu"
     (message,) = warnings_in(caplog)
     assert "pyopencl cannot be imported" in message and "CPU backend" in message
@@ -198,7 +200,9 @@ def test_no_platform(monkeypatch, caplog, case):
 
 
 def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
-    monkeypatch.setattr(opencl, "source", lambda names: "__kernel void score() { nonsense_in_line_1; }")
+    monkeypatch.setattr(
+        opencl_engine, "source", lambda names: "__kernel void score() { nonsense_in_line_1; }"
+    )
     with pytest.raises(DeviceError, match="nonsense_in_line_1"):
         make_extender(case[0], device)
     assert make_extender(case[0]).name == "cpu"
@@ -291,7 +295,7 @@ def test_a_cpu_builds_one_program_for_all_widths_of_local_bands(device, case):
     for width in (16, 64, 512):
         with extender.open_reads(case[1]) as handle:
             handle.local(*case[2:], width, Scoring())
-    built = sorted(words for words, names in extender.engine.programs if names == opencl.LOCAL_SOURCES)
+    built = sorted(words for words, names in extender.engine.programs if names == opencl_engine.LOCAL_SOURCES)
     assert built == ([512] if extender.engine.lanes > 1 else [16, 64, 512])
 
 
@@ -302,6 +306,6 @@ def test_times_of_the_device(device, case):
     assert times.calls == 3 and times.pairs == 3 * len(case[2])
     assert min(times.kernel, times.download) > 0
     assert (times.upload > 0) != extender.engine.shares_memory
-    total = opencl.Times(calls=1)
+    total = Times(calls=1)
     total += times
     assert total.calls == 4 and total.kernel == times.kernel

@@ -313,6 +313,20 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
     assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
 
 
+@pytest.mark.parametrize("first_added", [0, 1])
+@pytest.mark.parametrize(
+    "first, second, concordant", [(900, 974, True), (900, 975, False), (974, 1050, False), (975, 1050, True)]
+)
+def test_a_place_is_on_the_contig_that_its_middle_is_on(first, second, concordant, first_added):
+    """Reads of 50 bases and a border at 1000: a middle at 999 is before it, one at 1000 behind it."""
+    mate, lengths = np.array([1, 2], np.uint8), np.full(2, 50, np.uint32)
+    placements = _placements.Placements(mate, lengths, model("fr", 50, 300), np.array([0, 1000, 2000]))
+    rows = [(0, first + 50, 3), (3, second + 50, 4)]  # forward and reverse
+    for row in (rows[first_added], rows[1 - first_added]):
+        placements.add(*flat([row], np.uint32, np.uint32, np.uint16))
+    assert placements.paired.tolist() == ([3, 4] if concordant else [NO_SCORE] * 2)
+
+
 def test_limits_follow_the_place_that_a_read_needs():
     rng = np.random.default_rng(5)
     for _ in range(40):

@@ -1,0 +1,167 @@
+"""Records as finished bytes: what workers make of a batch, and what the writer does with it, by output format."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
+from gassst.io import bgzf
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The records of one batch, and its unmapped reads as FASTQ."""
+
+    payload: Any
+    unmapped: bytes = b""
+    n_unmapped: int = 0
+
+
+class Format(Protocol):
+    """How records become a file. `encode` runs in workers; all else in one thread, in the order of the records."""
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Any:
+        """What `write` takes. Raises ValueError for rows that make no record."""
+
+    def begin(self, fd: int) -> None:
+        """Take over the file descriptor and write the header."""
+
+    def write(self, payload: Any) -> int:
+        """Returns the number of records."""
+
+    def close(self) -> None:
+        """Complete the file and close it."""
+
+    def abort(self) -> None:
+        """Close the file as it is; as a stream it must not look complete."""
+
+
+class _PlainFile:
+    """What `SamFormat` and `BamFormat` share: a file descriptor that finished bytes go to."""
+
+    _fd: int | None = None
+
+    def _put(self, pieces: Iterable[Buffer]) -> None:
+        if self._fd is None:
+            raise ValueError("write to a closed file")
+        write_all(self._fd, pieces)
+
+    def _release(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def abort(self) -> None:
+        with suppress(OSError):
+            self._release()
+
+
+class SamFormat(_PlainFile):
+    """Lines of SAM."""
+
+    def __init__(self, builder: RecordBuilder, header: str):
+        self._builder, self._header = builder, header
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> EncodedRecords:
+        return self._builder.encode(batch, bam=False, skip_unmapped=skip_unmapped)
+
+    def begin(self, fd: int) -> None:
+        self._fd = fd
+        self._put([self._header.encode()])
+
+    def write(self, payload: EncodedRecords) -> int:
+        self._put([payload])
+        return payload.records
+
+    def close(self) -> None:
+        self._release()
+
+
+class BamFormat(_PlainFile):
+    """Blocks of BAM."""
+
+    def __init__(self, builder: RecordBuilder, header: str, level: int | None):
+        self._builder, self._header = builder, header
+        self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[int, list[bytes]]:
+        records = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
+        return records.records, list(bgzf.blocks(records, self._deflate))
+
+    def begin(self, fd: int) -> None:
+        self._fd = fd
+        header = self._builder.header
+        self._put(bgzf.blocks(bam_header(self._header, header.references, header.lengths), self._deflate))
+
+    def write(self, payload: tuple[int, list[bytes]]) -> int:
+        records, blocks = payload
+        self._put(blocks)
+        return records
+
+    def close(self) -> None:
+        self._put([bgzf.END_OF_FILE])
+        self._release()
+
+
+class CramFormat:
+    """CRAM without reference, by htslib: it is compressed by threads of its own while it is written."""
+
+    def __init__(self, builder: RecordBuilder, name: str, level: int | None, threads: int):
+        self._builder, self._name = builder, name
+        self._mode = "wc" if level is None else f"wc{level}"
+        self._threads = threads if threads > 1 else 0
+        self._file: CramWriter | None = None
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[HitBatch, bool]:
+        return batch, skip_unmapped
+
+    def begin(self, fd: int) -> None:
+        self._file = CramWriter(self._builder, fd, self._name, self._mode, self._threads)
+
+    def write(self, payload: tuple[HitBatch, bool]) -> int:
+        if self._file is None:
+            raise ValueError("write to a closed file")
+        batch, skip_unmapped = payload
+        return self._file.write(batch, skip_unmapped=skip_unmapped)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def abort(self) -> None:
+        if self._file is not None:
+            self._file.abort()
+
+
+def bam_header(text: str, names: Iterable[str], lengths: Iterable[int]) -> bytes:
+    """The header of a BAM file: the text of SAM, and the contigs in binary form."""
+    encoded = text.encode()
+    contigs = list(zip(names, lengths, strict=True))
+    parts = [b"BAM\1", struct.pack("<i", len(encoded)), encoded, struct.pack("<i", len(contigs))]
+    for name, length in contigs:
+        parts += [struct.pack("<i", len(name) + 1), name.encode(), b"\0", struct.pack("<i", length)]
+    return b"".join(parts)
+
+
+def write_all(fd: int, pieces: Iterable[Buffer]) -> None:
+    """Write all bytes of all pieces. Raises OSError."""
+    views = [memoryview(piece).cast("B") for piece in pieces]
+    views = [view for view in views if len(view)]
+    first = 0
+    while first < len(views):
+        written = os.writev(fd, views[first : first + AT_ONCE])
+        while first < len(views) and written >= len(views[first]):
+            written -= len(views[first])
+            first += 1
+        if written:
+            views[first] = views[first][written:]
