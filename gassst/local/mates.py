@@ -78,7 +78,7 @@ def pair_up(
     lonely[places.read[fits]] = False
     n_known = len(places.read)
     new = score_bands(aligner, *_bands_within(context, lonely, windows))
-    new = new.take(new.score >= context.params.scoring.min_score)
+    new = new.take(new.score >= aligner.least_scores(new.read_strand))
     places = Places.concatenate([places, new])
     fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
     rows = best_of(places, fits, context)

@@ -161,7 +161,7 @@ class _Realignment:
 
     def _reportable(self, lines: Lines) -> Lines:
         """Those with the least score that is asked for (-T)."""
-        enough = lines.hits["score"] >= self.scoring.min_score
+        enough = lines.hits["score"] >= self.aligner.least_scores(lines.read_strand)
         return lines if enough.all() else lines.take(enough)
 
     # --- reads with one place ------------------------------------------------------------------------------------

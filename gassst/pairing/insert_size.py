@@ -93,7 +93,7 @@ class InsertModel:
 def template_lengths(
     orientation: str, first: np.ndarray, hits: np.ndarray, spans: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of the pairs that tell one.
+    """Template lengths of the pairs that are fit to learn from.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def is_primary(hits: np.ndarray) -> np.ndarray:
 def pair_templates(
     orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of pairs as they lie.
+    """Template lengths of pairs in this orientation.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-SURE, STRETCH = 40, 10  # qualities above the first are multiplied by the second: `stretched`
+SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -107,7 +107,7 @@ def stretched(quality: np.ndarray) -> np.ndarray:
     """uint8[n]: qualities on the scale that is reported.
 
     Fewer wrong alignments than one in 10,000 are more than a set of reads can tell from one another, and filters of
-    callers take 60 for "no rival in sight", as bwa gives it. So 40 to 42 are drawn out to 60.
+    callers take 60 for "no rival in sight", as bwa gives it. So 42 is drawn out to 51, and 43 to 60.
     """
     wide = quality.astype(np.int64)
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
@@ -132,7 +132,7 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
 def rival_odds(
     best: np.ndarray, lengths: np.ndarray, further: np.ndarray, model: MapqModel = MODEL
 ) -> np.ndarray:
-    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at the most 1."""
+    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at most 1."""
     odds = np.ones(len(best))
     for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
         odds[further > step] *= np.minimum(edit_odds(best + step, lengths, model), 1)[further > step]
