@@ -23,6 +23,8 @@ from gassst.search.mapq import MAX_MAPQ
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
+# Mapping quality up to which another place is as likely.
+EVEN = 3
 # Buckets of a window from which on a mate is left to its own seeds.
 MOST_BUCKETS = 256
 
@@ -124,7 +126,9 @@ def pair_quality(
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)
     # Both mates are misplaced together, or this one leaves a mate that stays.
-    both = alone[reads].astype(np.int64) + alone[pairs.partner[reads]]
+    own, other = alone[reads].astype(np.int64), alone[pairs.partner[reads]].astype(np.int64)
+    # Two mates that may as well lie elsewhere do not make each other sure.
+    both = np.where(np.maximum(own, other) <= EVEN, np.maximum(own, other), own + other)
     shared = np.minimum(both, given_mate[reads]).astype(np.uint8)
     quality[reads] = np.maximum(alone[reads], shared)
 
