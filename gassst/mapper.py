@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +13,7 @@ from typing import Any
 from gassst.errors import UsageError
 from gassst.extension.backends import make_extender
 from gassst.io import records as sam
-from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
+from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_unparsed
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.run import MappingRun
@@ -224,12 +224,14 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        batches = self._opened(reads, mates, interleaved)
+        size = self.params.batch_size
+        batches = open_unparsed(reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved)
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
         options = {"threads": self.params.threads, **output_options}
         with ExitStack() as stack:
+            stack.enter_context(closing(batches))
             writer = stack.enter_context(
                 sam.AlignmentWriter(output, header, self._reference_arrays, **options)
             )
@@ -248,16 +250,6 @@ class Mapper:
             total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(self.extender.counters)
         return total
-
-    def _opened(
-        self, reads: Paths, mates: Paths | None, interleaved: bool
-    ) -> Generator[ReadBatch, None, None]:
-        size = self.params.batch_size
-        if mates is None:
-            return open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved)
-        if interleaved:
-            raise UsageError("interleaved pairs have no files of second mates")
-        return open_pairs(reads, mates, size, MAX_READ_LENGTH)
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
