@@ -46,8 +46,8 @@ class Format(Protocol):
         """Close the file as it is; as a stream it must not look complete."""
 
 
-class _PlainFile:
-    """What `SamFormat` and `BamFormat` share: a file descriptor that finished bytes go to."""
+class PlainFile:
+    """What the formats without htslib share: a file descriptor that finished bytes go to."""
 
     _fd: int | None = None
 
@@ -66,7 +66,7 @@ class _PlainFile:
             self._release()
 
 
-class SamFormat(_PlainFile):
+class SamFormat(PlainFile):
     """Lines of SAM."""
 
     def __init__(self, builder: RecordBuilder, header: str):
@@ -87,7 +87,7 @@ class SamFormat(_PlainFile):
         self._release()
 
 
-class BamFormat(_PlainFile):
+class BamFormat(PlainFile):
     """Blocks of BAM."""
 
     def __init__(self, builder: RecordBuilder, header: str, level: int | None):
