@@ -1,27 +1,42 @@
-"""gassst: maps short DNA reads to a reference genome, losslessly filtered, aligned in OpenCL.
+"""gassst maps short DNA reads to a reference genome. The public names are all here:
 
->>> index = gassst.Index.build("ref.fa"); index.save("ref.gsi")
->>> mapper = gassst.Mapper(gassst.Index.open("ref.gsi"))
+Index    the seed index of a reference: build, save, open
+Mapper   maps reads to an index: records in memory, or files
+Stats    counts and times of a run
+errors   what can go wrong; `errors.GassstError` is the base of all
+
+>>> gassst.Index.build("ref.fa").save("ref.gsi")
+>>> mapper = gassst.Mapper("ref.gsi", threads=4)
 >>> stats = mapper.map_file("reads.fq.gz", "out.bam")
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gassst import errors
 from gassst.version import __version__
 
-__all__ = ["Index", "Mapper", "Stats", "__version__"]
+if TYPE_CHECKING:
+    from gassst.mapper import Mapper
+    from gassst.seeding.seed_index import SeedIndex as Index
+    from gassst.stats import Stats
+
+__all__ = ["Index", "Mapper", "Stats", "__version__", "errors"]
+
+# Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
+_LAZY = {
+    "Index": ("gassst.seeding.seed_index", "SeedIndex"),
+    "Mapper": ("gassst.mapper", "Mapper"),
+    "Stats": ("gassst.stats", "Stats"),
+}
 
 
-def __getattr__(name: str):
-    # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
-    if name == "Index":
-        from gassst.seeding.seed_index import SeedIndex
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'gassst' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    return getattr(import_module(module), attribute)
 
-        return SeedIndex
-    if name == "Mapper":
-        from gassst.mapper import Mapper
 
-        return Mapper
-    if name == "Stats":
-        from gassst.stats import Stats
-
-        return Stats
-    raise AttributeError(f"module 'gassst' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted(__all__)

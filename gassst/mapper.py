@@ -10,16 +10,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gassst.batch import map_batch
 from gassst.errors import UsageError
-from gassst.extension.backends import make_extender
+from gassst.extension.choose import make_extender
 from gassst.io import records as sam
+from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_unparsed
+from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.run import MappingRun
+from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
-from gassst.search.paired import PairSearch
-from gassst.search.single import BatchResult, BatchSearch
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -106,17 +109,16 @@ class Mapper:
         stats = Stats()
         with stats.timed("pack"):
             packed = batch.pack()
-        result = self._search(batch, packed, stats, insert or self.insert).run()
+        params = self.params if batch.mate is None else self.params.for_pairs()
+        context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
+        result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
 
-    def _search(self, batch: ReadBatch, packed, stats: Stats, insert: InsertModel) -> BatchSearch:
-        """The one way from here into the search."""
-        params = self.params if batch.mate is None else self.params.for_pairs()
-        arguments = self.index, self.plan, self.cascade, self.extender, params, packed, stats, self.parts
-        if batch.mate is None:
-            return BatchSearch(*arguments)
-        return PairSearch(*arguments, mate=batch.mate, insert=insert)
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
@@ -189,6 +191,7 @@ class Mapper:
         read_group: str | None = None,
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
+        input_progress: InputProgress | None = None,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -209,6 +212,8 @@ class Mapper:
             For the @PG line.
         progress : callable, optional
             Called with the running totals after every batch.
+        input_progress : InputProgress, optional
+            Told how far the files have been read, for who shows it.
         **output_options
             Of `sam.AlignmentWriter`.
 
@@ -225,7 +230,9 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         size = self.params.batch_size
-        batches = open_unparsed(reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved)
+        batches = open_unparsed(
+            reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
+        )
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
@@ -239,7 +246,8 @@ class Mapper:
                 self,
                 lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
             )
-            for encoded, stats in stack.enter_context(closing(run.results(batches))):
+            marked = batches if input_progress is None else input_progress.marked(batches)
+            for encoded, stats in stack.enter_context(closing(run.results(marked))):
                 total += stats
                 with total.timed("write"):
                     writer.write(encoded)

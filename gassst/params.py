@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from gassst.errors import UsageError
 
@@ -19,37 +18,6 @@ MAX_PENALTY = 1000
 MODES = ("global", "local")
 DEFAULT_FILTERS: tuple[str, ...] = ()  # a filter costs more than the bands it saves (docs/benchmarks.md)
 
-
-class Level(NamedTuple):
-    """What a sensitivity level (-s) means; the levels and what each costs and brings are in docs/benchmarks.md.
-
-    occurrences : a seed that occurs more often than this many times 1 + its expected chance occurrences is passed over.
-    occurrences_short : the same for seeds of less than 20 bases, which are looked up where longer ones found no good
-        alignment: what they find often is not what is missing.
-    strata : a stage of seeds is left out where every alignment with fewer than best + strata errors has been
-        seen: 0, no better one can exist; 1, all equally good ones are known; 2, the second-best stratum is known too.
-    share : a stage is left out, too, where an alignment has been found, and one with as many errors would have shown in
-        the seeds of the stage before in all but this share of cases; 0, as `strata` says.
-    share_alone : the same where no other band came within two errors of the best: hardly a repeat.
-    step : the stage of overlapping seeds takes every one of them, or every step-th.
-    """
-
-    occurrences: int | None
-    occurrences_short: int | None
-    strata: int
-    share: float
-    share_alone: float
-    step: int
-
-
-LEVELS = (
-    Level(16, 16, 0, 0.7, 1.0, 4),
-    Level(256, 16, 0, 0.3, 0.7, 3),
-    Level(256, 64, 1, 0.1, 0.25, 1),
-    Level(1024, 1024, 1, 0.05, 0.05, 1),
-    Level(8192, 8192, 2, 0.0, 0.0, 1),
-    Level(None, None, 2, 0.0, 0.0, 1),
-)
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
 
@@ -95,7 +63,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class MapParams:
-    """What a mapping run does; `None` means chosen from read length and reference (see `seeding.py`).
+    """What a mapping run does; `None` means chosen from read length and reference (see `seeding.plan`).
 
     Attributes
     ----------
@@ -106,15 +74,16 @@ class MapParams:
     gaps : int or None
         Inserted and deleted bases up to which no alignment is missed (option -g): the half-width of the band.
     sensitivity : int
-        0..5 (option -s): index of `LEVELS`. At 5 no seed is passed over.
+        0..5 (option -s): index of `presets.PRESETS`. At 5 no seed is passed over.
     max_hits : int
         Alignments reported for a read at the most (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `opencl.choose`); reads per batch; bytes the index may keep resident.
+        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); reads per batch; bytes the index may keep
+        resident.
     filters : tuple of str
-        Names of `cascade.FILTERS`, in the order in which they are run.
+        Names of `search.filters.FILTERS`, in the order in which they are run.
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str

@@ -8,22 +8,42 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gassst.io.reads import ReadBatch, Unparsed
+from gassst.io.reference import Reference
 from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
-from gassst.search.single import BatchResult
+from gassst.params import MapParams
+from gassst.search.arrays import BatchResult
 from gassst.stats import Stats
-
-if TYPE_CHECKING:
-    from gassst.mapper import Mapper
 
 log = logging.getLogger("gassst")
 LEARN_PART = 1024  # reads that one worker maps at once while insert sizes are learned
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
+
+
+class BatchMapper(Protocol):
+    """What a run asks of a mapper, which never changes."""
+
+    @property
+    def params(self) -> MapParams: ...
+
+    @property
+    def reference(self) -> Reference: ...
+
+    @property
+    def insert(self) -> InsertModel:
+        """Insert sizes as given, or as assumed until they are learned."""
+        ...
+
+    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
+
+    def for_best_hits(self) -> BatchMapper:
+        """The same mapper, which reports one best place for each read."""
+        ...
 
 
 class MappingRun(Generic[Finished]):
@@ -34,7 +54,7 @@ class MappingRun(Generic[Finished]):
 
     Parameters
     ----------
-    mapper : Mapper
+    mapper : BatchMapper
     finish : callable
         Called in a worker with a batch and its result; what it returns is what the run yields.
 
@@ -44,7 +64,7 @@ class MappingRun(Generic[Finished]):
         Of the pairs in this run: given, or learned from the first reads, or assumed until then.
     """
 
-    def __init__(self, mapper: Mapper, finish: Finish[Finished]):
+    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
         self.insert: InsertModel = mapper.insert
         self.mapper = mapper
         self._finish = finish
@@ -121,11 +141,11 @@ def _parts(head: list[ReadBatch], limit: int) -> Iterator[ReadBatch]:
             start = stop
 
 
-def _templates_of(mapper: Mapper, batch: ReadBatch) -> np.ndarray:
+def _templates_of(mapper: BatchMapper, batch: ReadBatch) -> np.ndarray:
     mates = batch.mate
     if mates is None:
         return np.empty(0, np.int64)
     hits = mapper.map_batch(replace(batch, mate=None))[0].hits
     first = np.flatnonzero(mates[:-1] == 1)
     lengths = np.diff(batch.offsets).astype(np.int64)
-    return template_lengths(mapper.params.orientation, first, hits, lengths, mapper.index.reference.starts)
+    return template_lengths(mapper.params.orientation, first, hits, lengths, mapper.reference.starts)

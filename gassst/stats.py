@@ -1,23 +1,26 @@
-"""Counters of a run: mergeable with `+=`, written as JSON, printed as a short table."""
+"""Counters of a run: mergeable with `+=`, written as JSON. `gassst.cli.summary` prints them for people."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
+from gassst.funnel import Funnel
+from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
-from gassst.search.filters import Funnel
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
-TOTALS = [
+TOTALS = (
     "reads",
     "bases",
     "mapped",
@@ -30,7 +33,7 @@ TOTALS = [
     "rescued",
     "pairs",
     "proper",
-]
+)
 COUNTERS = ("errors", "mapq", "nanoseconds")
 
 
@@ -43,6 +46,10 @@ class Stats:
     reads, bases, mapped, confident, capped : int
         Reads seen; their bases; reads with an alignment; with MAPQ of 20 or more; with a seed passed over because
         it occurs too often.
+    rescued : int
+        Bands scored to look for a read beside its mate; they are among `scored`.
+    pairs, proper : int
+        Pairs seen; proper ones.
     errors : Counter
         Reads by edits of their best alignment.
     mapq : Counter
@@ -56,6 +63,8 @@ class Stats:
     cycles : int64[c, 4]
         By position in the reads as sequenced: mapped reads that have it; mismatches, inserted and
         deleted bases of their primary alignments there.
+    run : dict
+        What ran, as `Mapper.describe` says; of pairs also the insert sizes.
     """
 
     reads: int = 0
@@ -78,7 +87,8 @@ class Stats:
     run: dict = field(default_factory=dict)
 
     @contextmanager
-    def timed(self, stage: str):
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time that the block takes to a stage."""
         start = time.perf_counter_ns()
         try:
             yield
@@ -103,6 +113,7 @@ class Stats:
             self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
 
     def __iadd__(self, other: Stats) -> Stats:
+        """Add the counts of another part of the run; `run` stays as it is."""
         for name in TOTALS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in COUNTERS:
@@ -111,36 +122,17 @@ class Stats:
         self.cycles = _sum_of_cycles(self.cycles, other.cycles)
         return self
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON has."""
         result = {name: getattr(self, name) for name in TOTALS}
         for name in COUNTERS:
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
 
-    def write_json(self, path: str) -> None:
-        Path(path).write_text(json.dumps(self.as_dict(), indent=1) + "\n")
-
-    def summary(self) -> str:
-        """The end-of-run summary: a few lines and the funnel."""
-        share = 100 / max(self.reads, 1)
-        edits = sum(k * v for k, v in self.errors.items()) / max(self.mapped, 1)
-        lines = [
-            f"reads            {self.reads:>12,}",
-            f"mapped           {self.mapped:>12,}  {self.mapped * share:6.2f} %",
-            f"MAPQ >= {CONFIDENT}       {self.confident:>12,}  {self.confident * share:6.2f} %",
-            f"errors per read  {edits:>12.3f}",
-        ]
-        if self.capped:
-            lines.append(
-                f"capped           {self.capped:>12,}  {self.capped * share:6.2f} %  "
-                "(a seed occurs too often; -s 5 caps none)"
-            )
-        lines.append(
-            f"seed occurrences {self.occurrences:>12,}, candidates {self.candidates:,}, bands scored {self.scored:,}, "
-            f"traced back {self.traced:,}"
-        )
-        return "\n".join([*lines, str(self.funnel)])
+    def write_json(self, path: str | os.PathLike[str]) -> None:
+        """Write `as_dict()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""
+        write_text(path, json.dumps(self.as_dict(), indent=1) + "\n")
 
 
 def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:

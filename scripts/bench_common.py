@@ -17,6 +17,7 @@ import numpy as np
 
 from gassst import __version__
 from gassst.errors import GassstError
+from gassst.threads import usable_threads
 
 
 def _cpu_model() -> str:
@@ -26,13 +27,6 @@ def _cpu_model() -> str:
         return platform.processor()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
-
-
-def usable_cpus() -> int:
-    """CPUs that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _memory_bytes() -> int:
@@ -46,7 +40,7 @@ def machine() -> dict[str, Any]:
     """The machine and the versions that a figure belongs to; no host or user name."""
     return {
         "cpu": _cpu_model(),
-        "cpus": usable_cpus(),
+        "cpus": usable_threads(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "memory_bytes": _memory_bytes(),
         "system": f"{platform.system()} {platform.machine()}",

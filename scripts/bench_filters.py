@@ -34,20 +34,20 @@ from bench_common import (
     share,
     table,
     timed,
-    usable_cpus,
     write_json,
 )
 
 from gassst._core import anchors as _anchors
-from gassst.cli.main import load_index
 from gassst.cli.options import parse_filters
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
-from gassst.extension.backends import CpuExtender
+from gassst.extension.cpu import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
+from gassst.threads import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
 PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
@@ -432,7 +432,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     args = build_parser().parse_args(argv)
     args.orders = parse_orders(args.orders)
-    index = load_index(args.index, usable_cpus())
+    index = load_index(args.index, usable_threads())
     print(describe_machine(), end="\n\n")
     results = []
     for path in args.reads:

@@ -24,14 +24,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench_common import benchmark_parser, describe_machine, numbers, run, table, usable_cpus, write_json
+from bench_common import benchmark_parser, describe_machine, numbers, run, table, write_json
 
+from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError, GassstError
-from gassst.extension import opencl
-from gassst.extension.backends import CpuExtender, OpenCLExtender, instruction_sets
-from gassst.extension.base import WORDS
-from gassst.extension.opencl import Times
+from gassst.extension import opencl_engine
+from gassst.extension.base import WORDS, Times
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
 from gassst.params import MAX_ERRORS, MAX_GAPS
+from gassst.threads import usable_threads
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),
@@ -238,7 +240,7 @@ def targets(device: str | None, threads: int) -> dict[str, Callable[[np.ndarray]
     made: dict[str, Callable[[np.ndarray], Any]] = {}
     if device in (None, "none"):
         made = {f"cpu {name}": partial(CpuExtender, instruction_set=name) for name in instruction_sets()}
-    names = [device] if device else [info.index for info in opencl.devices(threads) if info.usable]
+    names = [device] if device else [info.index for info in opencl_engine.devices(threads) if info.usable]
     options = {"threads": threads, "profiling": True}
     return made | {name: partial(OpenCLExtender, device=name, **options) for name in names if name != "none"}
 
@@ -360,7 +362,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--reference", type=int, metavar="BASES", help="(default: 67108864)")
     add("--seconds", type=float, metavar="S", help="for each measurement (default: 0.3)")
     add("--sample", type=int, default=200, metavar="N", help="pairs of every case to check (%(default)s)")
-    add("--threads", type=int, default=usable_cpus(), metavar="N", help="of PoCL (default: all)")
+    add("--threads", type=int, default=usable_threads(), metavar="N", help="of PoCL (default: all)")
     add("--quick", action="store_true", help="100 and 250 bases, small batches: a few seconds")
     return p
 

@@ -41,8 +41,10 @@ from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError
+from gassst.sam_flags import PROPER_PAIR, UNMAPPED
+from gassst.threads import usable_threads
 from gassst.tools.evaluate import count_reads, evaluate
-from gassst.tools.truth import PROPER, UNMAPPED, detect, read_alignments
+from gassst.tools.truth import detect, read_alignments
 
 GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],
@@ -155,7 +157,7 @@ def judge(path: Path, reads: ReadSet) -> dict:
         placed = chunk.flags & UNMAPPED == 0
         mapped += int(placed.sum())
         confident += int((placed & (chunk.mapq >= CONFIDENT)).sum())
-        proper += int((placed & (chunk.flags & PROPER != 0)).sum())
+        proper += int((placed & (chunk.flags & PROPER_PAIR != 0)).sum())
     shares = {"mapped_share": mapped / reads.number, "confident_share": confident / reads.number}
     return {**shares, "proper_share": proper / reads.number} if reads.mates else shares
 
@@ -320,11 +322,10 @@ def machine() -> dict:
             (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
         )
     ram = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     load = round(os.getloadavg()[0], 2)
     return {
         "cpu": model,
-        "cores": cores,
+        "cores": usable_threads(),
         "ram_gb": round(ram / 2**30, 1),
         "system": platform.system(),
         "load": load,

@@ -24,15 +24,16 @@ from bench_common import (
     pyplot,
     run,
     table,
-    usable_cpus,
     write_json,
 )
 
-from gassst.cli.main import load_index
+from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
-from gassst.seeding.plan import SearchPlan, longest_seed, miss_probability
+from gassst.seeding.miss_model import longest_seed, miss_probability
+from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
+from gassst.threads import usable_threads
 
 RNG_SEED = 1
 LEVELS = range(5)  # of -s; 5 caps nothing
@@ -178,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     result, counted = missed(m, errors, lengths, args.samples), []
     print(missed_tables(result))
     if args.index:
-        index = load_index(args.index, usable_cpus())
+        index = load_index(args.index, usable_threads())
         counted = [occurrences(index, w, args.seeds) for w in lengths if w <= index.k + 16]
         print(occurrence_table(counted))
     write_json(args.json, {"missed": result, "occurrences": counted})

@@ -25,18 +25,20 @@ from gassst.io.reads import open_reads
 from gassst.layouts import NO_SCORE
 from gassst.mapper import Mapper
 from gassst.params import MAX_READ_LENGTH
+from gassst.search import single
+from gassst.search.context import BatchContext
+from gassst.search.host import HostBackend
 from gassst.search.mapq import (
-    MARGIN,
     MODEL,
     MapqModel,
     UnseenFeatures,
-    _chance,
+    chance_places,
     clipped,
     missed_shares,
     rival_odds,
     unseen_weight,
 )
-from gassst.search.single import BatchSearch
+from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import Alignments, detect
@@ -67,7 +69,7 @@ class Counts:
 
 
 def weight(counts: Counts, model: MapqModel) -> np.ndarray:
-    """What other places weigh, float64[k]: as `select.mapping_quality` adds it up."""
+    """What other places weigh, float64[k]: as `search.mapq.mapping_quality` adds it up."""
     f = counts.features
     rivals = np.where(f.counted > 0, counts.n_second, 0) * rival_odds(f.best, f.lengths, f.counted, model)
     return rivals + unseen_weight(f, model) + counts.chance
@@ -87,17 +89,11 @@ def placed_right(hits: np.ndarray, names: list[str], reference) -> np.ndarray:
 def batch_rows(mapper: Mapper, batch) -> np.ndarray:
     """int64[n, len(ROW) + 1]: features of the reads with one best place, and whether it is wrong."""
     packed = batch.pack()
-    search = BatchSearch(
-        mapper.index,
-        mapper.plan,
-        mapper.cascade,
-        mapper.extender,
-        mapper.params,
-        packed,
-        Stats(),
-        mapper.parts,
-    )
-    result = search.run()
+    context = BatchContext.of(mapper.index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
+    with mapper.extender.open_reads(packed) as bands:
+        backend = HostBackend(context, bands, Stats())
+        state = single.run_stages(backend)
+        result = backend.trace_back(single.select(backend, state))
     summary = result.summary
     primary = result.hits[result.hits["flag"] & 0x100 == 0]
     text, at = bytes(batch.names), batch.name_offsets
@@ -105,8 +101,8 @@ def batch_rows(mapper: Mapper, batch) -> np.ndarray:
     second = summary["second"].astype(np.int64)
     counted = np.where(second == NO_SCORE, 0, second - summary["best"])
     values = (
-        packed.lengths, summary["best"], counted, summary["n_second"], search.complete, search.capped, search.looked,
-        search.planned, ~placed_right(primary, names, mapper.index.reference),
+        packed.lengths, summary["best"], counted, summary["n_second"], state.complete, state.capped, state.looked,
+        state.planned, ~placed_right(primary, names, mapper.index.reference),
     )  # fmt: skip
     rows = np.stack([np.asarray(v, np.int64) for v in values], axis=1)
     return rows[(summary["best"] != NO_SCORE) & (summary["n_best"] == 1)]
@@ -124,13 +120,13 @@ def observe(mapper: Mapper, path: str) -> Counts:
         plan=plan, **{name: column[name] for name in ("complete", "capped", "looked", "planned")}
     )
     features = UnseenFeatures(
-        best, lengths, np.where(column["counted"] <= MARGIN, column["counted"], 0),
+        best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0),
         clipped(seen), column["capped"] > 0, missed_shares(best, lengths, seen),
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
     wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)
     return Counts(
-        np.bincount(inverse), wrong, column["n_second"], _chance(lengths, best, plan.n_bases), features
+        np.bincount(inverse), wrong, column["n_second"], chance_places(lengths, best, plan.n_bases), features
     )
 
 

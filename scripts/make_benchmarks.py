@@ -1,9 +1,9 @@
-"""Fill the tables and plots of docs/benchmarks.md from the JSON files in docs/benchmarks/.
+"""Fill the tables and plots of docs/benchmarks/*.md and of the README from the JSON files in docs/benchmarks/.
 
-    python scripts/make_benchmarks.py            # rewrites docs/benchmarks.md and docs/benchmarks/*.svg
-    python scripts/make_benchmarks.py --check    # fails if that would change anything
+    python scripts/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
+    python scripts/make_benchmarks.py --check    # fails where a page would change
 
-A place in the document is `<!-- KIND FILE -->` .. `<!-- end -->`; KIND is one of `KINDS`.
+A place in a page is `<!-- KIND FILE .. -->` .. `<!-- end -->`; KIND is one of `KINDS`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import bench_plots
 import peer_tables
 import scale_tables
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-FIGURES = DOCUMENT.with_suffix("")
-PLACE = re.compile(r"(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-COLOURS = {
-    "gassst": "#D55E00",
-    "bwa-mem2": "#0072B2",
-    "minibwa": "#009E73",
-    "strobealign": "#CC79A7",
-    "minimap2": "#E69F00",
-}
+README = Path(__file__).parent.parent / "README.md"
+PAGES = README.parent / "docs" / "benchmarks"
+PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
+OVERVIEW_LENGTH = 100
+SUMMARY_SETS = (
+    "50 bp 5%",
+    "100 bp 2%",
+    "100 bp 10%",
+    "200 bp 5%",
+    "2 x 100 bp 2%",
+    "2 x 150 bp 0.5%",
+    "2 x 150 bp 5%",
+)
 
 
 def about(result: dict) -> str:
@@ -55,55 +60,54 @@ def against(result: dict) -> str:
     return peer_tables.markdown(header, rows)
 
 
-def scatter(result: dict, name: str) -> str:
-    """Placed right against speed, one panel for each error rate; returns the markdown that shows it."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "gassst"
-    from matplotlib import pyplot
-
-    errors = sorted({one["error"] for one in result["sets"]})
-    figure, panels = pyplot.subplots(1, len(errors), figsize=(4 * len(errors), 3.6), sharey=True)
-    for panel, error in zip(panels, errors, strict=True):
-        for tool in result["tools"]:
-            sets = [
-                one for one in result["sets"] if one["error"] == error and "failed" not in one["runs"][tool]
-            ]
-            x = [one["runs"][tool]["reads_per_cpu_s"] for one in sets]
-            y = [100 * one["runs"][tool]["placed_right"] for one in sets]
-            panel.plot(x, y, "o-", label=tool, color=COLOURS.get(tool))
-            for a, b, one in zip(x, y, sets, strict=True):
-                panel.annotate(
-                    f"{one['length']}", (a, b), fontsize=7, xytext=(3, 3), textcoords="offset points"
-                )
-        panel.set(xscale="log", xlabel="reads per CPU second", title=f"{100 * error:g} % errors")
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("placed right, % of all reads")
-    panels[-1].legend(fontsize=8)
-    figure.tight_layout()
-    target = FIGURES / f"{name}.svg"
-    figure.savefig(target, metadata={"Date": None})
-    pyplot.close(figure)
-    return f"![placed right against speed; the numbers are read lengths]({FIGURES.name}/{target.name})"
+def scatter(result: dict, figure: Path) -> str:
+    """A panel for each error rate; returns the markdown that shows the figure."""
+    bench_plots.right_against_speed(bench_plots.by_error(result), figure)
+    return f"![share placed right against speed, by read length and error rate]({figure.name})"
 
 
-def scale(result: dict, name: str) -> str:
+def overview(single: dict, paired: dict, figure: Path) -> str:
+    """The figure of the README: reads and pairs of 100 bases on one genome."""
+    panels = [
+        bench_plots.of_length(single, OVERVIEW_LENGTH, f"single reads of {OVERVIEW_LENGTH} bases"),
+        bench_plots.of_length(paired, OVERVIEW_LENGTH, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
+    ]
+    bench_plots.right_against_speed(panels, figure)
+    return f"![share placed right against speed, for reads with 0.5 to 10 % errors]({figure.name})"
+
+
+def summary(single: dict, paired: dict) -> str:
+    """The table of the README: a few sets of reads and pairs, each tool in a column of its own."""
+    names = [name for name in single["tools"] if name in paired["tools"]]
+    rows = []
+    for result in (single, paired):
+        for one in result["sets"]:
+            if one["name"] not in SUMMARY_SETS:
+                continue
+            ours = one["runs"]["gassst"]["cpu"]
+            runs = [one["runs"][name] for name in names]
+            cells = [f"{100 * run['placed_right']:.1f} %, {run['cpu'] / ours:.1f}x" for run in runs]
+            rows.append([one["name"].replace("%", " %"), *cells])
+    return peer_tables.markdown(["reads", *names], rows)
+
+
+def scale(result: dict, figure: Path) -> str:
     """Both tables and the figure of `bench_scale.py`."""
-    target = FIGURES / f"{name}.svg"
-    scale_tables.plot(result, target)
+    scale_tables.plot(result, figure)
     machine = result["machine"]
     return "\n\n".join(
         [
-            f"{machine['date']}: {machine['cpu']}, {machine['cpus']} CPUs, load {machine['load']:.1f} at the end",
+            f"Measured {machine['date']} on {machine['cpu']}, {peer_tables.plural(machine['cpus'], 'core')},"
+            f" load {machine['load']:.1f} at the end.",
             peer_tables.markdown(scale_tables.INDEX_HEADER, scale_tables.index_rows(result)),
             peer_tables.markdown(scale_tables.MAP_HEADER, scale_tables.map_rows(result)),
-            f"![time and memory against the size of the genome]({FIGURES.name}/{target.name})",
+            f"![time and memory against the size of the genome]({figure.name})",
         ]
     )
 
 
-KINDS: dict[str, Callable[[dict, str], str]] = {
+# Each takes the results of its files and where its figure goes, if it has one.
+KINDS: dict[str, Callable[..., str]] = {
     "about": lambda result, _: about(result),
     "sets": lambda result, _: peer_tables.sets(result),
     "pairs": lambda result, _: peer_tables.pairs(result),
@@ -111,17 +115,25 @@ KINDS: dict[str, Callable[[dict, str], str]] = {
     "thesis": lambda result, _: peer_tables.thesis(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
+    "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
+    "summary": lambda single, paired, _: summary(single, paired),
 }
 
 
-def fill(text: str) -> str:
-    """The document with every place made anew."""
+def fill(text: str, figures: Path = PAGES) -> str:
+    """The page with every place filled again; figures are written to a folder."""
 
     def replace(match: re.Match) -> str:
-        kind, file = match[2], match[3]
-        result = json.loads((FIGURES / file).read_text())
-        return match[1] + "\n" + KINDS[kind](result, Path(file).stem) + "\n\n" + match[4]
+        kind, files = match[2], match[3].split()
+        results = [json.loads((PAGES / file).read_text()) for file in files]
+        return (
+            match[1]
+            + "\n"
+            + KINDS[kind](*results, figures / f"{Path(files[0]).stem}.svg")
+            + "\n\n"
+            + match[4]
+        )
 
     return PLACE.sub(replace, text)
 
@@ -129,15 +141,17 @@ def fill(text: str) -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--check", action="store_true", help="change nothing, fail if something is out of date"
+        "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    before = DOCUMENT.read_text()
-    after = fill(before)
+    pages = (README, *sorted(PAGES.glob("*.md")))
     if args.check:
-        print("up to date" if before == after else f"{DOCUMENT.name} is not what its JSON files say")
-        return int(before != after)
-    DOCUMENT.write_text(after)
+        with TemporaryDirectory() as folder:
+            stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]
+        print(f"not what the JSON files say: {', '.join(stale)}" if stale else "up to date")
+        return int(bool(stale))
+    for page in pages:
+        page.write_text(fill(page.read_text()))
     return 0
 
 

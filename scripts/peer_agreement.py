@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from gassst.tools.truth import UNMAPPED, read_alignments
+from gassst.sam_flags import UNMAPPED
+from gassst.tools.truth import read_alignments
 
 CONFIDENT = 20
 TOLERANCE = 10

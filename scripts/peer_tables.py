@@ -28,16 +28,24 @@ def number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
     return "-" if value is None else f"{value * scale:.{digits}f}"
 
 
+def plural(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def rounds(n: int) -> str:
+    return "each tool once" if n == 1 else f"median of {n} rounds, tools in turn"
+
+
 def about(result: dict) -> str:
     """What was measured where."""
     machine, genome = result["machine"], result["reference"]
     lines = [
-        f"{result['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['ram_gb']} GB,"
-        f" {machine['system']}; load {machine['load']} at the start",
-        f"reference {genome['file']}, {genome['bytes'] / 1e6:.1f} MB; {result['threads']} threads, median of"
-        f" {result['rounds']} rounds in turn; whole processes, index read from disk, SAM written to disk",
+        f"Measured {result['date']} on {machine['cpu']}, {plural(machine['cores'], 'core')},"
+        f" {machine['ram_gb']} GB, {machine['system']}, load {machine['load']} at the start.",
+        f"Reference {genome['file']}, {genome['bytes'] / 1e6:.1f} MB; {plural(result['threads'], 'thread')};"
+        f" {rounds(result['rounds'])}. Whole processes: index from disk, SAM to disk.",
     ]
-    lines += [f"missing: {name} ({how})" for name, how in result["missing"].items()]
+    lines += [f"Missing: {name} ({how})." for name, how in result["missing"].items()]
     return "\n".join(lines)
 
 

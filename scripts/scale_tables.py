@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from bench_plots import quiet_pyplot, save
+from peer_tables import plural
+
 INDEX_HEADER = [
     "genome, Mb",
     "k",
     "index CPU s",
     "wall s",
     "peak MB",
-    "peak, bytes a base",
-    "file, bytes a base",
-    "an unmasked base",
+    "peak, bytes per base",
+    "file, bytes per base",
+    "per unmasked base",
 ]
-MAP_HEADER = ["genome, Mb", "reads", "threads", "--memory", "CPU us a read", "wall s", "peak MB", "right %"]
+MAP_HEADER = ["genome, Mb", "reads", "threads", "--memory", "CPU us per read", "wall s", "peak MB", "right %"]
 
 
 def in_order(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -48,13 +51,8 @@ def map_rows(result: dict[str, Any]) -> list[list[str]]:
 
 
 def plot(result: dict[str, Any], path: Path) -> None:
-    """CPU time of a read, and memory, against the size of the genome."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "gassst"
-    from matplotlib import pyplot
-
+    """CPU time per read, and memory, against the size of the genome."""
+    pyplot = quiet_pyplot()
     genomes = in_order(result)
     figure, (time, memory) = pyplot.subplots(1, 2, figsize=(9, 3.6))
     plain = [[r for r in genome["runs"] if r["memory"] is None] for genome in genomes]
@@ -67,7 +65,9 @@ def plot(result: dict[str, Any], path: Path) -> None:
                 if (r["reads"], r["threads"]) == (number, threads)
             ]
             if points:
-                time.plot(*zip(*points, strict=True), style, label=f"{number:,} reads, {threads} threads")
+                time.plot(
+                    *zip(*points, strict=True), style, label=f"{number:,} reads, {plural(threads, 'thread')}"
+                )
     sizes = [genome["size"] for genome in genomes]
     lines = {
         "file": [genome["index"]["bytes"] for genome in genomes],
@@ -76,11 +76,10 @@ def plot(result: dict[str, Any], path: Path) -> None:
     }
     for name, values in lines.items():
         memory.plot(sizes, [value / 1e6 for value in values], "o-", label=name)
-    time.set(xscale="log", xlabel="bases", ylabel="CPU us a read", ylim=(0, None))
+    time.set(xscale="log", xlabel="bases", ylabel="CPU us per read", ylim=(0, None))
     memory.set(xscale="log", yscale="log", xlabel="bases", ylabel="MB")
     for panel in (time, memory):
         panel.grid(alpha=0.3)
         panel.legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    save(figure, path)

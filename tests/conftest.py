@@ -1,13 +1,59 @@
 from __future__ import annotations
 
+import fcntl
 import gzip
+import os
+import pickle
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import brute_force as bf
 import numpy as np
 import pytest
 
-DATA = Path(__file__).parent / "data"
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "external(*programs): runs these programs; skipped where one is missing"
+    )
+
+
+def pytest_runtest_setup(item):
+    programs = [name for mark in item.iter_markers("external") for name in mark.args]
+    if missing := [name for name in programs if not shutil.which(name)]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory) -> Path:
+    """A folder of this run that all workers of pytest-xdist see."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def made_once(shared_folder) -> Callable[[str, Callable[[], Any]], Any]:
+    """(name, make) -> what `make` returns; the first worker that asks makes it, the others read it.
+
+    Only for what no test changes: all tests of a worker share one copy.
+    """
+    copies: dict[str, Any] = {}
+
+    def get(name: str, make: Callable[[], Any]) -> Any:
+        if name not in copies:
+            path = shared_folder / f"{name}.pickle"
+            with open(shared_folder / f"{name}.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not path.exists():
+                    partial = path.with_suffix(".part")
+                    partial.write_bytes(pickle.dumps(make(), protocol=5))
+                    partial.rename(path)
+            copies[name] = pickle.loads(path.read_bytes())
+        return copies[name]
+
+    return get
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What a batch of pairs knows of the places of its mates, as they are scored: `Ledger`."""
+"""What a batch of pairs knows of the places of its mates, as they are scored: `Placements`."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ cdef inline int64_t diagonal_of(const place_t *place, int64_t length) noexcept n
     return <int64_t>(place.key & <uint64_t>0xffffffff) - length
 
 
-cdef class Ledger:
+cdef class Placements:
     """Scored places of the mates of a batch, and the best concordant pair that they make so far.
 
     Parameters

@@ -264,7 +264,7 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
         Coordinates behind the last aligned bases.
     lengths : uint32[n]
     borders : int64[c + 1]
-        Contig i owns borders[i] .. borders[i + 1], as in `_placements.Ledger`.
+        Contig i owns borders[i] .. borders[i + 1], as in `_placements.Placements`.
 
     Returns
     -------

@@ -6,7 +6,7 @@ _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
 _I64 = NDArray[np.int64]
 
-class Ledger:
+class Placements:
     paired: _U16
     unguided: _U8
     def __init__(

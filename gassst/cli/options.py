@@ -1,19 +1,20 @@
-"""The arguments of the commands: names, types, defaults, help. `gassst.cli.main` checks what they mean together."""
+"""The arguments of `gassst map`: names, types, defaults, help. `gassst.cli.checks` says what they mean together.
+
+Help is written in whole sentences. A default that is a plain value is added by `gassst.cli.parser.Help`; one that
+needs words stands in the sentence's own "(default: ...)".
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
+from dataclasses import fields
 from typing import Any
 
-from gassst.params import DEFAULT_FILTERS, MODES, MapParams, Scoring
-from gassst.version import __version__
+from gassst.arguments import file_path
+from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
+from gassst.threads import usable_threads
 
-DELEGATED = {
-    "simulate": "simulate reads with known truth from a genome",
-    "evaluate": "sensitivity and accuracy of a mapping of simulated reads",
-    "report": "one HTML page of a run from its --stats file",
-}
+# --- types of values ----------------------------------------------------------------------------------------
 
 
 def parse_size(text: str) -> int:
@@ -32,7 +33,7 @@ def parse_filters(text: str) -> tuple[str, ...]:
 
 
 def parse_insert(text: str) -> tuple[float, float]:
-    """Mean and standard deviation of '350,50'; whether they make sense is said by `MapParams`."""
+    """Mean and standard deviation of '350,50'; `MapParams` checks their range."""
     try:
         mean, deviation = map(float, text.split(","))
     except ValueError:
@@ -41,138 +42,263 @@ def parse_insert(text: str) -> tuple[float, float]:
 
 
 def parse_two(text: str) -> tuple[int, int]:
-    """'6' is 6 for deletions and for insertions, '6,7' tells them apart."""
+    """'6' is 6 for deletions and for insertions, '6,7' is 6 for deletions and 7 for insertions."""
     numbers = text.split(",")
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
     return int(numbers[0]), int(numbers[-1])
 
 
-def usable_threads() -> int:
-    """Threads that this process may run at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def parse_level(text: str) -> int:
+    """A compression level, 0 to 9."""
+    if not (len(text) == 1 and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level from 0 to 9")
+    return int(text)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Of everything but the commands in `DELEGATED`, which bring their own."""
-    parser = argparse.ArgumentParser(prog="gassst", description="Map short DNA reads to a reference genome.")
-    parser.add_argument("--version", action="version", version=f"gassst {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_index(commands)
-    _add_map(commands)
-    text = "list OpenCL devices, and say which one would be used and why"
-    commands.add_parser("devices", help=text, description=text)
-    for name, text in DELEGATED.items():
-        commands.add_parser(name, help=text, add_help=False)
-    return parser
+# --- the options, group by group ----------------------------------------------------------------------------
 
 
-def _add_index(commands: Any) -> None:
-    p = commands.add_parser("index", help="index a reference, once", description="Index a reference, once.")
-    p.add_argument("reference", metavar="REF.fa[.gz]", help="FASTA; with --check an index")
-    p.add_argument("-o", "--output", metavar="REF.gsi", help="index file (default: beside the reference)")
-    p.add_argument("--check", action="store_true", help="check every byte of an index file and exit")
-    _add_common(p)
-
-
-def _add_map(commands: Any) -> None:
-    p = commands.add_parser("map", help="map reads to an indexed reference", description="Map reads.")
-    add = p.add_argument
-    add("index", metavar="REF.gsi", help="index; a FASTA is indexed in memory for this run")
-    reads = "FASTQ or FASTA, any compression; - is stdin; two files are the first and second mates of pairs"
-    # "*" would take nothing right after the index, and refuse what follows the options.
-    add("reads", nargs="+", metavar="READS.fq[.gz]", default=[], help=reads).required = False
-    _add_pairs(p.add_argument_group("pairs"))
-    _add_output(p.add_argument_group("output").add_argument)
-    _add_search(p.add_argument_group("search"))
-    _add_local(p.add_argument_group("local alignment (--mode local), in bwa's convention"))
-    add = p.add_argument_group("resources").add_argument
-    add("--device", metavar="D", help="OpenCL device: gpu, cpu, part of its name, 0:1, or none")
-    size = "reads worked on at once (default: %(default)s)"
-    add("--batch-size", type=int, default=MapParams.batch_size, metavar="READS", help=size)
-    add("--memory", type=parse_size, metavar="SIZE", help="use the index in parts of this size (500M, 4G)")
-    _add_common(p)
-
-
-def _add_pairs(group: Any) -> None:
-    add = group.add_argument
-    add("-1", nargs="+", dest="first", metavar="R1.fq", help="files of first mates, as of several lanes")
-    add(
-        "-2", nargs="+", dest="second", metavar="R2.fq", help="files of their second mates, in the same order"
+def add_map_options(parser: argparse.ArgumentParser) -> None:
+    """All arguments of `gassst map`."""
+    _add_input(parser.add_argument_group("input", "The reference and the reads."))
+    _add_output(parser.add_argument_group("output", "Where the alignments go, and what their records hold."))
+    _add_alignment(
+        parser.add_argument_group("alignment", "Which alignments count, and how many are reported.")
     )
-    add("--insert", type=parse_insert, metavar="MEAN,SD", help="insert size, outer ends (default: learned)")
-    add = group.add_mutually_exclusive_group().add_argument
-    add("--interleaved", action="store_true", help="neighbouring reads of one name are a pair, others single")
-    add("--single", action="store_true", help="all reads are single, of however many files")
-    add = group.add_mutually_exclusive_group().add_argument
-    toward = {"fr": "each other (default)", "rf": "away from each other", "ff": "the same way"}
-    for name, text in toward.items():
-        option = f"--{name}"
-        add(
-            option,
-            dest="orientation",
-            action="store_const",
-            const=name,
-            default="fr",
-            help=f"mates face {text}",
+    _add_sensitivity(
+        parser.add_argument_group("sensitivity", "How much work goes into finding the best alignment.")
+    )
+    _add_pairs(parser.add_argument_group("pairs", "What the library of paired reads looks like."))
+    _add_scoring(
+        parser.add_argument_group(
+            "scoring",
+            "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend.",
         )
+    )
+    machine = parser.add_argument_group(
+        "machine", "Resources, and messages on stderr. Records never depend on them."
+    )
+    _add_machine(machine)
+    add_common(machine)
 
 
-def _add_output(add: Any) -> None:
-    add("-o", "--output", default="-", metavar="OUT", help=".sam, .bam or .cram; - is stdout (default)")
-    add("-O", "--format", choices=("sam", "bam", "cram"), help="format, whatever the name of the output says")
-    add("--sort", action="store_true", help="sort by coordinate, and index a BAM or CRAM file")
-    add("-R", "--read-group", metavar="'@RG\\tID:..'", help="read group line")
-    add("--eqx", action="store_true", help="= and X in CIGARs instead of M")
-    add("--xa", action="store_true", help="other hits in one XA tag instead of secondary records")
-    soft = "all bases and soft clips in supplementary records, not hard clips"
-    add("-Y", "--soft-clip-supplementary", action="store_true", help=soft)
-    add("-M", "--mark-secondary", action="store_true", help="supplementary records have the secondary flag")
-    add("--no-unmapped", action="store_true", help="leave unmapped reads out, of a pair both or neither")
-    add("--unmapped", metavar="FILE.fq.gz", help="also write unmapped reads there")
-    add("--stats", metavar="FILE.json", help="write the counts and times of the run")
-    add("--report", metavar="OUT.html", help="write a page about the run (needs matplotlib)")
-
-
-def _add_search(group: Any) -> None:
+def _add_input(group: Any) -> None:
     add = group.add_argument
-    add("-w", "--seed-length", type=int, metavar="W", help="shortest seed (default: by read length and -p)")
-    identity = "least identity in %% (default: 80, more where chance hits would be likely)"
-    add("-p", "--min-identity", type=float, metavar="P", help=identity)
+    add(
+        "index",
+        metavar="REF",
+        type=file_path,
+        help="Index of the reference (.gsi), or its FASTA. The index beside a FASTA is used, REF.gsi for REF.fa; "
+        "if there is none or it is stale, the FASTA is indexed in memory for this run.",
+    )
+    # "*" would take nothing right after the index, and refuse what follows the options.
+    reads = add(
+        "reads",
+        nargs="+",
+        metavar="READS.fq[.gz]",
+        default=[],
+        type=file_path,
+        help="FASTQ or FASTA with any compression; - is stdin. Two files hold the first and second mates of pairs.",
+    )
+    reads.required = False
+    add(
+        "-1",
+        nargs="+",
+        dest="first",
+        metavar="R1.fq",
+        type=file_path,
+        help="Files of first mates, one per lane.",
+    )
+    add(
+        "-2",
+        nargs="+",
+        dest="second",
+        metavar="R2.fq",
+        type=file_path,
+        help="Files of second mates, in the order of -1.",
+    )
+    add = group.add_mutually_exclusive_group().add_argument
+    add(
+        "--interleaved",
+        action="store_true",
+        help="Two neighbouring reads of one name are a pair; other reads are single.",
+    )
+    add("--single", action="store_true", help="All reads are single, however many files there are.")
+
+
+def _add_output(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        type=file_path,
+        help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
+        "A dash means SAM on stdout.",
+    )
+    add("-O", "--format", choices=("sam", "bam", "cram"), help="Use this format, whatever the suffix of -o.")
+    add(
+        "--level",
+        type=parse_level,
+        metavar="0..9",
+        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: that of htslib).",
+    )
+    add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
+    add(
+        "-R",
+        "--read-group",
+        metavar="LINE",
+        help=r"Put this read group line into the header and its ID into every record: '@RG\tID:x\tSM:y'.",
+    )
+    add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
+    add(
+        "--xa",
+        action="store_true",
+        help="Put further alignments into one XA tag instead of secondary records.",
+    )
+    add(
+        "-Y",
+        "--soft-clip-supplementary",
+        action="store_true",
+        help="Keep all bases in supplementary records: soft clips instead of hard clips.",
+    )
+    add(
+        "-M",
+        "--mark-secondary",
+        action="store_true",
+        help="Flag supplementary records as secondary, for tools that know no supplementary ones.",
+    )
+    add(
+        "--no-unmapped",
+        action="store_true",
+        help="Leave unmapped reads out; of a pair, both mates or neither.",
+    )
+    add(
+        "--unmapped",
+        metavar="FILE.fq.gz",
+        type=file_path,
+        help="Also write the unmapped reads to this FASTQ file.",
+    )
+    add(
+        "--stats",
+        metavar="FILE.json",
+        type=file_path,
+        help="Write the counts and times of the run to this file; a dash means stdout.",
+    )
+    add(
+        "--report",
+        metavar="OUT.html",
+        type=file_path,
+        help="Write a web page about the run (needs matplotlib).",
+    )
+
+
+def _add_alignment(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--mode",
+        choices=MODES,
+        help="A global alignment covers the whole read. A local one may clip its ends or split it "
+        "(default: local for pairs, global for single reads and for --all).",
+    )
+    add(
+        "-p",
+        "--min-identity",
+        type=float,
+        metavar="PERCENT",
+        help="Report alignments with at least this identity "
+        "(default: 80, more where chance hits would be likely).",
+    )
     add(
         "-g",
         "--gaps",
         type=int,
-        metavar="G",
-        help="gap bases up to which nothing is missed (default: 16; --all: the error limit)",
+        metavar="BASES",
+        help="Miss no alignment with up to this many inserted and deleted bases "
+        "(default: 16, with --all the error limit).",
     )
-    sensitivity = "how far a read is looked into: 0 fastest, 5 no seed is passed over (default: %(default)s)"
-    add("-s", "--sensitivity", type=int, default=MapParams.sensitivity, metavar="0..5", help=sensitivity)
-    filters = f"filters in the order they run, or none (default: {','.join(DEFAULT_FILTERS) or 'none'})"
-    add("--filters", type=parse_filters, default=DEFAULT_FILTERS, metavar="F1,F2,..", help=filters)
     add = group.add_mutually_exclusive_group().add_argument
-    hits = "report up to K alignments (default: %(default)s)"
-    add("-k", "--max-hits", type=int, default=MapParams.max_hits, metavar="K", help=hits)
-    add("--all", action="store_true", help="report every alignment within the error limit")
-    add("--best", action="store_true", help="one alignment of the best stratum (default)")
+    add(
+        "-k",
+        "--max-hits",
+        type=int,
+        default=MapParams.max_hits,
+        metavar="K",
+        help="Report up to this many alignments per read.",
+    )
+    add("--all", action="store_true", help="Report every alignment within the error limit.")
+    add(
+        "--best",
+        action="store_true",
+        help="Report one alignment with the fewest errors. This is the default.",
+    )
 
 
-def _add_local(group: Any) -> None:
+def _add_sensitivity(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "-s",
+        "--sensitivity",
+        type=int,
+        default=MapParams.sensitivity,
+        metavar="0..5",
+        help="Choose a balance: 0 is fastest, 5 passes over no seed.",
+    )
+    add(
+        "-w",
+        "--seed-length",
+        type=int,
+        metavar="BASES",
+        help="Use seeds of at least this many bases (default: by read length and -p).",
+    )
+    add(
+        "--filters",
+        type=parse_filters,
+        default=DEFAULT_FILTERS,
+        metavar="F1,F2,..",
+        help="Run these filters in this order before alignment "
+        f"(default: {','.join(DEFAULT_FILTERS) or 'none'}). No filter loses an alignment.",
+    )
+
+
+def _add_pairs(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--insert",
+        type=parse_insert,
+        metavar="MEAN,SD",
+        help="Insert size between the outer ends of mates (default: learned from the first reads).",
+    )
+    add = group.add_mutually_exclusive_group().add_argument
+    toward = {
+        "fr": "Mates face each other. This is the default.",
+        "rf": "Mates face away from each other.",
+        "ff": "Mates face the same way.",
+    }
+    for name, text in toward.items():
+        add(f"--{name}", dest="orientation", action="store_const", const=name, default="fr", help=text)
+
+
+def _add_scoring(group: Any) -> None:
     add, default = group.add_argument, Scoring
-    mode = "global: all of a read is aligned; local: its ends may be clipped, its parts lie in several places"
-    add("--mode", choices=MODES, help=f"{mode} (default: local for pairs, else global)")
-    add("-A", "--match", type=int, default=default.match, metavar="N", help="score (default: %(default)s)")
-    penalty = "penalty (default: %(default)s)"
-    add("-B", "--mismatch", type=int, default=default.mismatch, metavar="N", help=penalty)
-    gap = "{}, of a deletion and an insertion where they differ (default: {}); a gap of K bases costs open + K * extend"
+    add(
+        "-A",
+        "--match",
+        type=int,
+        default=default.match,
+        metavar="N",
+        help=f"Score of two equal bases, 1 to {MAX_MATCH}.",
+    )
+    add("-B", "--mismatch", type=int, default=default.mismatch, metavar="N", help="Penalty of a mismatch.")
     add(
         "--gap-open",
         type=parse_two,
         default=default.gap_open,
         metavar="N[,N]",
-        help=gap.format("penalty (-O of bwa)", default.gap_open[0]),
+        help="Penalty for opening a gap, of a deletion and of an insertion where they differ "
+        f"(default: {default.gap_open[0]}).",
     )
     add(
         "-E",
@@ -180,23 +306,79 @@ def _add_local(group: Any) -> None:
         type=parse_two,
         default=default.gap_extend,
         metavar="N[,N]",
-        help=gap.format("penalty", default.gap_extend[0]),
+        help=f"Penalty for each base of a gap, likewise (default: {default.gap_extend[0]}).",
     )
-    clip = "bonus for each end of the read that is reached (default: %(default)s)"
-    add("-L", "--clip-penalty", dest="clip", type=int, default=default.clip, metavar="N", help=clip)
-    least = "least score of an alignment of a part (default: %(default)s)"
-    add("-T", "--min-score", type=int, default=default.min_score, metavar="N", help=least)
+    add(
+        "-L",
+        "--clip-penalty",
+        dest="clip",
+        type=int,
+        default=default.clip,
+        metavar="N",
+        help="Bonus for each end of the read that the alignment reaches.",
+    )
+    add(
+        "-T",
+        "--min-score",
+        type=int,
+        default=default.min_score,
+        metavar="N",
+        help="Report local alignments with at least this score.",
+    )
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_machine(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--device",
+        metavar="NAME",
+        help="OpenCL device: gpu, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
+        "(default: the best; `gassst devices` lists them).",
+    )
+    add(
+        "--batch-size",
+        type=int,
+        default=MapParams.batch_size,
+        metavar="READS",
+        help="Work on this many reads at once.",
+    )
+    add(
+        "--memory",
+        type=parse_size,
+        metavar="SIZE",
+        help="Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
+    )
+
+
+def add_common(group: Any) -> None:
+    """Threads, messages, help."""
+    add = group.add_argument
     add(
         "-t",
         "--threads",
         type=int,
         default=usable_threads(),
         metavar="N",
-        help="(default: all, here %(default)s)",
+        help="Use this many threads (default: all cores, here %(default)s).",
     )
-    add("-q", "--quiet", action="store_true", help="errors only")
-    add("-v", "--verbose", action="store_true", help="also say what the device and the stages do")
+    add("-q", "--quiet", action="store_true", help="Say nothing but errors.")
+    add("-v", "--verbose", action="store_true", help="Also say what the device and the search did.")
+
+
+# --- from arguments to parameters ---------------------------------------------------------------------------
+
+
+def map_params(args: argparse.Namespace) -> MapParams:
+    """The parameters among the arguments of `gassst map`."""
+    names = {field.name for field in fields(MapParams)}
+    given = {name: value for name, value in vars(args).items() if name in names}
+    scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
+    return MapParams(**given, all_hits=args.all, scoring=scoring)
+
+
+def output_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Those of `gassst.io.records.AlignmentWriter`."""
+    names = (
+        "format", "level", "sort", "eqx", "xa", "soft_clip_supplementary", "mark_secondary", "no_unmapped",
+    )  # fmt: skip
+    return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}

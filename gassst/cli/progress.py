@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
+
+from gassst.cli.console import STDERR, Console
+from gassst.io import interrupt
 
 if TYPE_CHECKING:
+    from gassst.io.input_progress import InputProgress
     from gassst.stats import Stats
 
 
-def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:
-    """Print on stderr; that nobody can read it any more is no reason to fail."""
-    with suppress(OSError, ValueError):
-        print(text, end=end, file=stream or sys.stderr, flush=True)
-
-
 class Progress:
-    """Called with the running `Stats` after every batch; a context manager that ends its line."""
+    """Called with the running `Stats` after every batch; a context manager that removes its line.
+
+    Parameters
+    ----------
+    inputs : InputProgress, optional
+        Knows the share of the input that is done. Without it, or where an input has no size, only counts are
+        shown.
+    quiet : bool
+        Show nothing.
+    """
 
     TERMINAL_SECONDS, PLAIN_SECONDS = 0.5, 30.0
 
-    def __init__(self, quiet: bool = False, stream: TextIO | None = None):
-        self.stream = stream or sys.stderr
-        self.quiet = quiet
-        self.terminal = self.stream.isatty()
-        self.line_open = False
-        self.start = self.last = time.monotonic()
+    def __init__(self, inputs: InputProgress | None = None, quiet: bool = False, console: Console = STDERR):
+        self._inputs, self._quiet, self._console = inputs, quiet, console
+        self._terminal = console.can_renew
+        self._start = self._last = time.monotonic()
 
     def __enter__(self) -> Progress:
+        interrupt.on_stop(self._console.wipe)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self.line_open:
-            say("", stream=self.stream)
+        self._console.wipe()
+        interrupt.settled(self._console.wipe)
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self._start
 
     def __call__(self, stats: Stats) -> None:
         now = time.monotonic()
-        interval = self.TERMINAL_SECONDS if self.terminal else self.PLAIN_SECONDS
-        if self.quiet or now - self.last < interval:
+        share = self._inputs.share_done(stats.reads) if self._inputs else None
+        interval = self.TERMINAL_SECONDS if self._terminal else self.PLAIN_SECONDS
+        if self._quiet or now - self._last < interval:
             return
-        self.last = now
-        self.line_open = self.terminal
-        line = f"gassst: {self._text(stats, now - self.start)}"
-        say(f"\r{line}  " if self.terminal else line, "" if self.terminal else "\n", self.stream)
+        self._last = now
+        line = f"gassst: {_text(stats, share, now - self._start)}"
+        if self._terminal:
+            self._console.renew(line)
+        else:
+            self._console.say(line)
 
-    @staticmethod
-    def _text(stats: Stats, seconds: float) -> str:
-        speed = stats.reads / max(seconds, 1e-9)
-        mapped = 100 * stats.mapped / max(stats.reads, 1)
-        return f"{stats.reads:,} reads, {speed:,.0f} reads/s, {mapped:.2f} % mapped"
+
+def _text(stats: Stats, share: float | None, seconds: float) -> str:
+    speed = stats.reads / max(seconds, 1e-9)
+    mapped = 100 * stats.mapped / max(stats.reads, 1)
+    counts = f"{stats.reads:,} reads, {speed:,.0f} reads/s, {mapped:.2f} % mapped"
+    if not share:
+        return counts
+    return f"{int(100 * share)} %, {clock(seconds * (1 - share) / share)} left, {counts}"
+
+
+def clock(seconds: float) -> str:
+    """'0:07', '12:34', '1:02:03'."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -6,6 +6,7 @@ Arguments are checked here, the room for CIGARs is shared out, and scores are fr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -36,6 +37,27 @@ def most_gaps(lengths, scoring):
     gain = lengths * scoring.match + 2 * scoring.clip
     least = min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
     return np.minimum(gain // least, lengths)
+
+
+@dataclass
+class Times:
+    """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
+
+    `upload` (none to a CPU), `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
+    the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
+    """
+
+    calls: int = 0
+    pairs: int = 0
+    compile: int = 0
+    upload: int = 0
+    kernel: int = 0
+    download: int = 0
+
+    def __iadd__(self, other: Times) -> Times:
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+        return self
 
 
 class ReadsHandle(ABC):

@@ -6,7 +6,7 @@ import os
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
-from gassst.extension import opencl
+from gassst.extension import opencl_engine
 
 ORDER = "a GPU goes before an accelerator before a CPU, then the one with most compute units"
 
@@ -19,14 +19,14 @@ def is_disabled(device: str | None) -> bool:
 def check_device(device: str | None, threads: int) -> None:
     """DeviceError if a device was asked for by name that is not there; nothing is set up."""
     if device is not None and not is_disabled(device):
-        opencl.choose(device, threads)
+        opencl_engine.choose(device, threads)
 
 
 def describe_devices() -> str:
     """Lines for people: every OpenCL device by platform, and what would be chosen and why."""
     lines: list[str] = []
     platform = None
-    for info in opencl.devices():
+    for info in opencl_engine.devices():
         if info.platform != platform:
             platform = info.platform
             lines.append(f"OpenCL platform {platform}")
@@ -43,8 +43,8 @@ def _choice() -> tuple[str, str]:
     if is_disabled(None):
         return cpu, "GASSST_OPENCL=0"
     try:
-        info, _ = opencl.choose()
+        info, _ = opencl_engine.choose()
     except DeviceError as error:
         return cpu, str(error)
-    alone = sum(other.usable for other in opencl.devices()) == 1
+    alone = sum(other.usable for other in opencl_engine.devices()) == 1
     return f"{info.index} {info.name}", "the only usable OpenCL device" if alone else ORDER

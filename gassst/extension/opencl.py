@@ -1,299 +1,151 @@
-"""OpenCL devices, and the engine that one of them is; the kernels are in `gassst/extension/kernels`.
-
-What runs there is in `gassst.extension.opencl_batch`. pyopencl is imported only when a device is asked for.
-"""
+"""The OpenCL backend: bands scored and aligned on one device."""
 
 from __future__ import annotations
 
 import logging
-import os
-import re
 import threading
-import time
-import warnings
-from dataclasses import dataclass, fields
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from gassst.errors import DeviceError
+from gassst.extension import opencl_engine
+from gassst.extension.base import ReadsHandle, Times
+from gassst.extension.cpu import CpuExtender, CpuReads
+from gassst.extension.opencl_batch import DeviceBatch, Worker
 
 log = logging.getLogger("gassst")
 
-KERNELS = Path(__file__).parent / "kernels"
-SOURCES = ("band.h", "score.cl", "profile.cl", "align.cl")
-LOCAL_SOURCES = ("band.h", "score.cl", "local_lanes.h", "local.cl")
-LOCAL_WIDEST = 512  # of the bands of local alignments
-ITEMS_A_UNIT = (
-    4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
-)
-TRACE_BYTES = 256 << 20
+
+class OpenCLReads(ReadsHandle):
+    """Reads on an OpenCL device. Scores come from the extender's `scorer`, if it has one; where the device fails and
+    there is a spare backend, that one goes on."""
+
+    def __init__(self, extender: OpenCLExtender, packed):
+        super().__init__(packed)
+        self.extender, self.packed = extender, packed
+        self.worker = self.batch = None
+        self.compiled: dict[CpuExtender, CpuReads] = {}
+        if not extender.failed:
+            self._run("open")
+
+    def _open(self):
+        self.worker = self.extender.borrow()
+        reads = (self.planes, self.plane_start, self.lengths)
+        self.batch = DeviceBatch(self.extender.engine, self.worker, *reads)
+
+    def _run(self, what, *arguments):
+        """The device's method of this name, or the spare backend's once the device has failed."""
+        if not self.extender.failed:
+            try:
+                return self._open() if what == "open" else getattr(self.batch, what)(*arguments)
+            except DeviceError as error:
+                self.extender.fail(error)
+        return None if what == "open" else self._run_compiled(self.extender.spare, what, *arguments)
+
+    def _run_compiled(self, backend, what, *arguments):
+        """The method of a compiled backend, which gets its handle when it is first needed."""
+        if backend not in self.compiled:
+            self.compiled[backend] = backend.open_reads(self)
+        return getattr(self.compiled[backend], "_" + what)(*arguments)
+
+    def _run_scores(self, what, *arguments):
+        scorer = self.extender.scorer
+        return self._run(what, *arguments) if scorer is None else self._run_compiled(scorer, what, *arguments)
+
+    def _score(self, *arguments):
+        return self._run_scores("score", *arguments)
+
+    def _profile(self, *arguments):
+        return self._run_scores("profile", *arguments)
+
+    def _align(self, *arguments):
+        return self._run("align", *arguments)
+
+    def _local(self, *arguments):
+        return self._run_scores("local", *arguments)
+
+    def _align_local(self, *arguments):
+        return self._run("align_local", *arguments)
+
+    def close(self) -> None:
+        """Gives queue and buffers back to the extender, and the counters."""
+        worker, self.worker, self.batch = self.worker, None, None
+        if worker is not None:
+            self.extender.take_back(worker)
+
+    def __del__(self):
+        if getattr(self, "worker", None) is not None:
+            self.close()
 
 
-@dataclass
-class Times:
-    """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
+class OpenCLExtender:
+    """The backend on one OpenCL device. DeviceError when it cannot be set up.
 
-    `upload` (none to a CPU), `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
-    the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
+    `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
+    DeviceError. `scorer` (a CpuExtender, maybe the same one) does all but the alignments where the device is itself a
+    CPU: the same work on the same cores, without the way there and back. Without it the device does all.
     """
 
-    calls: int = 0
-    pairs: int = 0
-    compile: int = 0
-    upload: int = 0
-    kernel: int = 0
-    download: int = 0
+    name = "opencl"
 
-    def __iadd__(self, other: Times) -> Times:
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
-        return self
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` is why it is not
-    usable."""
-
-    index: str
-    platform: str
-    name: str
-    type: str
-    compute_units: int
-    memory: int
-    driver: str
-    usable: bool
-    reason: str = ""
-
-    def __str__(self) -> str:
-        size = f"{self.compute_units} units, {self.memory / 2**30:.1f} GiB"
-        text = f"{self.index} {self.type} {self.name} ({self.platform}, {size}, {self.driver})"
-        return text if self.usable else f"{text}: not usable, {self.reason}"
-
-
-def load_pyopencl(threads: int | None = None):
-    """The pyopencl module, or DeviceError.
-
-    `threads` bounds PoCL's own threads, if this is the process's first look at its platforms.
-    """
-    if threads:
-        os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(threads))  # PoCL < 5
-        os.environ.setdefault("POCL_CPU_MAX_CU_COUNT", str(threads))
-    try:
-        import pyopencl
-    except ImportError as error:
-        raise DeviceError(f"pyopencl cannot be imported: {error}") from error
-    warnings.filterwarnings("ignore", category=pyopencl.CompilerWarning)  # logged at DEBUG by Program instead
-    return pyopencl
-
-
-def _type_name(cl, device) -> str:
-    for name in ("GPU", "ACCELERATOR", "CPU"):
-        if device.type & getattr(cl.device_type, name):
-            return name.lower()
-    return "custom"
-
-
-def _why_not(device) -> str:
-    if not device.available:
-        return "not available"
-    if not device.compiler_available:
-        return "no compiler"
-    if not device.endian_little:
-        return "big-endian"
-    return ""
-
-
-def _describe(cl, index, platform, device) -> DeviceInfo:
-    reason = _why_not(device)
-    return DeviceInfo(
-        index=index,
-        platform=platform.name.strip(),
-        name=device.name.strip(),
-        type=_type_name(cl, device),
-        compute_units=device.max_compute_units,
-        memory=device.global_mem_size,
-        driver=device.driver_version.strip(),
-        usable=not reason,
-        reason=reason,
-    )
-
-
-def _discover(threads=None):
-    """(DeviceInfo, pyopencl.Device) of every device, maybe none. DeviceError without pyopencl."""
-    cl = load_pyopencl(threads)
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:  # the loader says PLATFORM_NOT_FOUND_KHR where it finds none
-        return []
-    found = []
-    for p, platform in enumerate(platforms):
-        try:
-            devices_here = platform.get_devices()
-        except cl.Error as error:
-            log.debug("OpenCL platform %s: %s", platform.name, error)
-            continue
-        for d, device in enumerate(devices_here):
-            found.append((_describe(cl, f"{p}:{d}", platform, device), device))
-    return found
-
-
-def devices(threads: int | None = None) -> list[DeviceInfo]:
-    """All OpenCL devices of this machine, usable or not; empty without pyopencl."""
-    try:
-        return [info for info, _ in _discover(threads)]
-    except DeviceError as error:
-        log.debug("%s", error)
-        return []
-
-
-def _matches(info: DeviceInfo, wanted: str) -> bool:
-    wanted = wanted.lower()
-    return wanted in (info.index, info.type) or (":" not in wanted and wanted in info.name.lower())
-
-
-def choose(wanted: str | None = None, threads: int | None = None):
-    """The (DeviceInfo, pyopencl.Device) to use: GPU, then accelerator, then CPU, then by compute units.
-
-    `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
-    is left.
-    """
-    found = _discover(threads)
-    if not found:
-        raise DeviceError("no OpenCL device found")
-    fitting = [pair for pair in found if wanted is None or _matches(pair[0], wanted)]
-    if not fitting:
-        names = "; ".join(str(info) for info, _ in found)
-        raise DeviceError(f"no OpenCL device matches {wanted!r}; there are: {names}")
-    usable = [pair for pair in fitting if pair[0].usable]
-    if not usable:
-        raise DeviceError(f"no usable OpenCL device: {fitting[0][0]}")
-    order = ("gpu", "accelerator", "cpu", "custom")
-    return min(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
-
-
-@cache
-def source(names: tuple[str, ...] = SOURCES) -> str:
-    """The one program text of all kernels, or of those of local alignment, with what they include."""
-    text = "\n".join((KERNELS / name).read_text() for name in names)
-    return re.sub(r'^#include "(\w+\.h)"$', lambda found: source((found[1],)), text, flags=re.MULTILINE)
-
-
-def lanes_of(info: DeviceInfo, device) -> int:
-    """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length."""
-    if info.type != "cpu":
-        return 1
-    width = max(device.native_vector_width_long, device.preferred_vector_width_long)
-    return max(lanes for lanes in (1, 2, 4, 8) if lanes <= max(width, 1))
-
-
-class Engine:
-    """A device with the reference on it, and its programs by band width. Shared by all threads.
-
-    `reference` is planes uint64[rows, 3]. Raises DeviceError where the device has no room or cannot compile.
-    """
-
-    def __init__(self, info, device, reference, profiling=False):
-        self.cl = cl = load_pyopencl()
-        self.info, self.device, self.profiling = info, device, profiling
-        self.lanes = lanes_of(info, device)
-        self.programs = {}
-        self.lock = threading.Lock()
-        self.times = Times()
-        self.reference = np.ascontiguousarray(reference, np.uint64)
-        with self.errors():
-            self.context = cl.Context([device])
-            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-            self.planes = (
-                self.in_place(self.reference)
-                if self.shares_memory
-                else cl.Buffer(self.context, copied, hostbuf=self.reference)
-            )
-            self.program(1)
-        # Half of what may be asked for at once: several threads want their share.
-        self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
-
-    def errors(self):
-        """Context in which pyopencl's errors are DeviceError."""
-        return _AsDeviceError(self.cl, self.info.name)
+    def __init__(
+        self,
+        reference_planes,
+        device: str | None = None,
+        threads: int = 2,
+        *,
+        spare=None,
+        scorer=None,
+        profiling=False,
+    ):
+        info, cl_device = opencl_engine.choose(device, threads)
+        reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
+        self.engine = opencl_engine.Engine(info, cl_device, reference, profiling)
+        self.spare, self.scorer, self.failed = spare, scorer if info.type == "cpu" else None, False
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
 
     @property
-    def shares_memory(self):
-        """A CPU works where an array lies, which may be a file mapped into memory; others get their copy."""
-        return self.info.type == "cpu"
+    def counters(self) -> Times:
+        """Of all handles closed so far, and of the compiled backends that help out."""
+        total = Times()
+        for part in (
+            self.engine.times,
+            *(backend.counters for backend in {self.spare, self.scorer} - {None}),
+        ):
+            total += part
+        if not self.engine.profiling:
+            total.kernel = 0  # it would be that of the compiled backends alone
+        return total
 
-    def in_place(self, array):
-        """A read-only buffer that is the array itself, which it keeps alive."""
-        flags = self.cl.mem_flags
-        return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+    def describe(self) -> str:
+        """One line for people."""
+        scores = f"; scores: {self.scorer.describe()}" if self.scorer else ""
+        return f"OpenCL device {self.engine.info}{scores}"
 
-    def program(self, words, names=SOURCES):
-        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
-        one for all widths."""
-        if names == LOCAL_SOURCES and self.lanes > 1:
-            words = LOCAL_WIDEST
-        with self.lock:
-            if (words, names) not in self.programs:
-                began = time.perf_counter_ns()
-                self.programs[words, names] = self._build(words, names)
-                self.times.compile += time.perf_counter_ns() - began
-            return self.programs[words, names]
+    def open_reads(self, packed) -> OpenCLReads:
+        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]; uploaded here, once."""
+        return OpenCLReads(self, packed)
 
-    def _build(self, words, names):
-        band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
-        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", *band]
-        program = self.cl.Program(self.context, source(names))
-        try:
-            program.build(options=options)
-        except self.cl.Error as error:
-            raise DeviceError(f"OpenCL device {self.info.name} cannot build the kernels:\n{error}") from error
-        build_log = program.get_build_info(self.device, self.cl.program_build_info.LOG).strip()
-        if build_log:
-            log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
-        return program
+    def borrow(self) -> Worker:
+        """An idle worker, or a new one."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return Worker(self.engine)
 
-    def items(self, name, n, rows=0, width=0):
-        """Work-items of a kernel for n pairs: one a group of lanes; on a CPU a few share the local alignments."""
-        if self.lanes == 1 or not name.startswith("local"):
-            return -(-n // self.lanes)
-        room = self.trace_bytes // max(1, rows * width * self.local_lanes)
-        return max(1, min(-(-n // self.local_lanes), ITEMS_A_UNIT * self.info.compute_units, room))
+    def take_back(self, worker: Worker) -> None:
+        """Keeps the worker for the next handle."""
+        self.engine.add(worker.times)
+        worker.times = Times()
+        with self._lock:
+            self._idle.append(worker)
 
-    @property
-    def local_lanes(self):
-        """Pairs of a group of local alignments on a CPU, at the most: a byte each in vectors of as many bits."""
-        return max(32, 8 * self.lanes)
-
-    def add(self, times: Times) -> None:
-        """Adds one handle's counters to the engine's."""
-        with self.lock:
-            self.times += times
-
-
-class OutOfDeviceMemory(DeviceError):
-    """The device has no room for this many pairs."""
-
-
-class _AsDeviceError:
-    """Turns pyopencl's errors into DeviceError."""
-
-    def __init__(self, cl, name):
-        self.cl, self.name = cl, name
-        status = cl.status_code
-        self.no_memory = {
-            status.MEM_OBJECT_ALLOCATION_FAILURE,
-            status.OUT_OF_RESOURCES,
-            status.OUT_OF_HOST_MEMORY,
-            status.INVALID_BUFFER_SIZE,
-        }
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, self.cl.Error):
-            what = OutOfDeviceMemory if error.code in self.no_memory else DeviceError
-            raise what(f"OpenCL device {self.name}: {error}") from error
-        return False
+    def fail(self, error: DeviceError) -> None:
+        """On with the spare backend, with one warning; without one the error is raised."""
+        if self.spare is None:
+            raise error
+        with self._lock:
+            first, self.failed = not self.failed, True
+        if first:
+            log.warning("%s; on with the %s", error, self.spare.describe())

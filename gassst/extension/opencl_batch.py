@@ -7,7 +7,8 @@ import logging
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, Times
+from gassst.extension.base import Times
+from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory
 
 log = logging.getLogger("gassst")
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
+from gassst.io.input_progress import InputProgress
 from gassst.io.source import Source, Window, name_of
 from gassst.io.texts import Cutter, Piece, ReadAhead
 
@@ -241,6 +242,7 @@ def open_reads(
     interleaved: bool = False,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read FASTQ or FASTA files, one after the other.
 
@@ -261,6 +263,8 @@ def open_reads(
         where it would end between two mates.
     buffer_size : int
         Bytes asked for at once; what is read does not depend on it.
+    progress : InputProgress, optional
+        Told of every file that is opened.
 
     Raises
     ------
@@ -271,7 +275,7 @@ def open_reads(
         that are marked as other than 1 and 2.
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
-    return _parsed(_files(_readable(paths), interleaved, sizes))
+    return _parsed(_files(_readable(paths), interleaved, sizes, progress))
 
 
 def open_pairs(
@@ -282,6 +286,7 @@ def open_pairs(
     *,
     max_batch_bases: int = MAX_BATCH_BASES,
     buffer_size: int = BUFFER_SIZE,
+    progress: InputProgress | None = None,
 ) -> Generator[ReadBatch, None, None]:
     """Read pairs, the first mates from one file, the second from another; several such pairs of files in turn.
 
@@ -294,7 +299,7 @@ def open_pairs(
         As many of one as of the other; one of all may be "-", stdin.
     batch_size : int
         Reads, rounded down to whole pairs, but at least one.
-    max_length, max_batch_bases, buffer_size
+    max_length, max_batch_bases, buffer_size, progress
         As in `open_reads`.
 
     Raises
@@ -305,7 +310,7 @@ def open_pairs(
         As `open_reads`; on iteration also where the files disagree or one ends early.
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
-    return _parsed(_files_of_pairs(_readable_lanes(first, second), sizes))
+    return _parsed(_files_of_pairs(_readable_lanes(first, second), sizes, progress))
 
 
 def open_unparsed(
@@ -315,6 +320,7 @@ def open_unparsed(
     max_length: int = MAX_LENGTH,
     *,
     interleaved: bool = False,
+    progress: InputProgress | None = None,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
@@ -328,21 +334,25 @@ def open_unparsed(
     """
     sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)
     if mates is None:
-        return ReadAhead(_files(_readable(reads), interleaved, sizes))
+        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress))
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
-    return _files_of_pairs(_readable_lanes(reads, mates), sizes)
+    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress)
 
 
-def _files(paths: list[str], interleaved: bool, sizes: Sizes) -> Generator[Unparsed, None, None]:
+def _files(
+    paths: list[str], interleaved: bool, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
     for path in paths:
-        yield from _single(path, interleaved, sizes)
+        yield from _single(path, interleaved, sizes, progress)
 
 
-def _files_of_pairs(lanes: list[tuple[str, str]], sizes: Sizes) -> Generator[Unparsed, None, None]:
+def _files_of_pairs(
+    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
     sizes = sizes._replace(reads=_of_pairs(sizes.reads))
     for first, second in lanes:
-        yield from _paired(first, second, sizes)
+        yield from _paired(first, second, sizes, progress)
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:
@@ -416,11 +426,13 @@ def _check_readable(path: str) -> None:
         raise InputError(f"{path}: {os.strerror(errno.EACCES if os.path.lexists(path) else errno.ENOENT)}")
 
 
-def _single(path: str, interleaved: bool, sizes: Sizes) -> Generator[Unparsed, None, None]:
+def _single(
+    path: str, interleaved: bool, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
     """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
     parser = _reads.RecordParser(name_of(path), *sizes[:3], None, interleaved)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser))
+        source = stack.enter_context(Source(path, parser, progress))
         window = _begun(source, sizes)
         if interleaved or not _is_cut(window, sizes):
             yield from _batches(window, parser)
@@ -433,15 +445,17 @@ def _single(path: str, interleaved: bool, sizes: Sizes) -> Generator[Unparsed, N
             before += text.records
 
 
-def _paired(first: str, second: str, sizes: Sizes) -> Generator[Unparsed, None, None]:
+def _paired(
+    first: str, second: str, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
     """The same of two files of mates, each of which is read in a thread of its own.
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
     parser = _reads.RecordParser(name_of(first), *sizes[:3], name_of(second))
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser))
-        two = stack.enter_context(Source(second, parser))
+        one = stack.enter_context(Source(first, parser, progress))
+        two = stack.enter_context(Source(second, parser, progress))
         windows = _begun(one, sizes), _begun(two, sizes)
         if not all(_is_cut(window, sizes) for window in windows):
             yield from _pair_batches(*windows, parser)

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from xopen import xopen
 
 from gassst.errors import InputError
+from gassst.io.input_progress import InputProgress
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 MAGIC_SIZE = max(map(len, MAGIC))
 
 
-class Progress(Protocol):
+class RecordCounter(Protocol):
     """Whoever knows how many records have been read."""
 
     @property
@@ -27,16 +28,20 @@ class Source:
     """The bytes of the file `path`, decompressed; a failure becomes an InputError that says where.
 
     Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
-    `progress` counts the records, for messages.
+    `counter` counts the records, for messages; `progress` is told of the file.
     """
 
-    def __init__(self, path: str, progress: Progress | None = None) -> None:
+    def __init__(
+        self, path: str, counter: RecordCounter | None = None, progress: InputProgress | None = None
+    ) -> None:
         self.name = name_of(path)
-        self.progress = progress
+        self.counter = counter
         self._closing = ExitStack()
         self._kind: str | None = None
         self._readinto: Callable[[memoryview], int] | None = None
         self._stream = self._guarded(self._open, path)
+        if progress is not None and path != "-":
+            progress.follow(self._stream)
 
     def _open(self, path: str) -> Any:
         if path == "-":
@@ -73,7 +78,7 @@ class Source:
             raise InputError(f"{self._where()}: {self._what(error)}") from error
 
     def _where(self) -> str:
-        records = self.progress.records if self.progress is not None else 0
+        records = self.counter.records if self.counter is not None else 0
         return f"{self.name}: after record {records}" if records else self.name
 
     def _what(self, error: Exception) -> str:

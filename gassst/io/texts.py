@@ -58,7 +58,7 @@ class Cutter:
     """
 
     def __init__(self, source: Source, window: Window, most: int, longest: int, block: int):
-        source.progress = self
+        source.counter = self
         self.records = 0
         self._source, self._window = source, window
         self._most, self._longest, self._block = most, longest, block

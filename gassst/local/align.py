@@ -1,13 +1,13 @@
-"""Alignments with local ends, in bands as narrow as is safe.
+"""Local alignments in bands as narrow as is safe.
 
-An alignment that touches a diagonal and leaves the band of `width` diagonals around it has `width / 2` inserted or
-deleted bases between there and here at least. So it loses what they cost, and where the best alignment in the band
-loses less, it is the best of all that touch the diagonal.
+An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
+bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
+best of all that touch the diagonal.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
-from gassst.local.places import Lines, Places
+from gassst.local.places import Lines, Places, Targets
 from gassst.params import Scoring
-
-if TYPE_CHECKING:
-    from gassst.search.single import BatchSearch
+from gassst.search.arrays import I64, U8, U32
+from gassst.search.backend import SearchBackend
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -30,128 +29,143 @@ def leaving_cost(scoring: Scoring, width: int) -> int:
 
 
 class Aligner:
-    """The alignments of one batch; `cigars` holds the runs of all of them."""
+    """The local alignments of one batch. It owns their CIGAR runs."""
 
-    def __init__(self, search: BatchSearch):
-        self.search, self.scoring, self.lengths = search, search.params.scoring, search.lengths
+    def __init__(self, backend: SearchBackend):
+        self.backend, self.context = backend, backend.context
+        self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
-        self.cigars: list[np.ndarray] = []
-        self.n_runs = 0
+        self._cigars: list[np.ndarray] = []
+        self._n_runs = 0
 
-    def perfect(self, read_strand: np.ndarray) -> np.ndarray:
-        """Totals (score and bonus) of reads without an error, int64[k]."""
+    @property
+    def cigars(self) -> U32:
+        """uint32[]: the runs of all alignments made so far; `hits` of `Lines` point into it."""
+        return np.concatenate([np.empty(0, np.uint32), *self._cigars])
+
+    def perfect(self, read_strand: U32) -> I64:
+        """int64[k]: totals (score and bonus) of reads without an error."""
         scoring = self.scoring
         return self.lengths[read_strand >> 1].astype(np.int64) * scoring.match + 2 * scoring.clip
 
-    def whole(self, read_strand: np.ndarray, diagonal: np.ndarray) -> Lines:
+    def loss(self, places: Places) -> I64:
+        """int64[k]: what places lose against an alignment without an error."""
+        return self.perfect(places.read_strand) - places.total
+
+    def ungapped(self, read_strand: U32, diagonal: U32) -> Lines:
         """Ungapped alignments of whole reads, in their order."""
         cigars = self.lengths[read_strand >> 1] << np.uint32(4)
         runs = np.arange(len(cigars), dtype=np.uint32), np.ones(len(cigars), np.uint16)
         return self._lines(read_strand, diagonal, cigars, *runs, np.ones(len(cigars), bool))
 
-    def loss(self, places: Places) -> np.ndarray:
-        """What places lose against an alignment without an error, int64[k]."""
-        return self.perfect(places.read_strand) - places.total
+    # --- scores --------------------------------------------------------------------------------------------------
 
-    def near(self, *columns: np.ndarray) -> Places:
-        """Places, in their order: the best scores of what touches these diagonals; columns as for `around`."""
-        places = self.score(*columns)
-        strayed = np.flatnonzero(_local_places.apart(columns[1], places.diagonal))
+    def score_touching(self, targets: Targets) -> Places:
+        """The best scores of what touches the diagonals of targets, in their order."""
+        places = self.score(targets)
+        strayed = np.flatnonzero(_local_places.apart(targets.diagonal, places.diagonal))
         if not strayed.size:
             return places
-        again = self.score(*_closest(columns, strayed))
+        again = self.score(_closest(targets, strayed))
         better = again.total >= places.total[strayed]
         return places.put(strayed[better], again.take(better))
 
-    def score(self, read_strand, diagonal, band_start, most, loss, given) -> Places:
-        """As `near`, but where nothing is proved in a narrow band the best one is taken wherever it is in the band."""
-        k = len(most)
+    def score(self, targets: Targets) -> Places:
+        """The same, but where nothing is proved in a narrow band the best one anywhere in the widest is taken."""
+        k = len(targets.width)
         score, reached = np.empty(k, np.int32), np.empty(k, np.uint8)
-        bases, last = np.empty(k, np.uint16), np.empty(k, np.uint32)
-        for w, rows, strands, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
-            found = self.search.reads.local(strands, first, w, self.scoring)
-            _band_widths.put(rows, first, found, (score, reached, bases, last))
-            unsure(found[0], found[1])
-            self.search.stats.scored += rows.size
+        strand_end, diagonal = np.empty(k, np.uint16), np.empty(k, np.uint32)
+        for width, rows, read_strand, first, widen in self._by_width(targets):
+            found = self.backend.score_local(read_strand, first, width, self.scoring)
+            _band_widths.put(rows, first, found, (score, reached, strand_end, diagonal))
+            widen(found[0], found[1])
         total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
-        return Places(read_strand, band_start, most, score, total, reached, bases, last, given)
+        columns = targets.read_strand, targets.band_start, targets.width
+        return Places(*columns, score, total, reached, strand_end, diagonal, targets.given)
 
-    def places(self, places: Places) -> Lines:
+    # --- alignments ----------------------------------------------------------------------------------------------
+
+    def align_places(self, places: Places) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
-        loss = self.loss(places)
-        columns = places.read_strand, places.diagonal, places.band_start, places.most
-        return self.around(*columns, loss, places.given)
+        columns = places.read_strand, places.diagonal, places.band_start, places.width
+        return self.align_touching(Targets(*columns, self.loss(places), places.given))
 
-    def around(self, *columns: np.ndarray) -> Lines:
-        """The best alignments that touch these diagonals, without those that a contig's end leaves nothing of.
+    def align_touching(self, targets: Targets) -> Lines:
+        """The best alignments that touch the diagonals of targets, without those that a contig's end leaves nothing of.
 
-        Columns are `read_strand`, `diagonal`, `band_start`, `most`, `loss`, `given`: `loss` is what they are expected
-        to lose. Where none is proved in a narrow band it is the best in that of `most` diagonals from `band_start` on,
-        if possible one near the diagonal."""
-        lines = self._aligned(*columns)
-        diagonal = columns[1]
+        Where none is proved in a narrow band, it is the best of the widest one, if possible one that touches.
+        """
+        lines = self._align(targets)
+        apart = _local_places.apart
         strayed = np.flatnonzero(
-            _local_places.apart(diagonal, lines.first_diagonal)
-            & _local_places.apart(diagonal, lines.last_diagonal)
+            apart(targets.diagonal, lines.first_diagonal) & apart(targets.diagonal, lines.last_diagonal)
         )
         if strayed.size:
-            again = self._aligned(*_closest(columns, strayed))
+            again = self._align(_closest(targets, strayed))
             better = again.total >= lines.total[strayed]
             lines = lines.put(strayed[better], again.take(better))
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
 
-    def _aligned(self, read_strand, diagonal, band_start, most, loss, given) -> Lines:
-        k = len(most)
+    def _align(self, targets: Targets) -> Lines:
+        k = len(targets.width)
         position = np.empty(k, np.uint32)
-        at, runs = np.empty(k, np.uint32), np.empty(k, np.uint16)
+        run_start, n_runs = np.empty(k, np.uint32), np.empty(k, np.uint16)
         cigars, offset = [np.empty(0, np.uint32)], 0
-        for w, rows, strands, first, unsure in self._by_width(read_strand, diagonal, band_start, most, loss):
-            score, reached, position[rows], found, start, runs[rows], _ = self.search.reads.align_local(
-                strands, first, w, self.scoring
+        for width, rows, read_strand, first, widen in self._by_width(targets):
+            score, reached, position[rows], runs, start, n_runs[rows], _ = self.backend.align_local(
+                read_strand, first, width, self.scoring
             )
-            at[rows] = start + np.uint32(offset)
-            cigars.append(found)
-            offset += len(found)
-            unsure(score, reached)
-            self.search.stats.traced += rows.size
-        return self._lines(read_strand, position, np.concatenate(cigars), at, runs, given)
+            run_start[rows] = start + np.uint32(offset)
+            cigars.append(runs)
+            offset += len(runs)
+            widen(score, reached)
+        joined = np.concatenate(cigars)
+        return self._lines(targets.read_strand, position, joined, run_start, n_runs, targets.given)
 
-    def _by_width(self, read_strand, diagonal, band_start, most, loss):
-        """Width, rows, their read_strand, first diagonals of the bands in which to look, the narrowest ones first, and
-        a function that wants their `score` and `reached`: what is not proved comes again, in bands twice as wide."""
-        width = _band_widths.expected(loss, most, self.leaving, np.array(WIDTHS))
+    def _by_width(self, targets: Targets) -> Iterator[tuple[int, I64, U32, U32, Callable]]:
+        """Width, rows, their read_strand and the first diagonals of their bands, the narrowest first.
+
+        The last item takes `score` and `reached` of these rows: what they do not prove comes again, in bands twice as
+        wide.
+        """
+        width = _band_widths.expected(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
         scoring, lengths = self.scoring, self.lengths
+        columns = targets.read_strand, targets.diagonal, targets.band_start, targets.width
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
-            rows, strands, first = _band_widths.of_width(width, w, read_strand, diagonal, band_start, most)
+            rows, read_strand, first = _band_widths.of_width(width, w, *columns)
 
-            def unsure(score, reached, w=w, leaving=leaving, rows=rows, strands=strands):
-                found = rows, score, reached, strands
-                _band_widths.widen(width, w, leaving, *found, most, lengths, scoring.match, scoring.clip)
+            def widen(score, reached, w=w, leaving=leaving, rows=rows, read_strand=read_strand):
+                found = rows, score, reached, read_strand
+                bounds = targets.width, lengths, scoring.match, scoring.clip
+                _band_widths.widen(width, w, leaving, *found, *bounds)
 
             if rows.size:
-                yield w, rows, strands, first, unsure
+                yield w, rows, read_strand, first, widen
 
-    def _lines(self, read_strand, position, cigars, at, runs, given) -> Lines:
-        search = self.search
-        reference, packed = search.index.reference, search.packed
+    def _lines(self, read_strand, position, cigars, run_start, n_runs, given) -> Lines:
+        """Alignments cut at the ends of their contigs, their runs appended to `cigars`."""
+        reference, packed = self.context.reference, self.context.packed
         hits, cigars, begin, end, total, first, last = _local_hits.finish(
-            read_strand, position, cigars, at, runs, reference.planes, packed.planes, packed.plane_start,
-            self.lengths, reference.starts, reference.lengths, self.scoring, self.n_runs,
+            read_strand, position, cigars, run_start, n_runs, reference.planes, packed.planes, packed.plane_start,
+            self.lengths, reference.starts, reference.lengths, self.scoring, self._n_runs,
         )  # fmt: skip
-        self.cigars.append(cigars)
-        self.n_runs += len(cigars)
+        self._cigars.append(cigars)
+        self._n_runs += len(cigars)
         return Lines(hits, read_strand, begin, end, total, first, last, given)
 
 
-def _closest(columns: tuple[np.ndarray, ...], rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Columns of `Aligner.around` that leave these rows the narrowest band only."""
-    read_strand, diagonal, _, most, loss, given = (column[rows] for column in columns)
-    return (
-        read_strand,
-        diagonal,
-        diagonal - np.uint32(WIDTHS[0] // 2),
-        np.full_like(most, WIDTHS[0]),
-        loss,
-        given,
-    )
+def score_bands(aligner: Aligner, read_strand: U32, band_start: U32, words: U8) -> Places:
+    """The best places anywhere in bands of 64 * words diagonals, without those that align nothing."""
+    loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
+    width, given = 64 * words.astype(np.int64), np.zeros(len(words), bool)
+    places = aligner.score(Targets(read_strand, band_start, band_start, width, loss, given))
+    return places.take(np.flatnonzero(places.score > 0))
+
+
+def _closest(targets: Targets, rows: I64) -> Targets:
+    """These rows, with the narrowest band as their widest."""
+    some = targets.take(rows)
+    band_start = some.diagonal - np.uint32(WIDTHS[0] // 2)
+    width = np.full_like(some.width, WIDTHS[0])
+    return Targets(some.read_strand, some.diagonal, band_start, width, some.loss, some.given)

@@ -1,4 +1,4 @@
-"""Places and alignments of reads with local ends, as parallel arrays (--mode local)."""
+"""Places and alignments of reads whose ends may be clipped, as parallel columns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst.search.arrays import I64, U8, U16, U32, U64, Bool
 
-FAR = 20  # clipped bases from which a read is looked into once more, and may have supplementary alignments
+# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20 bases
+# is the shortest that occurs once in a human genome by chance.
+MUCH_CLIPPED = 20
 
 
 class Columns:
@@ -33,60 +36,115 @@ class Columns:
         return cls(*(joined([getattr(p, f.name) for p in parts]) for f in fields(cls)))  # type: ignore[arg-type]
 
 
-@dataclass
-class Places(Columns):
-    """Scored bands of `most` diagonals. `total` is the score with bonus; `reached`, `rows` as `ReadsHandle.local` has
-    them; `diagonal` the concatenated coordinate that base 0 faces by the last aligned base; `given`: the place that
-    was chosen before."""
+@dataclass(frozen=True)
+class Targets(Columns):
+    """Where an alignment is looked for.
 
-    read_strand: np.ndarray
-    band_start: np.ndarray
-    most: np.ndarray
+    Attributes
+    ----------
+    read_strand, diagonal : uint32[k]
+        The alignment touches this diagonal.
+    band_start : uint32[k], width : int64[k]
+        The widest band: its first diagonal and how many there are.
+    loss : int64[k]
+        What the alignment is expected to lose against one without an error.
+    given : bool[k]
+        The place that the whole-read search chose.
+    """
+
+    read_strand: U32
+    diagonal: U32
+    band_start: U32
+    width: I64
+    loss: I64
+    given: Bool
+
+
+@dataclass(frozen=True)
+class Places(Columns):
+    """Scored bands.
+
+    Attributes
+    ----------
+    read_strand, band_start : uint32[k], width : int64[k]
+        The band, of `width` diagonals.
+    score : int32[k]
+        Of the best alignment, as its CIGAR has it.
+    total : int32[k]
+        The score and the bonus of each end of the read that is reached.
+    reached : uint8[k]
+        Bit 0: the first, bit 1: the last base of the strand is aligned.
+    strand_end : uint16[k]
+        Bases of the strand before the end of the alignment.
+    diagonal : uint32[k]
+        Concatenated coordinate that base 0 faces by the last aligned base.
+    given : bool[k]
+        The place that the whole-read search chose.
+    """
+
+    read_strand: U32
+    band_start: U32
+    width: I64
     score: np.ndarray
     total: np.ndarray
-    reached: np.ndarray
-    rows: np.ndarray
-    diagonal: np.ndarray
-    given: np.ndarray
+    reached: U8
+    strand_end: U16
+    diagonal: U32
+    given: Bool
 
     @property
-    def read(self) -> np.ndarray:
-        return self.read_strand >> 1
+    def read(self) -> U32:
+        """uint32[k]"""
+        return self.read_strand >> np.uint32(1)
 
-    def parts(self, lengths: np.ndarray, match: int) -> tuple[np.ndarray, np.ndarray]:
+    def parts(self, lengths: U32, match: int) -> tuple[I64, I64]:
         """First and last base of the read as sequenced that a place aligns for certain, from its score."""
-        last = self.rows.astype(np.int64)
+        last = self.strand_end.astype(np.int64)
         first = np.where(self.reached & 1, 0, np.maximum(0, last + -self.score // match))
         m = lengths[self.read].astype(np.int64)
         reverse = (self.read_strand & 1).astype(bool)
         return np.where(reverse, m - last, first), np.where(reverse, m - first, last)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lines(Columns):
-    """Alignments: `hits` HIT, `begin` and `end` of the aligned bases in the read as sequenced, `total` as in Places,
-    the diagonals on which they begin and end."""
+    """Alignments.
+
+    Attributes
+    ----------
+    hits : HIT[k]
+    read_strand : uint32[k]
+    begin, end : int64[k]
+        The aligned bases of the read as sequenced.
+    total : int32[k]
+        As in `Places`.
+    first_diagonal, last_diagonal : uint32[k]
+        Those on which the alignment begins and ends.
+    given : bool[k]
+        As in `Places`.
+    """
 
     hits: np.ndarray
-    read_strand: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
+    read_strand: U32
+    begin: I64
+    end: I64
     total: np.ndarray
-    first_diagonal: np.ndarray
-    last_diagonal: np.ndarray
-    given: np.ndarray
+    first_diagonal: U32
+    last_diagonal: U32
+    given: Bool
 
     @property
-    def read(self) -> np.ndarray:
-        return self.read_strand >> 1
+    def read(self) -> U32:
+        """uint32[k]"""
+        return self.read_strand >> np.uint32(1)
 
-    def clipped(self, lengths: np.ndarray) -> np.ndarray:
-        """Bases that are not aligned, int64[k]."""
+    def clipped(self, lengths: U32) -> I64:
+        """int64[k]: bases that are not aligned."""
         return lengths[self.read] - (self.end - self.begin)
 
 
-def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.ndarray) -> np.ndarray:
-    """Row of the best place of every read that has an eligible one (bool[k]), as `_local_places.best_of` has it."""
+def best_of(places: Places, eligible: Bool, flip: U8, digest: U64) -> I64:
+    """int64[]: row of the best place of every read that has an eligible one (bool[k])."""
     columns = (
         places.read_strand,
         places.diagonal,
@@ -98,7 +156,7 @@ def best_of(places: Places, eligible: np.ndarray, flip: np.ndarray, digest: np.n
 
 
 def joined(arrays: list[np.ndarray]) -> np.ndarray:
-    """As np.concatenate, which copies structs field by field."""
+    """np.concatenate, without its copying structs field by field."""
     dtype = arrays[0].dtype
     if dtype.names is None:
         return np.concatenate(arrays)
@@ -106,19 +164,33 @@ def joined(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def rank(sorted_ids: np.ndarray) -> np.ndarray:
-    """Index of each row within its run of equal ids."""
+    """int64[k]: index of each row within its run of equal ids."""
     index = np.arange(len(sorted_ids))
     new = np.r_[True, sorted_ids[1:] != sorted_ids[:-1]] if len(sorted_ids) else np.empty(0, bool)
     return index - np.maximum.accumulate(np.where(new, index, 0)) if len(index) else index
 
 
-def at(column: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """`column[index]` as int64, 0 where the index is -1."""
+def at(column: np.ndarray, index: np.ndarray) -> I64:
+    """int64[k]: `column[index]`, 0 where the index is -1."""
     padded = np.append(column.astype(np.int64), 0)
     return padded[index]
 
 
-def overlap(begin, end, other_begin, other_end) -> np.ndarray:
-    """Whether two stretches have at least half of the shorter one in common."""
+def line_of_read(lines: Lines, n: int) -> I64:
+    """int64[n]: row of the line of every read, -1 for none."""
+    rows = np.full(n, -1, np.int64)
+    rows[lines.read] = np.arange(len(lines.read))
+    return rows
+
+
+def of_reads(lines: Lines, n: int) -> Bool:
+    """bool[n]: reads that have a line."""
+    mask = np.zeros(n, bool)
+    mask[lines.read] = True
+    return mask
+
+
+def overlap(begin: np.ndarray, end: np.ndarray, other_begin: np.ndarray, other_end: np.ndarray) -> Bool:
+    """bool[k]: whether two stretches have at least half of the shorter one in common."""
     common = np.minimum(end, other_end) - np.maximum(begin, other_begin)
     return 2 * common >= np.minimum(end - begin, other_end - other_begin)

@@ -9,7 +9,8 @@ import numpy as np
 
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.seeding.plan import MARGIN, SearchPlan, chance_hits
+from gassst.params import MIN_READ_LENGTH
+from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
@@ -142,7 +143,7 @@ def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: 
     """`unseen_rivals` of a read of each kind."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
-    counted = np.where((second > best) & (second - best <= MARGIN), second - best, 0)
+    counted = np.where((second > best) & (second - best <= EXTRA_STRATA), second - best, 0)
     features = UnseenFeatures(
         best,
         np.asarray(lengths, np.int64),
@@ -152,7 +153,7 @@ def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: 
         missed_shares(best, lengths, seen),
         seen.plan.n_bases,
     )
-    return unseen_weight(features, model) + _chance(lengths, best, seen.plan.n_bases)
+    return unseen_weight(features, model) + chance_places(lengths, best, seen.plan.n_bases)
 
 
 class UnseenFeatures(NamedTuple):
@@ -173,8 +174,8 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
     best, lengths, counted, clipped, capped, missed, n_bases = features
     step = model.growth * edit_odds(best, lengths, model)
     stratum = np.arange(1, UNSEEN_STRATA)
-    # Of the strata behind the second nothing was counted; without a second, MARGIN strata were found empty.
-    uncounted = stratum > np.where(counted > 0, counted, MARGIN)[:, None]
+    # Of the strata behind the second nothing was counted; without a second, EXTRA_STRATA strata were found empty.
+    uncounted = stratum > np.where(counted > 0, counted, EXTRA_STRATA)[:, None]
     weights = np.where(uncounted, 1, missed[:, 1:]) * step[:, None] ** stratum
     rivals = model.equal * missed[:, 0] + model.further * weights.sum(axis=1)
     size = np.maximum(n_bases, SMALLEST) / REFERENCE_BASES
@@ -206,11 +207,24 @@ def missed_shares(best: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarr
     return shares[inverse]
 
 
-def _chance(lengths: np.ndarray, best: np.ndarray, n_bases: int) -> np.ndarray:
+def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.ndarray:
     """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
     pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
     values = [chance_hits(pair >> 16, pair & 0xFFFF, n_bases) for pair in pairs.tolist()]
     return np.array(values)[inverse]
+
+
+def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:
+    """float64[n]: expected chance places in the window of a mate, of reads too short for seeds; 0 of all others.
+
+    Only their mate places such reads, so that the mate's certainty is not theirs.
+    """
+    chance = np.zeros(len(lengths))
+    short = np.flatnonzero((lengths < MIN_READ_LENGTH) & (best != NO_SCORE))
+    if short.size:
+        # One strand of the window.
+        chance[short] = chance_places(lengths[short], best[short].astype(np.int64), window_bases / 2)
+    return chance
 
 
 def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 The search goes in stages. A stage looks up `count` seeds of `length` bases of both strands, spread evenly over
 the read. Where they are disjoint, the pigeonhole principle holds: every alignment with fewer errors than
 there are seeds contains one of them free of errors. So a read needs no further stage once the strata of errors that
-its sensitivity level asks for (`params.Level`) are known to be complete. The last stage takes overlapping seeds where
+its sensitivity level asks for (`presets.Preset`) are known to be complete. The last stage takes overlapping seeds where
 disjoint ones would have to be too short, and misses the share that Rizk 4.6.7 computes.
 """
 
@@ -17,103 +17,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst.params import LEVELS, MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.presets import PRESETS
+from gassst.seeding.miss_model import Stage, longest_seed, miss_share, settled_errors, stage_miss
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
 DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
-LONG_SEED = 20  # `params.Level` limits occurrences of longer and shorter seeds apart
+LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seeds apart
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing.
 SPARSE = 6
-MARGIN = 2  # strata looked at beyond the best one: enough to tell how far the second best is
+# Strata that count beyond the best one: enough to tell how far the second best is.
+EXTRA_STRATA = 2
 
 
-def miss_probability(m: int, r: int, w: int) -> float:
-    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
+class SeedRows(NamedTuple):
+    """A plan of seeds by read length, uint16[MAX_READ_LENGTH + 1] each: their length, their number, and how many of
+    them there are from one that is looked up to the next."""
 
-    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them.
-    """
-    if w > m:
-        return 1.0
-    runs = range(min(r + 1, (m - r) // w) + 1)
-    total = sum((-1) ** i * math.comb(r + 1, i) * math.comb(m - i * w, r) for i in runs)
-    return total / math.comb(m, r)
-
-
-_cached_miss_probability = lru_cache(maxsize=65536)(miss_probability)
-
-
-@lru_cache(maxsize=4096)
-def longest_seed(m: int, r: int, share: float) -> int:
-    """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
-    w = max(1, m // (r + 1))
-    while w < m and miss_probability(m, r, w + 1) <= share:
-        w += 1
-    return w
-
-
-def miss_share(m: int, errors: int, w: int, count: int) -> float:
-    """Share of alignments of `m` bases with `errors` errors that leave none of `count` disjoint seeds free of them."""
-    return (1 - (1 - errors / m) ** w) ** count
-
-
-class Stage(NamedTuple):
-    """Seeds of a read that are looked up together: the first of `number` seeds of `length` bases, spread evenly over
-    the read, and every `every`-th after it."""
-
-    length: int
-    number: int
-    disjoint: bool
-    every: int = 1
-
-    @property
-    def looked_up(self) -> int:
-        return -(-self.number // self.every)
-
-
-def seed_offsets(m: int, stage: Stage) -> list[int]:
-    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_seeds.Seeds` has it)."""
-    room, gaps = m - stage.length, stage.number - 1
-    return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
-
-
-@lru_cache(maxsize=4096)
-def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
-    """Share of alignments of `m` bases with 0 to m - 1 errors that leave no seed of a stage free of them, float64[m].
-
-    Errors are spread uniformly. Of sets of errors, those that hit every seed are counted by their last error: the
-    one before it must not lie so far back that a seed fits between the two.
-    """
-    starts = np.array(seed_offsets(m, stage))
-    # The last seed to end at or before each base, or -1: an error must have hit it.
-    last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
-    due = np.where(last >= 0, starts[last], -1) + 1
-    share = np.empty(m)
-    sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
-    sets[0] = 1.0
-    for errors in range(m):
-        share[errors] = sets[due[m] :].sum()
-        before = np.concatenate([[0.0], np.cumsum(sets)])
-        sets[1:] = np.maximum(before[1 : m + 1] - before[np.minimum(due[:m], np.arange(1, m + 1))], 0.0)
-        sets[0] = 0.0
-        sets *= (errors + 1) / (m - errors)
-    return np.minimum(share, 1.0)
-
-
-def stage_miss(m: int, errors: int, stage: Stage) -> float:
-    """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
-    if stage.disjoint:
-        return miss_share(m, errors, stage.length, stage.looked_up)
-    if stage.every == 1 and stage.number == m - stage.length + 1:
-        return _cached_miss_probability(m, errors, stage.length)
-    return float(_missed_by_seeds(m, stage)[errors]) if errors < m else 1.0
-
-
-def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
-    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none."""
-    return next((d for d in range(most, -1, -1) if share and stage_miss(m, d, stage) <= share), -1)
+    length: np.ndarray
+    number: np.ndarray
+    every: np.ndarray
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +55,7 @@ def default_errors(m: int, n_bases: int) -> int:
     return errors
 
 
-def chance_hits(m: int, d: int, n_bases: int) -> float:
+def chance_hits(m: int, d: int, n_bases: float) -> float:
     """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
     log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(4) if d <= m else 0.0
     return 2.0 * n_bases * math.exp(min(0.0, log_words))
@@ -167,11 +93,11 @@ class SearchPlan:
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
 
-    MAX_STAGES = 8  # bits of BatchSearch.looked
+    MAX_STAGES = 8  # bits of SearchState.looked
 
     def __init__(self, params: MapParams, k: int, n_bases: int):
         self.params, self.k, self.n_bases = params, k, n_bases
-        self.level = LEVELS[params.sensitivity]
+        self.preset = PRESETS[params.sensitivity]
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
@@ -211,9 +137,13 @@ class SearchPlan:
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 before = plan.stages[i - 1]
-                self.settled[i, m] = settled_errors(m, plan.errors, before, self.level.share)
-                self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.level.share_alone)
+                self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
+                self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self._known[m] = True
+
+    def rows(self, stage: int) -> SeedRows:
+        """The seeds of a stage."""
+        return SeedRows(self.seed_length[stage], self.seed_count[stage], self.seed_every[stage])
 
     def plan(self, m: int) -> LengthPlan:
         """The plan for reads of `m` bases."""
@@ -256,18 +186,18 @@ class SearchPlan:
         if m < MIN_READ_LENGTH:
             return []
         w = self.shortest_seed(m, errors)
-        overlapping = Stage(w, math.ceil((m - w) / self.level.step) + 1, False)
+        overlapping = Stage(w, math.ceil((m - w) / self.preset.step) + 1, False)
         last = Stage(w, errors + 1, True) if w * (errors + 1) <= m else overlapping
         if self.params.all_hits:
             return [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
         stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if s < last.number]
-        if not last.disjoint and self.level.share_alone and last.number > SPARSE:
-            stages.append(last._replace(every=max(2, SPARSE // self.level.step)))
+        if not last.disjoint and self.preset.missed_alone and last.number > SPARSE:
+            stages.append(last._replace(every=max(2, SPARSE // self.preset.step)))
         return [*stages, last]
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""
-        factor = self.level.occurrences if w >= LONG_SEED else self.level.occurrences_short
+        factor = self.preset.occurrences if w >= LONG_SEED else self.preset.occurrences_short
         most = 0xFFFFFFFF
         return most if factor is None else min(most, int(factor * (1 + self.n_bases / 4.0**w)))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import secrets
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -21,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.io import interrupt
 from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
+from gassst.io.whole_file import whole_file
+from gassst.threads import usable_threads
 from gassst.version import __version__
 
 MIN_K, MAX_K = 4, 14
@@ -76,6 +75,8 @@ class SeedIndex:
     """uint8[p], the 4 bases behind the k-mer of each position."""
     path: Path | None = None
     """The file it was opened from, else None."""
+    fasta_bytes: int | None = None
+    """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
     _sections: tuple[_Section, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -86,17 +87,18 @@ class SeedIndex:
         one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
         base but N and the like, UsageError if threads < 1.
         """
-        threads = _usable_threads() if threads is None else threads
+        threads = usable_threads() if threads is None else threads
         if threads < 1:
             raise UsageError(f"threads: {threads} is less than 1")
-        source = "reference"
+        source, fasta_bytes = "reference", None
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
+            fasta_bytes = _regular_size(source)
             reference = Reference.from_fasta(reference)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
         k = base_length(reference.unmasked)
-        return cls(reference, k, *_build_arrays(reference, k, threads))
+        return cls(reference, k, *_build_arrays(reference, k, threads), fasta_bytes=fasta_bytes)
 
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
@@ -111,23 +113,12 @@ class SeedIndex:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index; at `path` appears the whole of it or, with OutputError, nothing new."""
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
+        if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        undo = partial(temporary.unlink, missing_ok=True)
-        interrupt.on_stop(undo)
-        try:
-            with open(temporary, "xb") as file:
-                _write(file, self._contents())
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except OSError as error:
-            raise OutputError(f"{path}: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                undo()
-            interrupt.settled(undo)
+        with whole_file(path) as file:
+            _write(file, self._contents())
+            file.flush()
+            os.fsync(file.fileno())
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
@@ -147,6 +138,7 @@ class SeedIndex:
             "names": reference.names,
             "lengths": reference.lengths.tolist(),
             "md5": reference.md5,
+            "fasta_bytes": self.fasta_bytes,
         }
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
@@ -263,10 +255,12 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
             pass
 
 
-def _usable_threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _regular_size(path: str) -> int | None:
+    try:
+        info = os.stat(path)
+    except OSError:  # `Reference.from_fasta` says what is wrong with it
+        return None
+    return info.st_size if stat.S_ISREG(info.st_mode) else None
 
 
 # --- file ---------------------------------------------------------------------------------------------------
@@ -371,7 +365,8 @@ def _from_sections(sections: dict[str, _Section], path: Path) -> SeedIndex:
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
     )
     arrays = (array["table"], array["positions"], array["following"])
-    index = SeedIndex(reference, metadata["k"], *arrays, path, tuple(sections.values()))
+    fasta_bytes = metadata.get("fasta_bytes")  # not in files of 0.1
+    index = SeedIndex(reference, metadata["k"], *arrays, path, fasta_bytes, tuple(sections.values()))
     _check_shapes(index)
     return index
 

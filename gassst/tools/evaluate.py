@@ -12,15 +12,18 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from xopen import xopen
 
-from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.arguments import file_path
+from gassst.errors import GassstError, InputError, UsageError
+from gassst.io.whole_file import whole_file, write_text
+from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
 from gassst.tools.truth import (
-    UNMAPPED,
     Alignments,
     NameFormat,
     Truth,
@@ -220,11 +223,10 @@ def plot(result: dict, path: str) -> None:
     _plot_calibration(calibration, [row for row in result["by_mapq"] if row["expected"] is not None])
     _plot_roc(roc, result["by_mapq"])
     try:
-        figure.savefig(path)
+        with whole_file(path) as file:
+            figure.savefig(file, format=Path(path).suffix[1:] or None)
     except ValueError as error:
         raise UsageError(f"--plot {path}: {error}") from None
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None
 
 
 def _plot_calibration(axes, rows: list[dict]) -> None:
@@ -253,15 +255,39 @@ def _plot_roc(axes, rows: list[dict]) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst evaluate`."""
     add = parser.add_argument
-    add("alignments", metavar="FILE", help="SAM, BAM or CRAM")
-    add("--tolerance", type=int, default=10, metavar="BASES", help="how far off a correct start may be [10]")
-    add("--mapq", type=int, default=20, help="least MAPQ of a confident alignment [20]")
-    add("--truth", metavar="SAM", help="true alignments (mason 2 -oa, ART -sam) where names do not tell")
+    add("alignments", metavar="FILE", type=file_path, help="SAM, BAM or CRAM file of simulated reads.")
+    add(
+        "--tolerance",
+        type=int,
+        default=10,
+        metavar="BASES",
+        help="Count an alignment as right if it starts within this distance of the origin.",
+    )
+    add("--mapq", type=int, default=20, metavar="Q", help="Count an alignment as confident from this MAPQ.")
+    add(
+        "--truth",
+        metavar="SAM",
+        type=file_path,
+        help="Take the origins from these alignments (mason 2 -oa, ART -sam), not from the names of the reads.",
+    )
     reads = parser.add_mutually_exclusive_group()
-    reads.add_argument("--total", type=int, metavar="N", help="number of reads, if FILE leaves some out")
-    reads.add_argument("--reads", action="append", metavar="FASTQ", help="the same, counted; twice for pairs")
-    add("--json", metavar="OUT.json", help="write all figures as JSON")
-    add("--plot", metavar="OUT.png", help="draw calibration and ROC (.png, .svg, .pdf; needs matplotlib)")
+    reads.add_argument(
+        "--total", type=int, metavar="N", help="There are this many reads, if FILE leaves some out."
+    )
+    reads.add_argument(
+        "--reads",
+        action="append",
+        metavar="FASTQ",
+        type=file_path,
+        help="Count the reads in this file; give it twice for pairs.",
+    )
+    add("--json", metavar="OUT.json", type=file_path, help="Write all figures as JSON; a dash means stdout.")
+    add(
+        "--plot",
+        metavar="OUT.png",
+        type=file_path,
+        help="Draw calibration and ROC (.png, .svg, .pdf; needs matplotlib).",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -272,19 +298,10 @@ def main(args: argparse.Namespace) -> int:
     result = evaluate(args.alignments, args.tolerance, args.mapq, total, args.truth)
     print(text(result))
     if args.json:
-        _write_json(result, args.json)
+        write_text(args.json, json.dumps(result, indent=1) + "\n")
     if args.plot:
         plot(result, args.plot)
     return 0
-
-
-def _write_json(result: dict, path: str) -> None:
-    try:
-        with open(path, "w") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None
 
 
 if __name__ == "__main__":

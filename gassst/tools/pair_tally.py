@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gassst.errors import InputError
-from gassst.tools.truth import PROPER, UNMAPPED, Alignments
+from gassst.sam_flags import PROPER_PAIR, UNMAPPED
+from gassst.tools.truth import Alignments
 
 MAPPED, IS_PROPER, CORRECT = 1, 2, 4
 
@@ -26,7 +27,7 @@ class PairTally:
     def add(self, found: Alignments, correct: np.ndarray, source: str) -> None:
         """Counts the primary records of mates. Raises InputError, naming `source`, for two of one mate."""
         is_mapped = (found.flags & UNMAPPED) == 0
-        proper = is_mapped & ((found.flags & PROPER) != 0)
+        proper = is_mapped & ((found.flags & PROPER_PAIR) != 0)
         bits = MAPPED * is_mapped + IS_PROPER * proper + CORRECT * (is_mapped & correct)
         mates = found.mate
         for i in np.flatnonzero(mates).tolist():

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gassst.arguments import file_path
 from gassst.errors import InputError
-from gassst.io.destination import Destination
+from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools.report_page import facts, page, panel, plot_and_table, table, tiles
 from gassst.tools.report_plots import bars, ranking, rates, require_matplotlib, svg
@@ -27,15 +28,19 @@ WORK = {
     "traced": "alignments traced back",
 }
 STAGES = {
+    "parse": "text to records",
     "pack": "reads to bit planes",
     "upload": "reads to the device",
     "seeds": "seeds looked up in the index",
     "candidates": "seed occurrences to candidates and buckets",
     "filters": "the cascade of filters",
     "score": "errors of bands",
+    "pairs": "mates looked for beside each other, pairs scored",
     "select": "best places chosen",
     "align": "tracebacks and CIGARs",
+    "local": "local alignments at the places found",
     "cycles": "errors counted by cycle",
+    "encode": "records made",
     "write": "records written",
 }
 FUNNEL = {
@@ -45,8 +50,6 @@ FUNNEL = {
     "total_percent": "so far, %",
     "ns_per_candidate": "ns each",
 }
-MAX_BARS = 60  # of insert sizes
-QUANTILES = (0.005, 0.25, 0.5, 0.75, 0.995)  # of insert sizes: shown range, quartiles
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,8 @@ class Numbers:
     ----------
     counts, work : dict of str to int
         `COUNTS` and `WORK`.
-    errors, mapq, insert_sizes : dict of int to int
-        Value -> reads (of insert sizes: pairs), ascending.
+    errors, mapq : dict of int to int
+        Value -> reads, ascending.
     nanoseconds : dict of str to int
         By stage in the order of the pipeline, the filters as one.
     funnel : dict of str to dict
@@ -73,7 +76,6 @@ class Numbers:
     work: dict[str, int]
     errors: dict[int, int]
     mapq: dict[int, int]
-    insert_sizes: dict[int, int]
     nanoseconds: dict[str, int]
     funnel: dict[str, dict[str, float]]
     cycles: np.ndarray
@@ -89,7 +91,6 @@ class Numbers:
                 {name: int(stats[name]) for name in WORK if name in stats},
                 _histogram(stats.get("errors", {})),
                 _histogram(stats.get("mapq", {})),
-                _histogram(stats.get("insert_sizes", {})),
                 _stage_times(stats.get("nanoseconds", {}), funnel),
                 {name: {key: float(row[key]) for key in FUNNEL} for name, row in funnel.items()},
                 _cycle_table(stats.get("cycles", {})),
@@ -178,29 +179,6 @@ def _errors_by_cycle(numbers: Numbers) -> str:
     return panel("errors-by-cycle", title, note, plot_and_table(plot, table(title, head, rows)))
 
 
-def _insert_sizes(numbers: Numbers) -> str:
-    pairs = sum(numbers.insert_sizes.values())
-    if not pairs:
-        return ""
-    title = "Insert size"
-    sizes, counts = np.array(list(numbers.insert_sizes.items()), np.int64).T
-    at = np.searchsorted(counts.cumsum(), np.array(QUANTILES) * pairs)
-    low, first, median, third, high = sizes[at].tolist()
-    width = 1 + (high - low) // MAX_BARS
-    inside = (sizes >= low) & (sizes <= high)
-    binned = np.bincount((sizes[inside] - low) // width, counts[inside]).astype(int).tolist()
-    starts = range(low, low + width * len(binned), width)
-    centres = {start + (width - 1) / 2: n for start, n in zip(starts, binned, strict=True)}
-    plot = svg("insert", title, bars(centres, "bases", "pairs", width=0.9 * width))
-    labels = [str(start) if width == 1 else f"{start}–{start + width - 1}" for start in starts]
-    note = (
-        f"Median {median:,}, quartiles {first:,} and {third:,} bases, of {pairs:,} pairs; "
-        f"{pairs - sum(binned):,} lie outside of what is shown."
-    )
-    rows = zip(labels, binned, strict=True)
-    return panel("insert-size", title, note, plot_and_table(plot, table(title, ("bases", "pairs"), rows)))
-
-
 def _filters(numbers: Numbers) -> str:
     if not numbers.funnel:
         return ""
@@ -250,7 +228,7 @@ def _text(value: Any) -> str:
 
 
 def _extension_text(name: str, value: Any) -> str:
-    """Counters of `opencl.Times`: two counts, the others ns, 0 where no clock was asked for."""
+    """Counters of `extension.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
     if name in ("calls", "pairs") or not isinstance(value, int):
         return _text(value)
     return f"{value / 1e9:,.3f} s" if value else "not measured"
@@ -269,9 +247,7 @@ def _run(numbers: Numbers) -> str:
     return "\n".join(panels)
 
 
-PANELS = (
-    _edit_distances, _mapping_qualities, _errors_by_cycle, _insert_sizes, _filters, _stages, _work, _run,
-)  # fmt: skip
+PANELS = (_edit_distances, _mapping_qualities, _errors_by_cycle, _filters, _stages, _work, _run)
 
 
 def render(stats: dict[str, Any], source: str = "statistics") -> str:
@@ -303,22 +279,20 @@ def write_report(stats: dict[str, Any], path: str | os.PathLike[str], source: st
     OutputError
         The file cannot be written.
     """
-    text = render(stats, source)
-    target = Destination(path)
-    try:
-        with target.errors(), os.fdopen(target.open(), "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        target.commit()
-    except BaseException:
-        target.discard()
-        raise
+    write_text(path, render(stats, source))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst report`."""
-    parser.add_argument("stats", metavar="STATS.json", help="what `gassst map --stats` wrote")
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="OUT.html", help="report; - is stdout (default)"
+    add = parser.add_argument
+    add("stats", metavar="STATS.json", type=file_path, help="What `gassst map --stats` wrote.")
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT.html",
+        type=file_path,
+        help="Write the page to this file; a dash means stdout.",
     )
 
 

@@ -78,14 +78,12 @@ def _inline(text: str, name: str, title: str) -> str:
     )
 
 
-def bars(
-    counts: dict[Any, float], xlabel: str, ylabel: str, *, width: float = 0.85, log: bool = False
-) -> Callable[[Any], None]:
-    """A histogram: one bar of `width` for every key."""
+def bars(counts: dict[Any, float], xlabel: str, ylabel: str, *, log: bool = False) -> Callable[[Any], None]:
+    """A histogram: one bar for every key."""
 
     def draw(figure) -> None:
         axes = figure.subplots()
-        axes.bar(list(counts), list(counts.values()), width, color=BLUE)
+        axes.bar(list(counts), list(counts.values()), 0.85, color=BLUE)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.grid(False, axis="x")
         _whole_numbers(axes.xaxis)

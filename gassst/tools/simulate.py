@@ -15,6 +15,7 @@ from typing import IO
 
 import numpy as np
 
+from gassst.arguments import file_path
 from gassst.errors import GassstError, InputError, OutputError, UsageError
 from gassst.io.destination import completed
 from gassst.tools.haplotypes import (
@@ -225,20 +226,59 @@ class Simulator:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst simulate`."""
     add = parser.add_argument
-    add("reference", metavar="REF.fa", help="FASTA, plain or compressed")
-    add("-n", "--number", type=int, required=True, metavar="N", help="number of reads, or of pairs")
-    add("-l", "--length", type=int, required=True, help="length of every read")
-    add("-e", "--error", type=float, help="mean errors per base; fitted profiles have their own")
-    add("-o", "--output", action="append", required=True, metavar="FASTQ", help="FASTQ[.gz]; twice for pairs")
-    add("--pairs", metavar="MEAN,SD", help="pairs (FR) with normal insert size, outer ends")
+    add("reference", metavar="REF.fa", type=file_path, help="FASTA, plain or compressed.")
+    add("-n", "--number", type=int, required=True, metavar="N", help="Number of reads, or of pairs.")
+    add("-l", "--length", type=int, required=True, metavar="BASES", help="Length of every read.")
+    add(
+        "-e",
+        "--error",
+        type=float,
+        metavar="RATE",
+        help="Mean errors per base (default: that of a fitted profile; uniform needs it).",
+    )
+    add(
+        "-o",
+        "--output",
+        action="append",
+        required=True,
+        metavar="FASTQ",
+        type=file_path,
+        help="Write to this FASTQ[.gz] file; give it twice for pairs.",
+    )
+    add(
+        "--pairs",
+        metavar="MEAN,SD",
+        help="Simulate pairs that face each other, with a normal insert size between outer ends.",
+    )
     profiles = ("uniform", *FITTED)
-    add("--profile", choices=profiles, default=profiles[0], help="qualities and where errors lie [uniform]")
-    add("--indel-share", type=float, help="share of errors that are indels [0.2; fitted profiles 0.02]")
-    add("--snp-rate", type=float, default=0.0, metavar="R", help="SNPs planted per reference base [0]")
-    add("--indel-rate", type=float, default=0.0, metavar="R", help="indels planted per reference base [0]")
-    add("--diploid", action="store_true", help="two haplotypes; two of three variants are heterozygous")
-    add("--truth-vcf", metavar="OUT.vcf", help="write the planted variants")
-    add("--seed", type=int, default=1, help="the same seed gives the same reads [1]")
+    add("--profile", choices=profiles, default=profiles[0], help="Base qualities, and where errors lie.")
+    add(
+        "--indel-share",
+        type=float,
+        metavar="SHARE",
+        help="Share of errors that are indels (default: 0.2, of fitted profiles 0.02).",
+    )
+    add(
+        "--snp-rate",
+        type=float,
+        default=0.0,
+        metavar="RATE",
+        help="Plant SNPs at this rate per reference base.",
+    )
+    add(
+        "--indel-rate",
+        type=float,
+        default=0.0,
+        metavar="RATE",
+        help="Plant indels at this rate per reference base.",
+    )
+    add(
+        "--diploid",
+        action="store_true",
+        help="Simulate two haplotypes: two of three variants are heterozygous.",
+    )
+    add("--truth-vcf", metavar="OUT.vcf", type=file_path, help="Write the planted variants to this file.")
+    add("--seed", type=int, default=1, metavar="N", help="The same seed gives the same reads.")
 
 
 def main(args: argparse.Namespace) -> int:

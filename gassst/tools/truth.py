@@ -14,9 +14,9 @@ import numpy as np
 import pysam
 
 from gassst.errors import InputError
+from gassst.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
 CHUNK = 1 << 16
-PROPER, UNMAPPED, REVERSE, SECOND, NOT_PRIMARY = 0x2, 0x4, 0x10, 0x80, 0x900
 NOWHERE = -(1 << 40)
 """Start of a read that comes from no place: never within any tolerance."""
 
@@ -42,7 +42,7 @@ class Alignments:
     @property
     def mate(self) -> np.ndarray:
         """0 for a read that is not of a pair, else 1 or 2."""
-        return np.where(self.flags & 1, np.where(self.flags & SECOND, 2, 1), 0)
+        return np.where(self.flags & PAIRED, np.where(self.flags & SECOND_IN_PAIR, 2, 1), 0)
 
     @property
     def strand(self) -> np.ndarray:

@@ -1,0 +1,83 @@
+"""What to use here for options that bwa, bowtie2, minimap2 and samtools have made a habit.
+
+`HINTS` are added to a usage error; `NOTES` go to the log where such an option is valid here but means something else.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+_PRESETS = ("very-fast", "fast", "sensitive", "very-sensitive")  # of bowtie2
+
+HINTS = {
+    # Valid here, with another kind of value.
+    "-p": "Here -p is the least identity in percent. Threads (-p of bowtie2) are set by -t, interleaved pairs "
+    "(-p of bwa) by --interleaved.",
+    "-O": "Here -O is the output format. The gap open penalty (-O of bwa and minimap2) is set by --gap-open.",
+    "-w": "Here -w is the seed length. The band (-w of bwa) is set by -g.",
+    "-k": "Here -k is the most alignments reported per read. The seed length (-k of bwa and minimap2) is set by -w.",
+    "-s": "Here -s is the sensitivity, from 0 to 5.",
+    "-M": "Here -M takes no value.",
+    # Unknown here.
+    "-a": "--all reports every alignment (-a of bwa and bowtie2). SAM output (-a of minimap2) needs no option.",
+    "-x": "The index is the first argument (-x of bowtie2). No preset is needed (-x of minimap2): seeds follow from "
+    "the reads.",
+    "-ax": "Neither SAM output nor a preset needs an option (-ax sr of minimap2).",
+    "-U": "Single reads are named after the index (-U of bowtie2), with --single if there are several files.",
+    "-S": "The output (-S of bowtie2) is named by -o.",
+    "-I": "The insert size (-I of bwa and bowtie2) is learned from the reads, or set by --insert MEAN,SD.",
+    "-X": "The insert size (-X of bowtie2) is learned from the reads, or set by --insert MEAN,SD.",
+    "--minins": "The insert size is learned from the reads, or set by --insert MEAN,SD.",
+    "--maxins": "The insert size is learned from the reads, or set by --insert MEAN,SD.",
+    "-N": "-k sets how many alignments are reported per read (-N of minimap2).",
+    "--secondary": "One alignment is reported per read; -k sets how many.",
+    "-K": "--batch-size sets how many reads are worked on at once (-K of bwa and minimap2).",
+    "-D": "-s sets how much work goes into a read (-D of bwa and bowtie2).",
+    "-@": "-t sets the number of threads (-@ of samtools).",
+    "-b": "A name that ends in .bam, or -O bam, gives BAM (-b of samtools).",
+    "-f": "FASTA and FASTQ are told by their content (-f of bowtie2).",
+    "-c": "CIGARs are always written (-c of minimap2).",
+    "-r": "The band is set by -g (-r of minimap2).",
+    "--local": "--mode local clips the ends of reads.",
+    "--end-to-end": "--mode global aligns whole reads.",
+    "--rg": r"The read group is set by -R '@RG\tID:x\tSM:y'.",
+    "--rg-id": r"The read group is set by -R '@RG\tID:x\tSM:y'.",
+    "--no-unal": "--no-unmapped leaves unmapped reads out.",
+    "--un-gz": "--unmapped FILE.fq.gz takes the unmapped reads.",
+    "--un-conc": "--unmapped FILE.fq takes the unmapped reads of pairs, too.",
+    "--MD": "The MD tag is always written.",
+    **{
+        f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."
+        for name in _PRESETS
+        for mode in ("", "-local")
+    },
+}
+
+SEED_LENGTHS = {15: "minimap2", 19: "bwa mem", 21: "minimap2 -x sr"}  # their default -k
+
+
+def hint_for(token: str) -> str:
+    """The hint for an option as it was typed, '' if there is none: '-x', '-ax', '-@8', '--secondary=no'."""
+    name = token.partition("=")[0]
+    return HINTS.get(name) or ("" if name.startswith("--") else HINTS.get(name[:2], ""))
+
+
+def hint_in(message: str) -> str:
+    """The hint for the option that a usage error begins with, '' if there is none."""
+    found = re.match(r"(?:argument )?(-\w)\b", message)
+    return HINTS.get(found[1], "") if found else ""
+
+
+def similar(token: str, options: list[str]) -> str:
+    """'Did you mean --x?' for a misspelt long option, else ''."""
+    close = get_close_matches(token.partition("=")[0], options, 1) if token.startswith("--") else []
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+def note_on_max_hits(max_hits: int) -> str:
+    """A remark where the number of alignments looks like another mapper's seed length, else ''."""
+    tool = SEED_LENGTHS.get(max_hits)
+    if tool is None:
+        return ""
+    return f"-k {max_hits} reports up to {max_hits} alignments per read; the seed length (-k of {tool}) is set by -w"

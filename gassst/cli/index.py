@@ -1,0 +1,56 @@
+"""`gassst index`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+
+from gassst.arguments import file_path
+from gassst.cli.checks import check_outputs
+from gassst.cli.options import add_common
+from gassst.cli.reference import index_path
+from gassst.errors import UsageError
+
+log = logging.getLogger("gassst")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `gassst index`."""
+    add = parser.add_argument
+    add("reference", metavar="REF.fa[.gz]", type=file_path, help="FASTA to index, or with --check an index.")
+    add(
+        "-o",
+        "--output",
+        metavar="REF.gsi",
+        type=file_path,
+        help="Write the index to this file (default: beside the FASTA, where `gassst map` finds it).",
+    )
+    add("--check", action="store_true", help="Check every byte of an index, and write nothing.")
+    add_common(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `gassst index`. Raises UsageError, InputError, OutputError."""
+    from gassst.seeding.seed_index import SeedIndex
+
+    if args.check:
+        SeedIndex.open(args.reference).check()
+        log.info("%s: every section is intact", args.reference)
+        return 0
+    if args.threads < 1:
+        raise UsageError("-t must be at least 1")
+    output = args.output or index_path(args.reference)
+    check_outputs([output], [args.reference])
+    start = time.perf_counter()
+    index = SeedIndex.build(args.reference, threads=args.threads)
+    index.save(output)
+    reference, seconds = index.reference, time.perf_counter() - start
+    contigs, bases = len(reference.names), int(reference.lengths.sum())
+    size = os.path.getsize(output)
+    log.info(
+        "%s: %d contigs, %s bases, k = %d, %s bytes, %.1f s",
+        output, contigs, f"{bases:,}", index.k, f"{size:,}", seconds,
+    )  # fmt: skip
+    return 0

@@ -1,0 +1,126 @@
+"""The parser of the command line: the commands, the style of their help, usage errors of one line."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+from gassst.cli import habits
+from gassst.cli.version import PrintVersion
+from gassst.errors import UsageError
+
+WIDEST_HELP = 100  # columns; longer lines are hard to read
+
+
+class Command(NamedTuple):
+    """A command: its module has `add_arguments(parser)` and `main(args)`, which returns the exit code."""
+
+    module: str
+    summary: str
+
+    def load(self) -> ModuleType:
+        return import_module(self.module)
+
+
+COMMANDS = {
+    "index": Command("gassst.cli.index", "Index a reference genome, once."),
+    "map": Command("gassst.cli.map", "Map reads to a reference genome."),
+    "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
+    "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
+    "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),
+    "devices": Command(
+        "gassst.cli.devices", "List the OpenCL devices, and say which one would be used and why."
+    ),
+    "completion": Command("gassst.cli.completion", "Print a script that completes this command in a shell."),
+}
+
+
+class Help(argparse.HelpFormatter):
+    """Adds each default in one style, unless the help names it already; keeps the line ends of an epilog."""
+
+    def __init__(self, prog: str):
+        width = min(WIDEST_HELP, shutil.get_terminal_size().columns) - 2
+        super().__init__(prog, max_help_position=30, width=width)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment  # argparse forgets that commands are indented
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        is_plain = isinstance(action.default, (str, int, float)) and not isinstance(action.default, bool)
+        if action.nargs == 0 or not is_plain or "default" in text:
+            return text
+        return f"{text.removesuffix('.')} (default: %(default)s)."
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """'-o, --output OUT', with the value once."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError, one line with a hint, where argparse would print the whole usage and exit."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**{"formatter_class": Help, "add_help": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(_sentences(message, habits.hint_in(message), f"See `{self.prog} --help`."))
+
+
+def build_parser(*loaded: str) -> Parser:
+    """The parser of all commands. Those named in `loaded` have their arguments; the others need no import."""
+    parser = Parser(prog="gassst", description="Map short DNA reads to a reference genome.")
+    parser.add_argument("-h", "--help", action="help", help="Show this help.")
+    parser.add_argument(
+        "--version", action=PrintVersion, help="Show this version, and those of what it uses."
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.summary, description=command.summary)
+        if name in loaded:
+            command.load().add_arguments(subparser)
+            last = subparser._action_groups[-1]
+            last.add_argument("-h", "--help", action="help", help="Show this help.")
+    return parser
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The arguments of one command. Raises UsageError; prints and exits for --help and --version."""
+    command = argv[0] if argv and argv[0] in COMMANDS else ""
+    parser = build_parser(command)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise UsageError(_unknown(unknown[0], subparser_of(parser, command)))
+    args.argv = argv
+    return args
+
+
+def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    found: argparse.ArgumentParser = commands.choices[command]
+    return found
+
+
+def _unknown(token: str, parser: argparse.ArgumentParser) -> str:
+    what = "unknown option" if token.startswith("-") else "unexpected argument"
+    options = [name for name in parser._option_string_actions if name.startswith("--")]
+    hint = habits.hint_for(token) if parser.prog == "gassst map" else ""
+    return _sentences(
+        f"{what} {token}", hint or habits.similar(token, options), f"See `{parser.prog} --help`."
+    )
+
+
+def _sentences(message: str, *more: str) -> str:
+    return " ".join([f"{message.rstrip('.')}.", *filter(None, more)])

@@ -1,0 +1,92 @@
+"""Which index a run uses: the one named, the one beside the FASTA named, or one made for this run only."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import stat
+from typing import TYPE_CHECKING
+
+from gassst.errors import IndexFormatError, InputError
+
+if TYPE_CHECKING:
+    from gassst.seeding.seed_index import SeedIndex
+
+log = logging.getLogger("gassst")
+SUFFIX = ".gsi"
+FASTA_SUFFIXES = (".fa", ".fasta", ".fna", ".fas")
+
+
+def index_path(fasta: str) -> str:
+    """Where the index of a FASTA lies by default: ref.fa.gz -> ref.gsi."""
+    plain = fasta.removesuffix(".gz")
+    root, suffix = os.path.splitext(plain)
+    return (root if suffix.lower() in FASTA_SUFFIXES else plain) + SUFFIX
+
+
+def reference_files(path: str) -> list[str]:
+    """The files that `load_index` may read: no output may take the place of one."""
+    beside = index_path(path)
+    return [path, beside] if os.path.exists(beside) else [path]
+
+
+def load_index(path: str, threads: int) -> SeedIndex:
+    """The index at `path`. For a FASTA it is the fresh index beside it, else one built in memory.
+
+    One line in the log says which index a FASTA got. Raises InputError, IndexFormatError for an index that was
+    named itself.
+    """
+    from gassst.seeding.seed_index import SeedIndex
+
+    if not _is_fasta(path):
+        return SeedIndex.open(path)
+    beside, keep = index_path(path), f"`gassst index {shlex.quote(path)}`"
+    if not os.path.exists(beside):
+        log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
+        return SeedIndex.build(path, threads=threads)
+    try:
+        index = SeedIndex.open(beside)
+        fault = _why_stale(index, beside, path)
+    except InputError as error:
+        index, fault = None, _fault(error, beside)
+    if index is not None and not fault:
+        log.info("%s: its index %s is used", path, beside)
+        return index
+    log.warning(
+        "%s is not used: it %s. %s is indexed for this run only; %s renews the index",
+        beside,
+        fault,
+        path,
+        keep,
+    )
+    return SeedIndex.build(path, threads=threads)
+
+
+def _why_stale(index: SeedIndex, beside: str, fasta: str) -> str:
+    """Why the index is not of this FASTA, '' if nothing speaks against it.
+
+    Time alone would take the index of another file that was moved here; size alone one of the same length.
+    """
+    made, source = os.stat(beside), os.stat(fasta)
+    if made.st_mtime_ns < source.st_mtime_ns:
+        return "is older than the FASTA"
+    if index.fasta_bytes is not None and index.fasta_bytes != source.st_size:
+        return f"was made from a FASTA of {index.fasta_bytes:,} bytes, not {source.st_size:,}"
+    return ""
+
+
+def _fault(error: InputError, path: str) -> str:
+    reason = str(error).removeprefix(f"{path}: ")
+    return f"is unusable ({reason})" if isinstance(error, IndexFormatError) else f"cannot be read ({reason})"
+
+
+def _is_fasta(path: str) -> bool:
+    """By its first bytes; a pipe cannot be an index, and reading would take bytes from it."""
+    try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            return True
+        with open(path, "rb", buffering=0) as file:
+            return file.read(2).startswith((b">", b"\x1f\x8b"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None

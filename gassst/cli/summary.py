@@ -1,0 +1,60 @@
+"""What `gassst map` says at the end: the answers a user looks for, and with -v what the search did for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gassst.cli.progress import clock
+from gassst.stats import CONFIDENT
+
+if TYPE_CHECKING:
+    from gassst.stats import Stats
+
+
+def summary(stats: Stats, seconds: float) -> str:
+    """A short table of a run that took `seconds`."""
+    rows = [
+        ("reads", f"{stats.reads:,}", ""),
+        ("mapped", f"{stats.mapped:,}", _percent(stats.mapped, stats.reads)),
+        (f"MAPQ >= {CONFIDENT}", f"{stats.confident:,}", _percent(stats.confident, stats.reads)),
+    ]
+    if stats.pairs:
+        rows += [
+            ("pairs", f"{stats.pairs:,}", ""),
+            ("proper pairs", f"{stats.proper:,}", _percent(stats.proper, stats.pairs)),
+        ]
+        rows += _insert_size(stats.run)
+    speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
+    rows.append(("mapping time", f"{seconds:.2f} s" if seconds < 60 else clock(seconds), speed))
+    return "\n".join(f"{name:<14}{value:>14}  {note}".rstrip() for name, value, note in rows)
+
+
+def _insert_size(run: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """One row, or none where no run has said what insert size it used."""
+    insert = run.get("insert")
+    if not insert:
+        return []
+    learned = f"learned from {insert['pairs']:,} pairs"
+    given = run.get("parameters", {}).get("insert") is not None
+    source = learned if insert["pairs"] else "as given" if given else "assumed: too few pairs to learn from"
+    return [("insert size", f"{insert['mean']:.0f} +- {insert['sd']:.0f}", source)]
+
+
+def internals(stats: Stats) -> str:
+    """What the search did: counts that explain speed and sensitivity."""
+    edits = sum(k * v for k, v in stats.errors.items()) / max(stats.mapped, 1)
+    rows = [
+        ("errors per mapped read", f"{edits:.3f}", ""),
+        ("reads with a seed passed over", f"{stats.capped:,}", _percent(stats.capped, stats.reads)),
+        ("seed occurrences", f"{stats.occurrences:,}", ""),
+        ("candidates", f"{stats.candidates:,}", ""),
+        ("bands scored", f"{stats.scored:,}", ""),
+        ("of these beside a mate", f"{stats.rescued:,}", ""),
+        ("alignments traced back", f"{stats.traced:,}", ""),
+    ]
+    lines = [f"{name:<30}{value:>14}  {note}".rstrip() for name, value, note in rows]
+    return "\n".join([*lines, str(stats.funnel)] if stats.funnel.stages else lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.2f} %"

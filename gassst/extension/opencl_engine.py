@@ -1,0 +1,279 @@
+"""OpenCL devices, and the engine that one of them is; the kernels are in `gassst/extension/kernels`.
+
+What runs there is in `gassst.extension.opencl_batch`. pyopencl is imported only when a device is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from gassst.errors import DeviceError
+from gassst.extension.base import Times
+
+log = logging.getLogger("gassst")
+
+KERNELS = Path(__file__).parent / "kernels"
+SOURCES = ("band.h", "score.cl", "profile.cl", "align.cl")
+LOCAL_SOURCES = ("band.h", "score.cl", "local_lanes.h", "local.cl")
+LOCAL_WIDEST = 512  # of the bands of local alignments
+ITEMS_A_UNIT = (
+    4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
+)
+TRACE_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` is why it is not
+    usable."""
+
+    index: str
+    platform: str
+    name: str
+    type: str
+    compute_units: int
+    memory: int
+    driver: str
+    usable: bool
+    reason: str = ""
+
+    def __str__(self) -> str:
+        size = f"{self.compute_units} units, {self.memory / 2**30:.1f} GiB"
+        text = f"{self.index} {self.type} {self.name} ({self.platform}, {size}, {self.driver})"
+        return text if self.usable else f"{text}: not usable, {self.reason}"
+
+
+def load_pyopencl(threads: int | None = None):
+    """The pyopencl module, or DeviceError.
+
+    `threads` bounds PoCL's own threads, if this is the process's first look at its platforms.
+    """
+    if threads:
+        os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(threads))  # PoCL < 5
+        os.environ.setdefault("POCL_CPU_MAX_CU_COUNT", str(threads))
+    try:
+        import pyopencl
+    except ImportError as error:
+        raise DeviceError(f"pyopencl cannot be imported: {error}") from error
+    warnings.filterwarnings("ignore", category=pyopencl.CompilerWarning)  # logged at DEBUG by Program instead
+    return pyopencl
+
+
+def _type_name(cl, device) -> str:
+    for name in ("GPU", "ACCELERATOR", "CPU"):
+        if device.type & getattr(cl.device_type, name):
+            return name.lower()
+    return "custom"
+
+
+def _why_not(device) -> str:
+    if not device.available:
+        return "not available"
+    if not device.compiler_available:
+        return "no compiler"
+    if not device.endian_little:
+        return "big-endian"
+    return ""
+
+
+def _describe(cl, index, platform, device) -> DeviceInfo:
+    reason = _why_not(device)
+    return DeviceInfo(
+        index=index,
+        platform=platform.name.strip(),
+        name=device.name.strip(),
+        type=_type_name(cl, device),
+        compute_units=device.max_compute_units,
+        memory=device.global_mem_size,
+        driver=device.driver_version.strip(),
+        usable=not reason,
+        reason=reason,
+    )
+
+
+def _discover(threads=None):
+    """(DeviceInfo, pyopencl.Device) of every device, maybe none. DeviceError without pyopencl."""
+    cl = load_pyopencl(threads)
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:  # the loader says PLATFORM_NOT_FOUND_KHR where it finds none
+        return []
+    found = []
+    for p, platform in enumerate(platforms):
+        try:
+            devices_here = platform.get_devices()
+        except cl.Error as error:
+            log.debug("OpenCL platform %s: %s", platform.name, error)
+            continue
+        for d, device in enumerate(devices_here):
+            found.append((_describe(cl, f"{p}:{d}", platform, device), device))
+    return found
+
+
+def devices(threads: int | None = None) -> list[DeviceInfo]:
+    """All OpenCL devices of this machine, usable or not; empty without pyopencl."""
+    try:
+        return [info for info, _ in _discover(threads)]
+    except DeviceError as error:
+        log.debug("%s", error)
+        return []
+
+
+def _matches(info: DeviceInfo, wanted: str) -> bool:
+    wanted = wanted.lower()
+    return wanted in (info.index, info.type) or (":" not in wanted and wanted in info.name.lower())
+
+
+def choose(wanted: str | None = None, threads: int | None = None):
+    """The (DeviceInfo, pyopencl.Device) to use: GPU, then accelerator, then CPU, then by compute units.
+
+    `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
+    is left.
+    """
+    found = _discover(threads)
+    if not found:
+        raise DeviceError("no OpenCL device found")
+    fitting = [pair for pair in found if wanted is None or _matches(pair[0], wanted)]
+    if not fitting:
+        names = "; ".join(str(info) for info, _ in found)
+        raise DeviceError(f"no OpenCL device matches {wanted!r}; there are: {names}")
+    usable = [pair for pair in fitting if pair[0].usable]
+    if not usable:
+        raise DeviceError(f"no usable OpenCL device: {fitting[0][0]}")
+    order = ("gpu", "accelerator", "cpu", "custom")
+    return min(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
+
+
+@cache
+def source(names: tuple[str, ...] = SOURCES) -> str:
+    """The one program text of all kernels, or of those of local alignment, with what they include."""
+    text = "\n".join((KERNELS / name).read_text() for name in names)
+    return re.sub(r'^#include "(\w+\.h)"$', lambda found: source((found[1],)), text, flags=re.MULTILINE)
+
+
+def lanes_of(info: DeviceInfo, device) -> int:
+    """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length."""
+    if info.type != "cpu":
+        return 1
+    width = max(device.native_vector_width_long, device.preferred_vector_width_long)
+    return max(lanes for lanes in (1, 2, 4, 8) if lanes <= max(width, 1))
+
+
+class Engine:
+    """A device with the reference on it, and its programs by band width. Shared by all threads.
+
+    `reference` is planes uint64[rows, 3]. Raises DeviceError where the device has no room or cannot compile.
+    """
+
+    def __init__(self, info, device, reference, profiling=False):
+        self.cl = cl = load_pyopencl()
+        self.info, self.device, self.profiling = info, device, profiling
+        self.lanes = lanes_of(info, device)
+        self.programs = {}
+        self.lock = threading.Lock()
+        self.times = Times()
+        self.reference = np.ascontiguousarray(reference, np.uint64)
+        with self.errors():
+            self.context = cl.Context([device])
+            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            self.planes = (
+                self.in_place(self.reference)
+                if self.shares_memory
+                else cl.Buffer(self.context, copied, hostbuf=self.reference)
+            )
+            self.program(1)
+        # Half of what may be asked for at once: several threads want their share.
+        self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
+
+    def errors(self):
+        """Context in which pyopencl's errors are DeviceError."""
+        return _AsDeviceError(self.cl, self.info.name)
+
+    @property
+    def shares_memory(self):
+        """A CPU works where an array lies, which may be a file mapped into memory; others get their copy."""
+        return self.info.type == "cpu"
+
+    def in_place(self, array):
+        """A read-only buffer that is the array itself, which it keeps alive."""
+        flags = self.cl.mem_flags
+        return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+
+    def program(self, words, names=SOURCES):
+        """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU
+        one for all widths."""
+        if names == LOCAL_SOURCES and self.lanes > 1:
+            words = LOCAL_WIDEST
+        with self.lock:
+            if (words, names) not in self.programs:
+                began = time.perf_counter_ns()
+                self.programs[words, names] = self._build(words, names)
+                self.times.compile += time.perf_counter_ns() - began
+            return self.programs[words, names]
+
+    def _build(self, words, names):
+        band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
+        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", *band]
+        program = self.cl.Program(self.context, source(names))
+        try:
+            program.build(options=options)
+        except self.cl.Error as error:
+            raise DeviceError(f"OpenCL device {self.info.name} cannot build the kernels:\n{error}") from error
+        build_log = program.get_build_info(self.device, self.cl.program_build_info.LOG).strip()
+        if build_log:
+            log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
+        return program
+
+    def items(self, name, n, rows=0, width=0):
+        """Work-items of a kernel for n pairs: one a group of lanes; on a CPU a few share the local alignments."""
+        if self.lanes == 1 or not name.startswith("local"):
+            return -(-n // self.lanes)
+        room = self.trace_bytes // max(1, rows * width * self.local_lanes)
+        return max(1, min(-(-n // self.local_lanes), ITEMS_A_UNIT * self.info.compute_units, room))
+
+    @property
+    def local_lanes(self):
+        """Pairs of a group of local alignments on a CPU, at the most: a byte each in vectors of as many bits."""
+        return max(32, 8 * self.lanes)
+
+    def add(self, times: Times) -> None:
+        """Adds one handle's counters to the engine's."""
+        with self.lock:
+            self.times += times
+
+
+class OutOfDeviceMemory(DeviceError):
+    """The device has no room for this many pairs."""
+
+
+class _AsDeviceError:
+    """Turns pyopencl's errors into DeviceError."""
+
+    def __init__(self, cl, name):
+        self.cl, self.name = cl, name
+        status = cl.status_code
+        self.no_memory = {
+            status.MEM_OBJECT_ALLOCATION_FAILURE,
+            status.OUT_OF_RESOURCES,
+            status.OUT_OF_HOST_MEMORY,
+            status.INVALID_BUFFER_SIZE,
+        }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, self.cl.Error):
+            what = OutOfDeviceMemory if error.code in self.no_memory else DeviceError
+            raise what(f"OpenCL device {self.name}: {error}") from error
+        return False

@@ -1,0 +1,32 @@
+"""Files that appear as a whole or not at all: indexes, statistics, reports, plots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from gassst.io.destination import Destination
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that takes its name when the block ends well; else what was there before stays.
+
+    "-" is standard output. Raises OutputError when the file cannot be written.
+    """
+    target = Destination(path)
+    try:
+        with target.errors(), os.fdopen(target.open(), "wb") as file:
+            yield file
+        target.commit()
+    except BaseException:
+        target.discard()
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` in UTF-8, by the rules of `whole_file`."""
+    with whole_file(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,161 @@
+"""Local alignments of pairs: where one mate has a place, the other is looked for around it, clipped or not.
+
+Pairs that the whole-read search settled keep their places. Of the others, a mate without a concordant place is scored
+in every band of the window that the insert sizes leave around its partner. A concordant place is taken where it costs
+less than `PAIR_BONUS` in score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gassst._core import local_places as _local_places
+from gassst.local.align import Aligner, score_bands
+from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
+from gassst.local.rivals import Rivals, quality_of
+from gassst.pairing.orientation import mate_window
+from gassst.search.arrays import I64, U8, U32, Bool
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.mapq import MAX_MAPQ
+
+# Score that a concordant place is worth: bwa's -U.
+PAIR_BONUS = 17
+# Least score of a place in the window, by default: one window in a million has it by chance.
+WINDOW_SCORE = 19
+# Buckets of a window from which on a mate is left to its own seeds.
+MOST_BUCKETS = 256
+
+
+@dataclass(frozen=True)
+class PairedPlaces:
+    """The primaries of a batch of `n` reads after mates were placed together.
+
+    Attributes
+    ----------
+    primary : Lines
+        Of the reads that were not settled at once.
+    places : Places
+        All known places, those found beside mates included.
+    decided : bool[n]
+        Reads whose place a concordant pair decided.
+    joined : uint32[j]
+        Reads that were placed beside their mate here.
+    rescued : bool[n]
+        Those of them whose place was found beside the mate alone.
+    """
+
+    primary: Lines
+    places: Places
+    decided: Bool
+    joined: U32
+    rescued: Bool
+
+    @classmethod
+    def none(cls, n: int, primary: Lines, places: Places, decided: Bool) -> PairedPlaces:
+        """Where no mates were placed together."""
+        return cls(primary, places, decided, np.empty(0, np.uint32), np.zeros(n, bool))
+
+
+def pair_up(
+    aligner: Aligner, pairs: PairContext, decided: Bool, clear: Lines, primary: Lines, places: Places
+) -> PairedPlaces:
+    """Place mates together where a concordant place costs less than it is worth.
+
+    `decided` bool[n]: reads that keep their place. `clear`: lines of the settled reads.
+    """
+    context, n = aligner.context, aligner.context.n
+    settled = of_reads(clear, n)
+    aligned = settled | of_reads(primary, n)
+    movable = pairs.paired & ~decided & aligned[pairs.partner] & ~settled
+    concerned = movable | movable[pairs.partner]
+    lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
+    line = line_of_read(lines, n)
+    windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
+    fits = _local_places.within(places.read_strand, places.diagonal, windows)
+    lonely = movable & pairs.rescuable
+    lonely[places.read[fits]] = False
+    n_known = len(places.read)
+    new = score_bands(aligner, *_bands_within(context, lonely, windows))
+    new = new.take(new.score >= min(context.params.scoring.min_score, WINDOW_SCORE))
+    places = Places.concatenate([places, new])
+    fits = _local_places.within(places.read_strand, places.diagonal, windows)
+    rows = best_of(places, fits, context.flip, context.digest)
+    taken = _better_mates(pairs, places, rows, lines, line)
+    moved = aligner.align_places(places.take(taken))
+    decided, rescued = decided.copy(), np.zeros(n, bool)
+    decided[moved.read] = decided[pairs.partner[moved.read]] = True
+    rescued[places.read[taken[taken >= n_known]]] = True
+    staying = primary.take(~of_reads(moved, n)[primary.read])
+    return PairedPlaces(Lines.concatenate([staying, moved]), places, decided, moved.read, rescued)
+
+
+def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:
+    """Those of the concordant places (rows of `places`, one a read) to take: of a pair the one that gains more."""
+    read = places.read[rows]
+    gain = np.full(len(line), np.iinfo(np.int32).min, np.int64)
+    gain[read] = places.total[rows] + PAIR_BONUS - at(lines.total, line[read])
+    first = pairs.first
+    better = np.where(gain[first] >= gain[first + 1], first, first + 1)
+    better = better[gain[better] >= 0]
+    return rows[np.isin(read, better)]
+
+
+def pair_quality(
+    context: BatchContext, pairs: PairContext, paired: PairedPlaces, rivals: Rivals, quality: U8
+) -> None:
+    """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
+
+    Each is right if the other one is and no rival is as near to that one. So its quality is at least the lower of the
+    two. A mate that was found beside the other alone has no quality of its own.
+    """
+    reads = np.r_[paired.joined, pairs.partner[paired.joined]]
+    concerned = np.zeros(context.n, bool)
+    concerned[reads] = True
+    primary = paired.primary
+    some = np.flatnonzero(concerned[primary.read])
+    reseeded = np.ones(len(some), bool)
+    near = quality_of(context, primary.take(some), rivals.take(some), reseeded, PAIR_BONUS)
+    given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
+    given_mate[primary.read[some]] = near
+    alone = np.where(paired.rescued, 0, quality).astype(np.uint8)
+    shared = np.minimum(alone[pairs.partner[reads]], given_mate[reads])
+    quality[reads] = np.maximum(alone[reads], shared)
+
+
+def _windows(context: BatchContext, pairs: PairContext, reads: I64, lines: Lines, line: I64) -> np.ndarray:
+    """int64[3, n]: first and last diagonal and strand that the partner's line leaves each of the reads.
+
+    The windows of all other reads are empty. A window ends where the partner's contig does.
+    """
+    partner = pairs.partner[reads]
+    row = line[partner]
+    diagonal = lines.first_diagonal[row].astype(np.int64)
+    length, own = (context.lengths[r].astype(np.int64) for r in (partner, reads))
+    strand = (lines.read_strand[row] & 1).astype(np.int64)
+    low, high, strand = mate_window(
+        pairs.insert, diagonal, strand, pairs.mate[partner].astype(np.int64), length, own
+    )
+    starts, lengths = context.reference.starts, context.reference.lengths
+    contig = np.searchsorted(starts, lines.hits["position"][row].astype(np.int64), side="right") - 1
+    windows = np.zeros((3, context.n), np.int64)
+    windows[1] = -1
+    windows[0, reads] = np.maximum(low, starts[contig] - own)
+    windows[1, reads] = np.minimum(high, starts[contig] + lengths[contig])
+    windows[2, reads] = strand
+    return windows
+
+
+def _bands_within(context: BatchContext, wanted: Bool, windows: np.ndarray) -> tuple[U32, U32, U8]:
+    """read_strand, band_start, words of all buckets in the windows of the wanted reads (bool[n])."""
+    reads, shift = np.flatnonzero(wanted), context.shift
+    low, high, strand = windows[:, reads]
+    first = np.maximum(low, 0) >> shift
+    count = np.where(high >= low, (np.maximum(high, 0) >> shift) - first + 1, 0)
+    count[count > MOST_BUCKETS] = 0
+    bucket = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+    read = np.repeat(reads, count)
+    band_start = (bucket << shift).astype(np.uint32) - context.lead[read]
+    read_strand = (2 * read + np.repeat(strand, count)).astype(np.uint32)
+    return read_strand, band_start, context.words[read]

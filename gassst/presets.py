@@ -1,0 +1,75 @@
+"""What the sensitivity levels -s 0 to 5 mean: every threshold of the search that a level sets, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """The thresholds of one sensitivity level; docs/benchmarks shows what each level costs and finds.
+
+    Attributes
+    ----------
+    occurrences : int or None
+        A seed is passed over when it occurs more often than this many times one plus its occurrences by chance.
+        None passes over nothing.
+    occurrences_short : int or None
+        The same for seeds of less than 20 bases. They are looked up where longer ones found no good alignment, and
+        what they find often is rarely what is missing.
+    strata : int
+        A stage of seeds is left out when every alignment with fewer than best + strata errors has been seen.
+        0: no better one can exist; 1: all equally good ones are known; 2: the second-best stratum is known.
+    missed : float
+        A stage is also left out when the stage before misses at most this share of alignments as good as the best.
+    missed_alone : float
+        The same for a read whose rivals are all more than two errors worse than its best alignment.
+    step : int
+        Distance in bases between the seeds of the last, overlapping stage.
+    pair_missed : float
+        A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
+    pair_missed_alone : float
+        The same for a pair without another concordant place within two errors.
+    repeat_buckets : int or None
+        Buckets that a stage scores for a mate that only seeds passed over keep open. None scores all.
+    """
+
+    occurrences: int | None
+    occurrences_short: int | None
+    strata: int
+    missed: float
+    missed_alone: float
+    step: int
+    pair_missed: float
+    pair_missed_alone: float
+    repeat_buckets: int | None
+
+
+# Measured by scripts/bench_seeds.py (docs/benchmarks, "Sensitivity levels"); `pair_missed` and `repeat_buckets` by
+# scripts/bench_peers.py --pairs at each level ("Simulated pairs").
+PRESETS: tuple[Preset, ...] = (
+    Preset(
+        occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, step=4,
+        pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8,
+    ),
+    Preset(
+        occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, step=3,
+        pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8,
+    ),
+    Preset(
+        occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, step=1,
+        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16,
+    ),
+    Preset(
+        occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, step=1,
+        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None,
+    ),
+    Preset(
+        occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, step=1,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
+    ),
+    Preset(
+        occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, step=1,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
+    ),
+)  # fmt: skip

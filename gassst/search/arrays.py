@@ -1,0 +1,172 @@
+"""The arrays that one pass of the search hands to the next, as parallel columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+U8 = NDArray[np.uint8]
+U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+Structs = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Error-free seeds on diagonals, sorted by (read_strand, diagonal, offset).
+
+    Attributes
+    ----------
+    read_strand : uint32[c]
+        2 * read + strand.
+    diagonal : uint32[c]
+        Concatenated coordinate that base 0 of the strand faces.
+    offset, length : uint16[c]
+        Bases offset .. offset + length - 1 of the strand are the seed.
+    """
+
+    read_strand: U32
+    diagonal: U32
+    offset: U16
+    length: U16
+
+    def __len__(self) -> int:
+        return len(self.read_strand)
+
+    def take(self, index: Any) -> Candidates:
+        """The candidates at `index`: integers, a slice or a mask."""
+        columns = self.read_strand, self.diagonal, self.offset, self.length
+        return Candidates(*(column[index] for column in columns))
+
+
+@dataclass(frozen=True)
+class Anchors(Candidates):
+    """The candidates of some reads, read by read.
+
+    Attributes
+    ----------
+    start : int64[a + 1]
+        Candidates of reads[i] are start[i] .. start[i + 1].
+    reads : uint32[a]
+        Ascending.
+    """
+
+    start: I64
+    reads: U32
+
+
+class Buckets(NamedTuple):
+    """Buckets of neighbouring diagonals: `read_strand` uint32[k], `bucket` uint32[k] (diagonal >> shift)."""
+
+    read_strand: U32
+    bucket: U32
+
+    @classmethod
+    def none(cls) -> Buckets:
+        return cls(np.empty(0, np.uint32), np.empty(0, np.uint32))
+
+
+class ScoredBuckets(NamedTuple):
+    """The buckets scored so far of every read.
+
+    Attributes
+    ----------
+    keys : uint64[s]
+        `read_strand << 32 | bucket`, sorted.
+    start : int64[n + 1]
+        Keys of read r are start[r] .. start[r + 1].
+    """
+
+    keys: U64
+    start: I64
+
+    @classmethod
+    def none(cls, n: int) -> ScoredBuckets:
+        """Of `n` reads, nothing scored."""
+        return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Scored bands.
+
+    Attributes
+    ----------
+    read_strand, band_start : uint32[h]
+        The band's first diagonal, as docs/pipeline.md defines it.
+    end : uint16[h]
+        Offset of the diagonal on which the best alignment ends.
+    edits : uint16[h]
+        Errors of that alignment.
+    words : uint8[h]
+        The band spans 64 * words diagonals.
+    reach : uint16[h]
+        How many diagonals behind `end` an alignment with as many errors may end instead.
+    """
+
+    read_strand: U32
+    band_start: U32
+    end: U16
+    edits: U16
+    words: U8
+    reach: U16
+
+    @classmethod
+    def concatenate(cls, parts: list[Bands]) -> Bands:
+        """All rows, in order."""
+        nothing = np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint8)
+        empty = cls(nothing[0], nothing[0], nothing[1], nothing[1], nothing[2], nothing[1])
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
+
+    def take(self, index: Any) -> Bands:
+        """The rows at `index`: integers, a slice or a mask."""
+        return Bands(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def ends(self, lengths: U32) -> U32:
+        """uint32[h]: coordinates behind the last aligned bases, from the lengths of the reads."""
+        return self.band_start + self.end + lengths[self.read_strand >> 1]
+
+
+@dataclass(frozen=True)
+class GlobalResult:
+    """What the whole-read search of a batch of `n` reads found.
+
+    Attributes
+    ----------
+    bands : Bands
+        Every band within the limits, grouped by read.
+    rows : int64[k]
+        Rows of `bands` to report, read by read, the primary of each read first.
+    start : int64[n + 1]
+        `rows` of read r are start[r] .. start[r + 1].
+    summary : READ_SUMMARY[n]
+    quality : uint8[n]
+        Mapping quality of each primary.
+    proper : bool[n]
+        Reads whose place a concordant pair decided.
+    """
+
+    bands: Bands
+    rows: I64
+    start: I64
+    summary: Structs
+    quality: U8
+    proper: Bool
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[]."""
+
+    hits: Structs
+    summary: Structs
+    cigars: U32

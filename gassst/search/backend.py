@@ -1,0 +1,223 @@
+"""The passes over one batch, as a schedule calls them: the contract of every search backend.
+
+A schedule (`search.single`, `search.paired`) decides which pass runs next. It never looks into the arrays that one pass
+returns and the next one takes, so a backend may keep them wherever it computes. Symbols: `n` reads in the batch, `a`
+reads that take part, `c` candidates, `k` buckets, `h` bands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from gassst.pairing.pair_scoring import PairChoice
+from gassst.params import Scoring
+from gassst.search.arrays import (
+    I64,
+    U8,
+    U16,
+    U32,
+    Anchors,
+    Bands,
+    BatchResult,
+    Buckets,
+    Candidates,
+    GlobalResult,
+    ScoredBuckets,
+)
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.state import PairState, SearchState
+from gassst.seeding.plan import SeedRows
+from gassst.stats import Stats
+
+
+class Resolved(NamedTuple):
+    """Seeds with their ranges of positions; of each read how many were clipped (uint16[a]), and whether one was passed
+    over because it occurs too often (uint8[a])."""
+
+    seeds: Any
+    clipped: U16
+    capped: U8
+
+
+class Grouped(NamedTuple):
+    """Bands grouped by read; `ends` uint32[h], coordinates behind the last aligned bases; `start` int64[n + 1]."""
+
+    bands: Bands
+    ends: U32
+    start: I64
+
+
+class Selected(NamedTuple):
+    """`rows` int64[k] of grouped bands, read by read from `start` int64[n + 1] on; `summary` READ_SUMMARY[n]."""
+
+    rows: I64
+    start: I64
+    summary: Any
+
+
+class SearchBackend(Protocol):
+    """The passes over the batch of `context`; counts and times go to `stats`."""
+
+    context: BatchContext
+    stats: Stats
+
+    # --- seeds ---------------------------------------------------------------------------------------------------
+
+    def unsettled(self, state: SearchState, stage: int) -> U32:
+        """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`)."""
+        ...
+
+    def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
+        """The seeds of a stage. Changes `capped`, `looked`, `planned`, `complete` and `known_seeds` of the state.
+
+        `every` uint16[MAX_READ_LENGTH + 1] replaces the plan's distance between seeds.
+        """
+        ...
+
+    def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
+        """Seeds of `reads` by the given plan, at most `caps` occurrences by seed length.
+
+        What is `known` is not looked up again.
+        """
+        ...
+
+    def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
+        """The occurrences of seeds as anchors, sorted and merged by diagonal, without those in scored buckets."""
+        ...
+
+    def merge_scored(self, state: SearchState, reads: U32) -> None:
+        """Move the `fresh` buckets of the reads that go on into `scored`."""
+        ...
+
+    # --- candidates ----------------------------------------------------------------------------------------------
+
+    def filter(self, candidates: Candidates, limit: U16) -> Candidates:
+        """Candidates that every filter passes (Rizk 4.6.5)."""
+        ...
+
+    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
+        """Candidates of the first stage with enough seeds beside them for the limit of their read."""
+        ...
+
+    def take(self, candidates: Candidates, chosen: U8) -> Candidates:
+        """The candidates marked 1 in `chosen` uint8[c]."""
+        ...
+
+    def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
+        """The bucket of every read whose seeds cover most bases, among the chosen anchors."""
+        ...
+
+    def buckets(self, candidates: Candidates, known: Buckets) -> Buckets:
+        """The distinct buckets of candidates, without the known ones."""
+        ...
+
+    # --- bands ---------------------------------------------------------------------------------------------------
+
+    def score(self, buckets: Buckets) -> Iterator[Bands]:
+        """The scored bands of buckets, one group for each band width."""
+        ...
+
+    def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
+        """The bands within the limits of their reads. Changes `best` and `rival` of the state.
+
+        A limit is at most `extra` errors above the best while the pass runs; `tighten` keeps it so.
+        """
+        ...
+
+    def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
+        """Every alignment within the error limit in the bands of buckets."""
+        ...
+
+    # --- selection and alignments --------------------------------------------------------------------------------
+
+    def group(self, bands: list[Bands]) -> Grouped:
+        """All bands, grouped by read, within a read in their order."""
+        ...
+
+    def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
+        """The distinct places of every read, up to `extra` errors above the best; the primary of each read first."""
+        ...
+
+    def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
+        """Every band, ordered by position; the primary of each read first."""
+        ...
+
+    def trace_back(self, found: GlobalResult) -> BatchResult:
+        """The reported rows as alignments, with a row for every unmapped read."""
+        ...
+
+    def ungapped_ends(self, bands: Bands) -> U32:
+        """uint32[h]: the diagonal of an ungapped alignment with as few errors, 0 where there is none."""
+        ...
+
+    # --- local alignment -----------------------------------------------------------------------------------------
+
+    def score_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        """As `extension.base.ReadsHandle.local`."""
+        ...
+
+    def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        """As `extension.base.ReadsHandle.align_local`."""
+        ...
+
+
+class PairPasses(Protocol):
+    """The passes over the pairs of a batch, beside those of its `SearchBackend`."""
+
+    pairs: PairContext
+
+    def participants(self, reads: U32, state: PairState, stage: int) -> U32:
+        """Those of the reads that take part in a stage: pairs that are open and have begun, and single reads."""
+        ...
+
+    def quick_participants(self, reads: U32) -> U32:
+        """Those of the reads whose pair begins with the quick look."""
+        ...
+
+    def near_mates(self, anchors: Anchors) -> U8:
+        """uint8[c]: anchors that have an anchor of the mate in the window of the template length."""
+        ...
+
+    def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
+        """uint8[c]: anchors that are near their mate, or are not, of the reads whose pairs are open."""
+        ...
+
+    def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
+        """Buckets of the near anchors, in pairs that have few of them."""
+        ...
+
+    def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
+        """uint8[c]: the chosen anchors, fewer of pairs that only seeds passed over keep open."""
+        ...
+
+    def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
+        """The distinct buckets that this stage has not scored. Adds them to `tried`."""
+        ...
+
+    def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
+        """The buckets in which the mates of the best places may lie."""
+        ...
+
+    def add_places(self, bands: Bands, search: SearchState, state: PairState) -> None:
+        """Add scored bands to the placements, and tighten the limits of their reads."""
+        ...
+
+    def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
+        """Close the pairs whose concordant place is good enough.
+
+        A rival of as many errors stays unseen when a mate has no seed free of errors there or, where the mates of all
+        places were looked for (`guided`), when neither has. After a look at half of the seeds (`quick`), and a guided
+        one, a larger share may stay unseen where no other concordant pair came near.
+        """
+        ...
+
+    def choose(self, found: Grouped, selected: Selected) -> PairChoice:
+        """Of the rows of every read the one that makes the best pair."""
+        ...
+
+    def chosen_first(
+        self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
+    ) -> Selected:
+        """At most `most` rows of every read, up to `extra` errors above its best, the chosen one first."""
+        ...

@@ -1,0 +1,211 @@
+"""What the passes over one batch read and never change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gassst._core import seeds as _seeds
+from gassst.io.reference import GAP, Reference
+from gassst.pairing.insert_size import InsertModel
+from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
+from gassst.search.filters import Cascade
+from gassst.seeding.miss_model import MISS_ERRORS, Stage, best_of_stages
+from gassst.seeding.plan import CHANCE_HITS, SearchPlan, chance_hits
+from gassst.seeding.seed_index import SeedIndex
+from gassst.seeding.shards import WholeIndex
+
+# A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
+# every other time (docs/benchmarks, "Pairs of 50 bases").
+FIRST_SEEDS = 3
+# Every second seed of the first stage settles nine pairs in ten (docs/benchmarks, "Pairs"). Fewer than four are too
+# few.
+QUICK_SEEDS = 4
+QUICK_EVERY = 2
+# Buckets in the window of a mate from which on its own seeds cost less than scoring all of them.
+WIDE_WINDOW = 64
+
+
+@dataclass(frozen=True)
+class BatchContext:
+    """One batch of `n` packed reads and what it is searched in.
+
+    Attributes
+    ----------
+    index, shards, plan, cascade, params
+        The index, whole and as it is kept in memory; what is looked up; the filters; the user's parameters.
+    packed : PackedReads
+    errors : uint16[n]
+        Most errors of an alignment of each read.
+    words : uint8[n]
+        A band of the read spans 64 * words diagonals.
+    lead : uint32[n]
+        Diagonals of a band before its bucket.
+    flip : uint8[n]
+        1 where the reverse strand is the canonical one.
+    digest : uint64[n]
+        Hash of the read's bases, the same for its reverse complement.
+    """
+
+    index: SeedIndex
+    shards: WholeIndex
+    plan: SearchPlan
+    cascade: Cascade
+    params: MapParams
+    packed: Any
+    errors: U16
+    words: U8
+    lead: U32
+    flip: U8
+    digest: U64
+
+    @classmethod
+    def of(
+        cls,
+        index: SeedIndex,
+        shards: WholeIndex,
+        plan: SearchPlan,
+        cascade: Cascade,
+        params: MapParams,
+        packed: Any,
+    ) -> BatchContext:
+        """The context of a batch; the plan learns the lengths of its reads."""
+        lengths = packed.lengths
+        plan.prepare(lengths)
+        words = plan.words[lengths]
+        lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
+        flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
+        return cls(
+            index, shards, plan, cascade, params, packed, plan.errors[lengths], words, lead, flip, digest
+        )
+
+    @property
+    def n(self) -> int:
+        """Reads in the batch."""
+        return len(self.packed.lengths)
+
+    @property
+    def lengths(self) -> U32:
+        """uint32[n]"""
+        return self.packed.lengths
+
+    @property
+    def shift(self) -> int:
+        """log2 of the diagonals in a bucket."""
+        return self.plan.shift
+
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
+
+
+@dataclass(frozen=True)
+class PairContext:
+    """The pairs among the `n` reads of a batch. Mates are neighbouring rows.
+
+    Attributes
+    ----------
+    insert : InsertModel
+    mate : uint8[n]
+        0 single, 1 first, 2 last mate.
+    first : int64[p]
+        Rows of the first mates.
+    partner : int64[n]
+        Row of the mate; a single read is its own partner.
+    begin : int64[n]
+        The stage with which a read begins. Mates begin together, so that no pair is settled by one of them.
+    borders : int64[c + 1]
+        Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
+    window_bases : int
+        Diagonals on which a mate may lie beside a place of its partner.
+    rescuable : bool[n]
+        Reads long enough to be looked for there: a shorter one would be expected to fit somewhere by chance.
+    wide : bool
+        The window of a mate holds so many buckets that its own seeds cost less.
+    missed : float64[rows, lengths, MISS_ERRORS]
+        Share of alignments that the seeds looked up so far miss. Rows: 0 nothing was looked up, 1 the quick look,
+        2 + the last stage.
+    length_rank : int64[]
+        Index into the second axis of `missed`, by read length.
+    """
+
+    insert: InsertModel
+    mate: U8
+    first: I64
+    partner: I64
+    begin: I64
+    borders: I64
+    window_bases: int
+    rescuable: Bool
+    wide: bool
+    missed: F64
+    length_rank: I64
+
+    @classmethod
+    def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
+        """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
+        plan, lengths = context.plan, context.lengths
+        first = np.flatnonzero(mate == 1)
+        partner = np.arange(context.n)
+        partner[first] += 1
+        partner[first + 1] -= 1
+        begin = _first_stages(plan)[lengths]
+        present = np.bincount(lengths, minlength=1) > 0
+        window_bases = insert.high - insert.low + 2 * plan.gaps
+        stages = {int(m): plan.plan(int(m)).stages for m in np.flatnonzero(present)}
+        return cls(
+            insert=insert,
+            mate=mate,
+            first=first,
+            partner=partner,
+            begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
+            borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
+            window_bases=window_bases,
+            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths],
+            wide=window_bases >> plan.shift >= WIDE_WINDOW,
+            missed=_missed_by_row(stages, plan.MAX_STAGES),
+            length_rank=np.cumsum(present) - 1,
+        )
+
+    @property
+    def paired(self) -> Bool:
+        """bool[n]: reads that have a mate."""
+        return self.mate > 0
+
+    @property
+    def window(self) -> tuple[int, int, int]:
+        """Orientation code and the window of the template length, as compiled passes take them."""
+        return self.insert.code, self.insert.low, self.insert.high
+
+
+def _first_stages(plan: SearchPlan) -> I64:
+    """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each length begin."""
+    by_chance = plan.n_bases / 4.0**plan.seed_length
+    enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
+    return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
+
+
+def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
+    """bool[MAX_READ_LENGTH + 1]: of the lengths `present`, those that chance seldom finds in a mate's window.
+
+    Reads that are long enough for seeds always are.
+    """
+    enough = np.zeros(MAX_READ_LENGTH + 1, bool)
+    enough[MIN_READ_LENGTH:] = True
+    for m in present[present < MIN_READ_LENGTH].tolist():
+        # `chance_hits` counts both strands; a mate is looked for on one.
+        enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2) <= CHANCE_HITS
+    return enough
+
+
+def _missed_by_row(stages: dict[int, tuple[Stage, ...]], most_stages: int) -> F64:
+    """`PairContext.missed` of the stages by read length."""
+    quick = [tuple(s._replace(every=QUICK_EVERY) for s in stages[m][:1]) for m in stages]
+    seen: list[list[tuple[Stage, ...]]] = [[() for _ in stages], quick]
+    seen += [[stages[m][: i + 1] for m in stages] for i in range(most_stages)]
+    rows = [[best_of_stages(m, some) for m, some in zip(stages, row, strict=True)] for row in seen]
+    return np.array(rows).reshape(len(seen), len(stages), MISS_ERRORS)

@@ -1,0 +1,298 @@
+"""The passes of the search in compiled code on the host. Bands are the extender's, which may be a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gassst._core import alignments as _alignments
+from gassst._core import anchors as _anchors
+from gassst._core import bookkeeping as _bookkeeping
+from gassst._core import seeds as _seeds
+from gassst._core import selection as _selection
+from gassst.extension.base import ReadsHandle
+from gassst.layouts import HIT
+from gassst.params import Scoring
+from gassst.sam_flags import SECONDARY, UNMAPPED
+from gassst.search.arrays import (
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    Anchors,
+    Bands,
+    BatchResult,
+    Bool,
+    Buckets,
+    Candidates,
+    GlobalResult,
+    ScoredBuckets,
+)
+from gassst.search.backend import Grouped, Resolved, Selected
+from gassst.search.context import BatchContext
+from gassst.search.mapq import summarise_all
+from gassst.search.state import SearchState
+from gassst.seeding.plan import EXTRA_STRATA, SeedRows
+from gassst.stats import Stats
+
+# Cells of the profiles in memory at once, 2 bytes each.
+PROFILE_CELLS = 1 << 25
+# Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
+UNGAPPED_REACH = 3
+
+
+class HostBackend:
+    """`search.backend.SearchBackend` on the host.
+
+    Parameters
+    ----------
+    context : BatchContext
+    bands : ReadsHandle
+        The reads of the batch, opened by an extender.
+    stats : Stats
+    """
+
+    def __init__(self, context: BatchContext, bands: ReadsHandle, stats: Stats):
+        self.context, self.stats = context, stats
+        self._bands = bands
+
+    # --- seeds ---------------------------------------------------------------------------------------------------
+
+    def unsettled(self, state: SearchState, stage: int) -> U32:
+        plan, context = self.context.plan, self.context
+        known = state.best, state.rival, state.complete
+        row = plan.seed_count[stage], plan.settled[stage], plan.settled_alone[stage]
+        return _bookkeeping.unsettled(
+            context.lengths, *known, context.errors, *row, plan.preset.strata, EXTRA_STRATA
+        )
+
+    def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
+        plan, lengths = self.context.plan, self.context.lengths[reads]
+        rows = plan.rows(stage) if every is None else plan.rows(stage)._replace(every=every)
+        with self.stats.timed("seeds"):
+            seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
+        state.known_seeds = seeds if (rows.every > 1).any() and not self.context.shards.copies else None
+        state.capped[reads] |= capped
+        state.looked[reads] |= np.uint8(1 << stage)
+        disjoint = -(-plan.disjoint[stage][lengths].astype(np.int64) // rows.every[lengths])
+        state.planned[reads] = np.maximum(state.planned[reads], disjoint)
+        state.complete[reads] = np.maximum(state.complete[reads], disjoint - np.minimum(clipped, disjoint))
+        self.stats.occurrences += seeds.occurrences
+        return seeds
+
+    def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
+        context = self.context
+        packed = context.packed.planes, context.packed.plane_start, context.lengths
+        seeds = _seeds.Seeds(*packed, context.flip, reads, *rows, context.index.k + 16, known)
+        context.shards.resolve(seeds, caps)
+        clipped, capped = seeds.limit(caps)
+        context.shards.copy_positions(seeds)
+        return Resolved(seeds, clipped, capped)
+
+    def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
+        context = self.context
+        with self.stats.timed("candidates"):
+            gathered = _anchors.gather(
+                seeds, context.index.positions, reads, context.flip, context.shift, *scored
+            )
+        return Anchors(*gathered, reads)
+
+    def merge_scored(self, state: SearchState, reads: U32) -> None:
+        if not state.fresh:
+            return
+        with self.stats.timed("candidates"):
+            read_strand, bucket = (np.concatenate(column) for column in zip(*state.fresh, strict=True))
+            state.scored = ScoredBuckets(
+                *_bookkeeping.merge_scored(*state.scored, reads, read_strand, bucket)
+            )
+            state.fresh = []
+
+    # --- candidates ----------------------------------------------------------------------------------------------
+
+    def filter(self, candidates: Candidates, limit: U16) -> Candidates:
+        planes = self.context.reference.planes
+        return self.context.cascade.run(
+            candidates, limit, self.context.packed, planes, counters=self.stats.funnel
+        )
+
+    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
+        # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
+        need = np.maximum(state.complete, state.limit) - state.limit
+        width = self.context.plan.seed_length[0][self.context.lengths]
+        columns = candidates.read_strand, candidates.diagonal, candidates.length
+        with self.stats.timed("candidates"):
+            return candidates.take(_anchors.supported(*columns, self.context.shift, width, need))
+
+    def take(self, candidates: Candidates, chosen: U8) -> Candidates:
+        with self.stats.timed("candidates"):
+            return candidates.take(np.flatnonzero(chosen))
+
+    def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
+        columns = anchors.read_strand, anchors.diagonal, anchors.length, anchors.start
+        with self.stats.timed("candidates"):
+            return Buckets(*_anchors.best_supported(*columns, self.context.shift, chosen))
+
+    def buckets(self, candidates: Candidates, known: Buckets) -> Buckets:
+        with self.stats.timed("candidates"):
+            return Buckets(
+                *_anchors.buckets(candidates.read_strand, candidates.diagonal, self.context.shift, *known)
+            )
+
+    # --- bands ---------------------------------------------------------------------------------------------------
+
+    def _by_words(self, buckets: Buckets) -> Iterator[tuple[int, U32, U32]]:
+        """Words, read_strand and first diagonals of the bands of buckets, one group for each number of words."""
+        context = self.context
+        first, words = _bookkeeping.bands_of(*buckets, context.shift, context.lead, context.words)
+        self.stats.scored += len(first)
+        for w, rows in _groups(words):
+            yield w, buckets.read_strand[rows], first[rows]
+
+    def score(self, buckets: Buckets) -> Iterator[Bands]:
+        for words, read_strand, first in self._by_words(buckets):
+            with self.stats.timed("score"):
+                edits, end = self._bands.score(read_strand, first, words)
+            reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
+            yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), reach)
+
+    def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
+        limit = state.limit if tighten else state.limit.copy()
+        rows = _bookkeeping.within_limit(
+            bands.read_strand, bands.edits, state.best, state.rival, limit, extra
+        )
+        return bands.take(rows)
+
+    def all_minima(self, buckets: Buckets) -> Iterator[Bands]:
+        for words, read_strand, first in self._by_words(buckets):
+            order = np.lexsort((first, read_strand))
+            read_strand, first = (
+                np.ascontiguousarray(read_strand[order]),
+                np.ascontiguousarray(first[order]),
+            )
+            for part in _pieces(read_strand >> np.uint32(1), PROFILE_CELLS // (64 * words)):
+                yield self._minima(read_strand[part], first[part], words)
+
+    def _minima(self, read_strand: U32, first: U32, words: int) -> Bands:
+        context = self.context
+        with self.stats.timed("score"):
+            profile = self._bands.profile(read_strand, first, words)
+            columns = read_strand, first, context.lengths, context.errors
+            band, end, reach = _alignments.local_minima(profile, *columns)
+        width = np.full(band.size, words, np.uint8)
+        return Bands(read_strand[band], first[band], end, profile[band, end], width, reach)
+
+    # --- selection and alignments --------------------------------------------------------------------------------
+
+    def group(self, bands: list[Bands]) -> Grouped:
+        with self.stats.timed("select"):
+            columns, ends, start = _selection.grouped(bands, self.context.lengths)
+        return Grouped(Bands(*columns), ends, start)
+
+    def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
+        columns = found.bands.read_strand, found.ends, found.bands.edits, found.start
+        draw = self.context.flip, self.context.digest
+        with self.stats.timed("select"):
+            return Selected(*_selection.select_best(*columns, *draw, EXTRA_STRATA, extra, max_hits))
+
+    def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
+        context, bands = self.context, found.bands
+        read = bands.read_strand >> 1
+        # By position and canonical strand, the same for a read and its reverse complement.
+        order = np.lexsort((bands.read_strand & 1 ^ context.flip[read], bands.band_start + bands.end, read))
+        found = Grouped(bands.take(order), found.ends[order], found.start)
+        summary = summarise_all(read, found.bands.edits, context.n, found.start)
+        rows = _primary_first(found.bands.edits, found.start, summary, context.digest)
+        return found, Selected(rows, found.start, summary)
+
+    def ungapped_ends(self, bands: Bands) -> U32:
+        packed, lengths = self.context.packed, self.context.lengths
+        return _alignments.ungapped_diagonal(
+            self.context.reference.planes, packed.planes, packed.plane_start, lengths, bands.read_strand,
+            bands.band_start + bands.end, bands.edits, bands.reach,
+        )  # fmt: skip
+
+    def trace_back(self, found: GlobalResult) -> BatchResult:
+        bands, start, lengths = found.bands.take(found.rows), found.start, self.context.lengths
+        reference = self.context.reference
+        with self.stats.timed("align"):
+            ungapped = self.ungapped_ends(bands)
+            traced = self._trace(bands, np.flatnonzero(ungapped == 0))
+            contigs = reference.starts, reference.lengths
+            hits, cigars = _alignments.finish(
+                bands.read_strand, ungapped, bands.edits, *traced, lengths, *contigs
+            )
+        mapped = np.diff(start) > 0
+        hits["flag"] |= SECONDARY
+        hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
+        hits["mapq"][start[:-1][mapped]] = found.quality[mapped]
+        self.stats.count_reads(lengths, found.summary, found.quality)
+        return BatchResult(
+            np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
+        )
+
+    def _trace(self, bands: Bands, rows: I64) -> tuple[U32, U32, U32, U16]:
+        """First diagonals and CIGARs of the alignments in `rows`, in their order."""
+        self.stats.traced += rows.size
+        diagonal = np.empty(rows.size, np.uint32)
+        cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
+        cigars, offset = [np.empty(0, np.uint32)], 0
+        for words, chosen in _groups(bands.words[rows]):
+            b = bands.take(rows[chosen])
+            first, runs, run_start, n_runs = self._bands.align(
+                b.read_strand, b.band_start, words, b.end, b.edits
+            )
+            diagonal[chosen] = b.band_start + first
+            cigar_start[chosen], cigar_runs[chosen] = run_start + np.uint32(offset), n_runs
+            cigars.append(runs)
+            offset += len(runs)
+        return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
+
+    # --- local alignment -----------------------------------------------------------------------------------------
+
+    def score_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        self.stats.scored += len(read_strand)
+        return self._bands.local(read_strand, band_start, width, scoring)
+
+    def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
+        self.stats.traced += len(read_strand)
+        return self._bands.align_local(read_strand, band_start, width, scoring)
+
+
+def unmapped_rows(reads: Bool) -> np.ndarray:
+    """HIT rows of the unmapped reads, bool[n]."""
+    rows = np.flatnonzero(reads)
+    blank = np.zeros(rows.size, HIT)
+    blank["read"], blank["flag"] = rows, UNMAPPED
+    return blank
+
+
+def _groups(words: U8) -> Iterator[tuple[int, Any]]:
+    """Each number of words, and the rows that have it. Mostly there is one, and the rows are all."""
+    present = np.flatnonzero(np.bincount(words))
+    for w in present.tolist():
+        yield w, np.flatnonzero(words == w) if present.size > 1 else slice(None)
+
+
+def _pieces(read: U32, room: int) -> Iterator[slice]:
+    """Slices of whole reads (sorted) of `room` rows or a little more; a read with more than that alone."""
+    stop = 0
+    while stop < len(read):
+        start, stop = stop, min(stop + room, len(read))
+        stop = int(np.searchsorted(read, read[stop - 1], side="right"))
+        yield slice(start, stop)
+
+
+def _primary_first(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
+    """int64[k]: all rows, the primary of each read first. The hash of its bases draws it among the best."""
+    mapped = np.flatnonzero(np.diff(start))
+    read = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    is_best = edits == summary["best"][read]
+    first_best = np.concatenate([[0], np.cumsum(is_best)])[start[mapped]]
+    chosen = first_best + (digest[mapped] % summary["n_best"][mapped].astype(np.uint64)).astype(np.int64)
+    primary = np.flatnonzero(is_best)[chosen]
+    key = read * np.int64(2) + 1
+    key[primary] -= 1
+    return np.argsort(key, kind="stable")

@@ -1,0 +1,185 @@
+"""The passes over pairs in compiled code on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import selection as _selection
+from gassst.layouts import NO_SCORE
+from gassst.pairing.pair_scoring import PairChoice, choose_pairs
+from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets
+from gassst.search.backend import Grouped, Selected
+from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
+from gassst.search.mapq import edit_odds
+from gassst.search.state import PairState, SearchState
+from gassst.seeding.miss_model import MISS_ERRORS
+from gassst.seeding.plan import EXTRA_STRATA
+from gassst.stats import Stats
+
+# Errors by which a place may be worse than the best one of its read and still make the better pair.
+EXTRA_ERRORS = 5
+# A read with more places as good as its best is no guide to its mate.
+RESCUE_PLACES = 16
+# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage.
+QUICK_ANCHORS = 8
+
+
+class HostPairPasses:
+    """`search.backend.PairPasses` on the host."""
+
+    def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats):
+        self.context, self.pairs, self.stats = context, pairs, stats
+
+    def participants(self, reads: U32, state: PairState, stage: int) -> U32:
+        return reads[state.open[reads] & (self.pairs.begin[reads] <= stage)]
+
+    def quick_participants(self, reads: U32) -> U32:
+        able = self.pairs.paired & (self.context.plan.disjoint[0][self.context.lengths] >= QUICK_SEEDS)
+        able &= able[self.pairs.partner]
+        return reads[able[reads]]
+
+    # --- candidates ----------------------------------------------------------------------------------------------
+
+    def near_mates(self, anchors: Anchors) -> U8:
+        context, pairs = self.context, self.pairs
+        with self.stats.timed("pairs"):
+            return _mate_anchors.near(
+                anchors.read_strand, anchors.diagonal, anchors.start, anchors.reads, pairs.mate, context.flip,
+                context.lengths, *pairs.window, context.plan.gaps,
+            )  # fmt: skip
+
+    def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
+        return self._marked(anchors, near, state.open, is_near)
+
+    def _marked(self, anchors: Anchors, near: U8, reads: Bool, is_near: bool) -> U8:
+        """uint8[c]: anchors of some reads (bool[n]) that are near their mate, or are not."""
+        with self.stats.timed("candidates"):
+            return _mate_anchors.of_reads(anchors.read_strand, near, reads.view(np.uint8), is_near)
+
+    def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
+        with self.stats.timed("candidates"):
+            few = _mate_anchors.few(near, anchors.start, anchors.reads, self.pairs.mate, QUICK_ANCHORS)
+        rows = np.flatnonzero(self._marked(anchors, near, few.view(bool), True))
+        return Buckets(anchors.read_strand[rows], anchors.diagonal[rows] >> np.uint32(self.context.shift))
+
+    def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
+        context, preset = self.context, self.context.plan.preset
+        if preset.repeat_buckets is None:
+            return chosen
+        first, missed, missed_other = self._rivals_missed(state)
+        settled = first[missed + missed_other <= preset.pair_missed]
+        limited = np.zeros(context.n, np.uint8)
+        limited[settled] = limited[settled + 1] = 1
+        columns = anchors.read_strand, anchors.diagonal, anchors.length, anchors.start, anchors.reads
+        with self.stats.timed("pairs"):
+            return _mate_anchors.best_buckets(
+                chosen,
+                *columns,
+                limited,
+                self.pairs.mate,
+                context.digest,
+                context.shift,
+                preset.repeat_buckets,
+            )
+
+    def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
+        with self.stats.timed("candidates"):
+            read_strand, bucket, keys = _mate_anchors.fresh(*buckets, *state.tried)
+        state.tried.append(keys)
+        return Buckets(read_strand, bucket)
+
+    # --- mate rescue ---------------------------------------------------------------------------------------------
+
+    def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
+        context = self.context
+        with self.stats.timed("pairs"):
+            reads = _mate_anchors.of_open_pairs(reads, self.pairs.mate, state.open.view(np.uint8))
+            reads = reads[self.pairs.rescuable[self.pairs.partner[reads]]]
+            if self.pairs.wide:
+                reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
+            return Buckets(
+                *state.placements.windows(reads, search.best, RESCUE_PLACES, context.shift, context.plan.gaps)
+            )
+
+    def _worth_a_wide_window(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Bool:
+        """bool[k]: reads around which a mate is looked for although that costs more than its seeds do.
+
+        Not before the mate's second stage, as most are found by then. And not where both mates have places but no
+        concordant ones: there may be none, as when the insert size given is that of another library.
+        """
+        context, partner = self.context, self.pairs.partner[reads]
+        begin = self.pairs.begin[partner]
+        due = (stage > begin) | (context.plan.seed_count[begin + 1, context.lengths[partner]] == 0)
+        has_pair = state.placements.paired[reads] != NO_SCORE
+        return due & ((search.best[partner] == NO_SCORE) | has_pair)
+
+    # --- state ---------------------------------------------------------------------------------------------------
+
+    def add_places(self, bands: Bands, search: SearchState, state: PairState) -> None:
+        lengths, errors = self.context.lengths, self.context.errors
+        with self.stats.timed("pairs"):
+            state.placements.add(bands.read_strand, bands.ends(lengths), bands.edits)
+            limits = search.best, errors, EXTRA_STRATA, EXTRA_ERRORS, search.limit
+            state.placements.tighten(bands.read_strand, *limits)
+
+    def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
+        preset = self.context.plan.preset
+        first, missed, missed_other = self._rivals_missed(state)
+        missed[search.capped[first] > 0] = 1.0
+        missed_other[search.capped[first + 1] > 0] = 1.0
+        unseen = missed + missed_other
+        if guided:
+            unguided = state.placements.unguided
+            missed[unguided[first] > 0] = 1.0
+            missed_other[unguided[first + 1] > 0] = 1.0
+            unseen = np.minimum(unseen, missed * missed_other)
+        allowed = np.full(first.size, preset.pair_missed)
+        if quick or guided:
+            unsure = np.flatnonzero((unseen > allowed) & (unseen <= preset.pair_missed_alone))
+            alone = state.placements.alone(first[unsure], EXTRA_STRATA).view(bool)
+            allowed[unsure[alone]] = preset.pair_missed_alone
+        done = first[unseen <= allowed]
+        state.open[done] = state.open[done + 1] = False
+        if not guided:
+            state.hasty[done] = state.hasty[done + 1] = True
+
+    def _rivals_missed(self, state: PairState) -> tuple[I64, F64, F64]:
+        """First mates of the open pairs that have a concordant place, int64[k]; and which share of places with as many
+        errors the seeds looked at so far miss, of the first mate's and of the other's, float64[k]."""
+        errors, lengths = state.placements.paired, self.context.lengths
+        first = state.unsettled = state.unsettled[state.open[state.unsettled]]
+        first = first[(errors[first] != NO_SCORE) & (errors[first + 1] != NO_SCORE)]
+        missed, missed_other = (
+            self.pairs.missed[
+                state.looked_row[mate],
+                self.pairs.length_rank[lengths[mate]],
+                np.minimum(errors[mate], MISS_ERRORS - 1),
+            ]
+            for mate in (first, first + 1)
+        )
+        return first, missed, missed_other
+
+    # --- selection -----------------------------------------------------------------------------------------------
+
+    def choose(self, found: Grouped, selected: Selected) -> PairChoice:
+        context, best, rows = self.context, selected.summary["best"], selected.rows
+        read_strand, edits = np.take(found.bands.read_strand, rows), np.take(found.bands.edits, rows)
+        odds = edit_odds(np.where(best == NO_SCORE, 0, best), context.lengths)
+        with self.stats.timed("select"):
+            return choose_pairs(
+                read_strand, np.take(found.ends, rows), edits, selected.start, odds,
+                mate=self.pairs.mate, lengths=context.lengths, flip=context.flip, digest=context.digest,
+                borders=self.pairs.borders, insert=self.pairs.insert, n_bases=context.plan.n_bases,
+            )  # fmt: skip
+
+    def chosen_first(
+        self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
+    ) -> Selected:
+        rows, start, summary = selected
+        limit = np.minimum(summary["best"].astype(np.int64) + extra, NO_SCORE).astype(np.uint16)
+        with self.stats.timed("select"):
+            rows, start = _selection.chosen_first(rows, start, choice.primary, found.bands.edits, limit, most)
+        summary = summary.copy()
+        summary["n_reported"] = np.diff(start)
+        return Selected(rows, start, summary)

@@ -1,0 +1,117 @@
+"""What the passes over one batch change: every array of it, declared here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gassst._core.placements import Placements
+from gassst.layouts import NO_SCORE
+from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, ScoredBuckets
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.mapq import Seen
+
+
+@dataclass
+class SearchState:
+    """What is known so far of the `n` reads of a batch.
+
+    Attributes
+    ----------
+    best, rival : uint16[n]
+        Fewest errors of a scored band, and fewest of any other band; NO_SCORE for none.
+    limit : uint16[n]
+        Most errors that still matter.
+    complete : uint16[n]
+        Every alignment with fewer errors has been seen.
+    capped : uint8[n]
+        1 where a seed was passed over because it occurs too often.
+    looked : uint8[n]
+        Bit s: the seeds of stage s have been looked up.
+    planned : uint16[n]
+        Most disjoint seeds that were looked up together.
+    bands : list of Bands
+        Those within the limits, in the order in which they were scored.
+    scored : ScoredBuckets
+        Buckets that need not be scored again.
+    fresh : list of Buckets
+        Buckets scored since `scored` was brought up to date.
+    known_seeds : Seeds or None
+        Those looked up last, if the next stage holds them, too.
+    """
+
+    best: U16
+    rival: U16
+    limit: U16
+    complete: U16
+    capped: U8
+    looked: U8
+    planned: U16
+    scored: ScoredBuckets
+    bands: list[Bands] = field(default_factory=list)
+    fresh: list[Buckets] = field(default_factory=list)
+    known_seeds: Any = None
+
+    @classmethod
+    def initial(cls, context: BatchContext) -> SearchState:
+        """Of a batch of which nothing was looked up."""
+        n = context.n
+        return cls(
+            best=np.full(n, NO_SCORE, np.uint16),
+            rival=np.full(n, NO_SCORE, np.uint16),
+            limit=context.errors.copy(),
+            complete=np.zeros(n, np.uint16),
+            capped=np.zeros(n, np.uint8),
+            looked=np.zeros(n, np.uint8),
+            planned=np.zeros(n, np.uint16),
+            scored=ScoredBuckets.none(n),
+        )
+
+    def seen(self, context: BatchContext) -> Seen:
+        """What has been looked at so far, for the mapping qualities."""
+        return Seen(self.complete, self.capped, self.looked, self.planned, context.plan)
+
+
+@dataclass
+class PairState:
+    """What is known so far of the pairs of a batch.
+
+    Attributes
+    ----------
+    placements : Placements
+        Scored places of the mates, and the best concordant pair that they make.
+    open : bool[n]
+        Reads whose pair is not settled.
+    hasty : bool[n]
+        Reads whose pair was settled before mates were looked for around all places.
+    unsettled : int64[q]
+        First mates of the pairs that are open.
+    looked_row : uint8[n]
+        Row of `PairContext.missed`.
+    tried : list of uint64[]
+        Sorted keys of the buckets that this stage must not score again.
+    """
+
+    placements: Placements
+    open: Bool
+    hasty: Bool
+    unsettled: I64
+    looked_row: U8
+    tried: list[U64] = field(default_factory=list)
+
+    @classmethod
+    def initial(cls, context: BatchContext, pairs: PairContext) -> PairState:
+        """Of pairs of which no mate was looked up."""
+        n = context.n
+        placements = Placements(pairs.mate, context.lengths, *pairs.window, pairs.borders)
+        if pairs.wide:
+            placements.unguided[pairs.paired] = 1
+        return cls(
+            placements=placements,
+            open=np.ones(n, bool),
+            hasty=np.zeros(n, bool),
+            unsettled=pairs.first,
+            looked_row=np.zeros(n, np.uint8),
+        )

@@ -1,0 +1,110 @@
+"""Which share of alignments the seeds of a stage miss (Rizk 4.6.7).
+
+An alignment is missed when every seed holds an error. Errors are taken to be spread uniformly over the read.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+# Errors that `best_of_stages` tells apart; a read with more is as good as lost to seeds.
+MISS_ERRORS = 64
+
+
+def miss_probability(m: int, r: int, w: int) -> float:
+    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
+
+    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them.
+    """
+    if w > m:
+        return 1.0
+    runs = range(min(r + 1, (m - r) // w) + 1)
+    total = sum((-1) ** i * math.comb(r + 1, i) * math.comb(m - i * w, r) for i in runs)
+    return total / math.comb(m, r)
+
+
+_cached_miss_probability = lru_cache(maxsize=65536)(miss_probability)
+
+
+@lru_cache(maxsize=4096)
+def longest_seed(m: int, r: int, share: float) -> int:
+    """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
+    w = max(1, m // (r + 1))
+    while w < m and miss_probability(m, r, w + 1) <= share:
+        w += 1
+    return w
+
+
+def miss_share(m: int, errors: int, w: int, count: int) -> float:
+    """Share of alignments of `m` bases with `errors` errors that leave none of `count` disjoint seeds free of them."""
+    return (1 - (1 - errors / m) ** w) ** count
+
+
+class Stage(NamedTuple):
+    """Seeds of a read that are looked up together: the first of `number` seeds of `length` bases, spread evenly over
+    the read, and every `every`-th after it."""
+
+    length: int
+    number: int
+    disjoint: bool
+    every: int = 1
+
+    @property
+    def looked_up(self) -> int:
+        return -(-self.number // self.every)
+
+
+def seed_offsets(m: int, stage: Stage) -> list[int]:
+    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_seeds.Seeds` has it)."""
+    room, gaps = m - stage.length, stage.number - 1
+    return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
+
+
+@lru_cache(maxsize=4096)
+def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
+    """Share of alignments of `m` bases with 0 to m - 1 errors that leave no seed of a stage free of them, float64[m].
+
+    Errors are spread uniformly. Of sets of errors, those that hit every seed are counted by their last error: the
+    one before it must not lie so far back that a seed fits between the two.
+    """
+    starts = np.array(seed_offsets(m, stage))
+    # The last seed to end at or before each base, or -1: an error must have hit it.
+    last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
+    due = np.where(last >= 0, starts[last], -1) + 1
+    share = np.empty(m)
+    sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
+    sets[0] = 1.0
+    for errors in range(m):
+        share[errors] = sets[due[m] :].sum()
+        before = np.concatenate([[0.0], np.cumsum(sets)])
+        sets[1:] = np.maximum(before[1 : m + 1] - before[np.minimum(due[:m], np.arange(1, m + 1))], 0.0)
+        sets[0] = 0.0
+        sets *= (errors + 1) / (m - errors)
+    return np.minimum(share, 1.0)
+
+
+def stage_miss(m: int, errors: int, stage: Stage) -> float:
+    """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
+    if stage.disjoint:
+        return miss_share(m, errors, stage.length, stage.looked_up)
+    if stage.every == 1 and stage.number == m - stage.length + 1:
+        return _cached_miss_probability(m, errors, stage.length)
+    return float(_missed_by_seeds(m, stage)[errors]) if errors < m else 1.0
+
+
+def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
+    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none."""
+    return next((d for d in range(most, -1, -1) if share and stage_miss(m, d, stage) <= share), -1)
+
+
+@lru_cache(maxsize=4096)
+def best_of_stages(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
+    """float64[MISS_ERRORS]: share of alignments of `m` bases, by errors, in which the best of these stages finds no
+    seed."""
+    errors = range(min(m, MISS_ERRORS))
+    shares = [min((stage_miss(m, e, stage) for stage in stages), default=1.0) for e in errors]
+    return np.array(shares + [1.0] * (MISS_ERRORS - len(shares)))

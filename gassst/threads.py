@@ -1,0 +1,12 @@
+"""How many threads to start."""
+
+from __future__ import annotations
+
+import os
+
+
+def usable_threads() -> int:
+    """Cores that this process may run on; containers and batch systems grant fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,139 @@
+"""Run what the documentation tells its readers to type, on the bundled E. coli genome and reads.
+
+    python scripts/check/doc_commands.py                         # README.md, docs/tour.md, docs/guide/*.md
+    python scripts/check/doc_commands.py docs/guide/pairs.md     # these pages
+
+Bash runs the lines after `$ ` of every ```console block; Python runs every ```python block. The blocks of a page share
+a folder with the files of `DATA` and their index. Lines without `$ ` are shown output and not compared. A block for a
+program that is not installed is left out, with a note. Blocks marked `sh` and `text` are for reading only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLED = ROOT / "tests" / "data"
+GENOME = "ecoli_k12_mg1655.fa.gz"
+MATES = ("ecoli_ERR022075_R1.fastq.gz", "ecoli_ERR022075_R2.fastq.gz")
+# What the pages call the bundled files. Two lanes are the same reads twice: nothing depends on it.
+DATA = {
+    "ref.fa.gz": GENOME,
+    "R1.fq.gz": MATES[0],
+    "R2.fq.gz": MATES[1],
+    "reads.fq.gz": MATES[0],
+    "L1_R1.fq.gz": MATES[0],
+    "L1_R2.fq.gz": MATES[1],
+    "L2_R1.fq.gz": MATES[0],
+    "L2_R2.fq.gz": MATES[1],
+}
+INDEX = "ref.gsi"
+PAGES = ("README.md", "docs/tour.md", "docs/guide")
+OPTIONAL = ("samtools", "bcftools", "bwa", "bowtie2")
+BLOCK = re.compile(r"^( *)```(console|python)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+SECONDS = 300
+
+
+class Block(NamedTuple):
+    """`language` is "console" or "python"; `line` where the block begins in its page."""
+
+    language: str
+    line: int
+    code: str
+
+    @property
+    def missing(self) -> list[str]:
+        """Programs that the block needs and that are not installed."""
+        return [name for name in OPTIONAL if re.search(rf"\b{name} ", self.code) and not shutil.which(name)]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a page that are to be run, in order."""
+    for match in BLOCK.finditer(text):
+        indent, language, body = match.groups()
+        lines = [line.removeprefix(indent) for line in body.splitlines()]
+        code = "\n".join(commands(lines) if language == "console" else lines)
+        yield Block(language, text.count("\n", 0, match.start()) + 1, code)
+
+
+def commands(lines: list[str]) -> Iterator[str]:
+    """What follows `$ `, with lines continued by a backslash."""
+    continued = False
+    for line in lines:
+        if continued or line.startswith("$ "):
+            yield line if continued else line[2:]
+            continued = line.endswith("\\")
+
+
+def run(block: Block, folder: Path) -> str | None:
+    """None, or what a failed block wrote."""
+    program = ["bash", "-euo", "pipefail", "-c"] if block.language == "console" else [sys.executable, "-c"]
+    paths = [str(folder.parent / "bin"), os.environ.get("PATH", "")]
+    # Compiling OpenCL kernels takes longer than these reads.
+    environment = {"GASSST_OPENCL": "0", **os.environ, "PATH": os.pathsep.join(paths)}
+    try:
+        done = subprocess.run(
+            [*program, block.code],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"not done after {SECONDS} s"
+    return None if done.returncode == 0 else done.stdout.decode(errors="replace")[-2000:]
+
+
+def check(page: Path, world: Path) -> int:
+    """Runs the blocks of a page in a folder of its own; returns how many failed."""
+    folder = world / page.stem
+    folder.mkdir()
+    for name, source in DATA.items():
+        (folder / name).symlink_to(BUNDLED / source)
+    (folder / INDEX).symlink_to(world / INDEX)
+    failed = 0
+    for block in blocks(page.read_text()):
+        where = f"{page.relative_to(ROOT)}:{block.line}"
+        if block.missing:
+            print(f"{where}: left out, {', '.join(block.missing)} not installed")
+        elif (output := run(block, folder)) is not None:
+            failed += 1
+            print(f"{where}: failed\n{block.code}\n{output}")
+        else:
+            print(f"{where}: ok", flush=True)
+    return failed
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "pages", nargs="*", type=Path, help="Markdown files (default: README, tour and guide)"
+    )
+    args = parser.parse_args(argv)
+    chosen = [path.resolve() for path in args.pages] or [ROOT / name for name in PAGES]
+    pages = [page for path in chosen for page in (sorted(path.glob("*.md")) if path.is_dir() else [path])]
+    with tempfile.TemporaryDirectory(prefix="gassst-docs-") as name:
+        world = Path(name)
+        command = world / "bin" / "gassst"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gassst "$@"\n')
+        command.chmod(0o755)
+        subprocess.run([command, "index", "-q", BUNDLED / GENOME, "-o", world / INDEX], check=True)
+        failed = sum(check(page, world) for page in pages)
+    print(f"{failed} blocks failed" if failed else "all blocks run")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

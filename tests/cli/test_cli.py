@@ -1,0 +1,757 @@
+"""The command line as its users see it: exit codes, one line for what goes wrong, nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pysam
+import pytest
+from places import DATA, environment
+
+from gassst import mapper
+from gassst.cli.main import main
+from gassst.cli.options import parse_size
+from gassst.cli.reference import index_path
+from gassst.io import records as sam
+from gassst.seeding import seed_index
+
+RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
+GOOD = RECORD.format(1) + RECORD.format(2)
+
+
+@pytest.fixture
+def gassst_map(capfd, small_index):
+    """Runs `gassst map` on the small index in this process; gives exit code, stdout and stderr."""
+
+    def run(*argv, index=small_index, device="none"):
+        capfd.readouterr()
+        code = main(["map", str(index), "--device", device, *map(str, argv)])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def sam_lines(gassst_map):
+    """The records of a successful run, without the header."""
+
+    def run(*argv, **options):
+        code, out, _ = gassst_map("-q", *argv, **options)
+        assert code == 0
+        return [line for line in out.splitlines() if not line.startswith("@")]
+
+    return run
+
+
+def only_line(error: str) -> str:
+    """The one line on stderr that says what went wrong."""
+    assert error.endswith("\n") and error.count("\n") == 1, error
+    assert error.startswith("gassst: ")
+    return error[8:-1]
+
+
+def default_signals() -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # a shell's background jobs ignore it, and so do their children
+
+
+def process(*argv, program: tuple[str, ...] = ("-m", "gassst"), **options) -> subprocess.Popen:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
+    command = [sys.executable, *program, *map(str, argv)]
+    return subprocess.Popen(command, preexec_fn=pipes.pop("preexec_fn", default_signals), **pipes)
+
+
+# --- damaged reads ------------------------------------------------------------------------------------------
+
+QUALITY_SHORT = GOOD + RECORD.format(3).replace("IIII\n", "\n")
+TOO_LONG = GOOD + f"@long\n{'A' * 1001}\n+\n{'I' * 1001}\n"
+MANY = "".join(map(RECORD.format, range(5000))).encode()
+DAMAGED = {
+    "record cut short": ((GOOD + RECORD.format(3))[:-60].encode(), "record 3"),
+    "quality of another length": (QUALITY_SHORT.encode(), "record 3"),
+    "read too long": (TOO_LONG.encode(), "record 3"),
+    "neither FASTQ nor FASTA": (b"chr1\t5\t6\n", "record 1"),
+    "no plus line": ((GOOD + RECORD.format(3).replace("+", "-")).encode(), "record 3"),
+    "truncated gz": (gzip.compress(MANY)[:-500], "gz data cut short"),
+    "damaged gz": (gzip.compress(MANY)[:-8] + bytes(8), "damaged gz data"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content, place", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_reads_are_one_line_that_names_file_and_record(gassst_map, tmp_path, content, place):
+    reads = tmp_path / "damaged.fq"
+    reads.write_bytes(content)
+    code, _, error = gassst_map(reads, "-o", tmp_path / "out.bam")
+    assert code == 1
+    assert str(reads) in only_line(error) and place in error
+    assert list(tmp_path.iterdir()) == [reads]
+
+
+def test_fault_in_the_third_of_five_files_names_that_file(gassst_map, tmp_path):
+    paths = [tmp_path / f"{i}.fq" for i in range(5)]
+    for path in paths:
+        path.write_text(GOOD if path.name != "2.fq" else QUALITY_SHORT)
+    code, _, error = gassst_map(*paths, "--single", "-o", tmp_path / "out.bam", "--batch-size", 1)
+    assert code == 1
+    assert f"{tmp_path / '2.fq'}: record 3" in only_line(error)
+    assert not (tmp_path / "out.bam").exists()
+
+
+@pytest.mark.parametrize("name", ["out.sam", "out.bam", "out.cram"])
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["plain", "gz"])
+def test_empty_read_file_gives_a_valid_file_without_records(gassst_map, tmp_path, name, content):
+    reads = tmp_path / "empty.fq"
+    reads.write_bytes(content)
+    code, _, _ = gassst_map(reads, "-o", tmp_path / name)
+    assert code == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        assert file.references == ("one", "two", "three")
+        assert list(file) == []
+
+
+# --- references and indexes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["index", "map"])
+def test_two_contigs_of_one_name(capfd, tmp_path, small_fastq, command):
+    fasta = tmp_path / "two.fa"
+    fasta.write_text(">a\nACGT\n>b\nACGT\n>a\nACGT\n")
+    assert main([command, str(fasta), *([str(small_fastq)] if command == "map" else [])]) == 1
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert error == f"gassst: {fasta}: contig a: two contigs have this name"
+    assert list(tmp_path.iterdir()) == [fasta]
+
+
+def damaged_copy(small_index: Path, to: Path, kind: str) -> Path:
+    content = bytearray(small_index.read_bytes())
+    if kind == "truncated":
+        del content[-5000:]
+    elif kind == "stale":
+        content[8] = 0  # format version
+    elif kind == "damaged":
+        content[40] ^= 1
+    elif kind == "empty":
+        content.clear()
+    else:
+        content[:] = b"BAM\1" + bytes(5000)
+    to.write_bytes(content)
+    return to
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        ("truncated", "truncated index"),
+        ("stale", "an older index format"),
+        ("damaged", "damaged index"),
+        ("empty", "empty file"),
+        ("another", "not a gassst index"),
+    ],
+)
+def test_unusable_index(gassst_map, small_index, small_fastq, tmp_path, kind, message):
+    index = damaged_copy(small_index, tmp_path / "bad.gsi", kind)
+    code, _, error = gassst_map(small_fastq, "-o", tmp_path / "out.bam", index=index)
+    assert code == 1
+    assert f"{index}: {message}" in only_line(error)
+    assert list(tmp_path.iterdir()) == [index]
+
+
+def test_check_finds_one_flipped_bit_in_the_last_section(capfd, small_index, tmp_path):
+    assert main(["index", "--check", str(small_index)]) == 0
+    assert "every section is intact" in only_line(capfd.readouterr().err)
+    content = bytearray(small_index.read_bytes())
+    content[-1] ^= 4
+    index = tmp_path / "flipped.gsi"
+    index.write_bytes(content)
+    assert main(["index", "--check", str(index)]) == 1
+    assert only_line(capfd.readouterr().err) == f"{index}: damaged index: section following"
+
+
+def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_path):
+    fasta = tmp_path / "ref.fa"
+    shutil.copy(small_fasta, fasta)
+    assert main(["index", str(fasta), "-t", "1"]) == 0
+    assert "3 contigs, 60,000 bases" in only_line(capfd.readouterr().err)
+    assert (tmp_path / "ref.gsi").read_bytes() == small_index.read_bytes()
+    assert main(["index", str(fasta), "-o", str(tmp_path / "none" / "x.gsi")]) == 1
+    assert "x.gsi: No such file or directory" in only_line(capfd.readouterr().err)
+    assert main(["index", str(fasta), "-o", str(fasta)]) == 2
+    assert main(["index", str(fasta), "-t", "0"]) == 2
+
+
+@pytest.mark.parametrize(
+    "fasta, index",
+    [("a/ref.fa", "a/ref.gsi"), ("ref.fasta.gz", "ref.gsi"), ("v1.2", "v1.2.gsi"), ("x.FNA", "x.gsi")],
+)
+def test_default_name_of_an_index(fasta, index):
+    assert index_path(fasta) == index
+
+
+def test_fasta_in_place_of_an_index(gassst_map, sam_lines, small_fasta, small_fastq, tmp_path):
+    zipped = tmp_path / "small.fa.gz"
+    zipped.write_bytes(gzip.compress(small_fasta.read_bytes()))
+    code, out, error = gassst_map(small_fastq, index=zipped)
+    assert code == 0
+    assert f"`gassst index {zipped}` keeps the index" in error.splitlines()[0]
+    records = [line for line in out.splitlines() if not line.startswith("@")]
+    assert records == sam_lines(small_fastq) == sam_lines(small_fastq, index=small_fasta)
+
+
+# --- arguments, before any work -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fails if an index is opened or built."""
+
+    def refuse(*_, **__):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr(seed_index.SeedIndex, "open", refuse)
+    monkeypatch.setattr(seed_index.SeedIndex, "build", refuse)
+
+
+@pytest.mark.parametrize(
+    "options, code, message",
+    [
+        (["-p", "20"], 2, "-p must be from 50 to 100 %"),
+        (["-w", "3"], 2, "-w must be from 4 to 30"),
+        (["-t", "0"], 2, "-t must be at least 1"),
+        (["-k", "0"], 2, "-k must be at least 1"),
+        (["--memory", "5"], 2, "--memory must be at least 1M"),
+        (["--batch-size", "9999999999"], 2, "batch size must be"),
+        (["--mode", "local", "--all"], 2, "--mode local has no --all"),
+        (["--mode", "local", "-A", "11"], 2, "--match must be from 1 to 10"),
+        (["--gap-open", "1001"], 2, "--gap-open must be from 0 to 1000"),
+        (["--filters", "fd,nonsense"], 2, "unknown filter 'nonsense'; known are tnw4-4"),
+        (["-R", "ID:x"], 2, "read group 'ID:x'"),
+        (["-R", r"@RG\tSM:x"], 2, "has no ID"),
+        (["-o", "out.txt"], 2, "out.txt: name it .sam, .bam or .cram"),
+        (["-o", "both.sam", "--unmapped", "both.sam"], 2, "both.sam: named twice"),
+        (["-o", "{reads}", "-O", "sam"], 2, "named twice"),
+        (["--stats", "{index}"], 2, "named twice"),
+        (["-o", "none/out.bam"], 1, "none/out.bam: No such file or directory"),
+        (["-o", "."], 1, "cannot write .: it is a directory"),
+        (["--unmapped", "none/u.fq"], 1, "none/u.fq: No such file or directory"),
+        (["--stats", "none/s.json"], 1, "none/s.json: No such file or directory"),
+        (["missing.fq"], 1, "missing.fq: No such file or directory"),
+        (["."], 1, ".: Is a directory"),
+        (["--device", "no such device"], 1, "OpenCL"),
+        (["{reads}"], 2, "the same file for both mates; --interleaved reads pairs from one file"),
+        (["{reads}", "{reads}"], 2, "3 files of reads: two are those of pairs"),
+        (["-", "--single", "-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["-1", "a", "-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["-2", "b"], 2, "-1 and -2 name all files of reads"),
+        (["--insert", "0,10"], 2, "--insert must be MEAN,SD of more than 0 and up to 20,000"),
+        (["--insert", "300,nan"], 2, "--insert must be"),
+        (["--insert", "20001,10"], 2, "--insert must be"),
+        (["--insert", "300,20001"], 2, "--insert must be"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_wrong_is_said_before_any_work(
+    no_work, gassst_map, monkeypatch, small_index, small_fastq, tmp_path, options, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+    options = [option.format(reads=small_fastq, index=small_index) for option in options]
+    got, out, error = gassst_map(small_fastq, *options)
+    assert (got, out) == (code, "")
+    assert message in only_line(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "argv, code, message",
+    [
+        ([], 2, "no reads: name a file, or two of pairs, or use -1 and -2"),
+        (["-1", "a.fq"], 2, "-1 and -2 go together"),
+        (["-2", "a.fq"], 2, "-1 and -2 go together"),
+        (["-1", "a.fq", "b.fq", "-2", "c.fq"], 2, "2 files of first mates, but 1 of second mates"),
+        (["-1", "a.fq", "-2", "a.fq"], 2, "a.fq: the same file for both mates"),
+        (["-1", "-", "-2", "-"], 2, "only one of the files can be standard input"),
+        (["-1", "a.fq", "-2", "b.fq", "--interleaved"], 2, "-1 and -2 name all files"),
+        (["-1", "-", "-2", "missing.fq"], 1, "missing.fq: No such file or directory"),
+        (["-", "missing.fq"], 1, "missing.fq: No such file or directory"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, code, message):
+    got, out, error = gassst_map(*argv)
+    assert (got, out) == (code, "")
+    assert message in only_line(error)
+
+
+@pytest.mark.parametrize("which", ["-1", "-2"])
+def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
+    paths = {"-1": tmp_path / "a.sam", "-2": tmp_path / "b.sam"}
+    for path in paths.values():
+        path.write_text(GOOD)
+    argv = [part for option in paths.items() for part in option]
+    code, _, error = gassst_map(*argv, "-o", paths[which])
+    assert (code, paths[which].read_text()) == (2, GOOD)
+    assert "named twice" in only_line(error)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "nonsense",
+        "map x y --insert 300",
+        "map x y --insert 300,40,2",
+        "map x y --insert many,few",
+        "map x y --fr --rf",
+        "map x y --single --interleaved",
+        "map x -1 -2 y",
+        "map",
+        "map x.gsi",
+        "map x y -O vcf",
+        "map x y -p many",
+        "map x y -k 2 --all",
+        "map x y --gap-open 1,2,3",
+        "map x y --mode glocal",
+        "map x y --memory inf",
+        "index",
+        "simulate",
+        "simulate x.fa -n 1 -l 0 -o x.fq",
+        "evaluate",
+        "devices more",
+    ],
+)
+def test_usage_errors_exit_with_2(capfd, line):
+    assert main(line.split()) == 2
+    assert capfd.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["map", "--help"], ["simulate", "--help"], ["--version"]])
+def test_help_goes_to_stdout(capfd, argv):
+    assert main(argv) == 0
+    out, error = capfd.readouterr()
+    assert "gassst" in out and error == ""
+
+
+def test_sizes():
+    assert [parse_size(s) for s in ("4G", "1.5k", "500M", "77")] == [4 << 30, 1536, 500 << 20, 77]
+
+
+@pytest.mark.parametrize("name", ["missing.gsi", "."])
+def test_index_that_is_no_file(gassst_map, monkeypatch, small_fastq, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = gassst_map(small_fastq, "-o", "out.bam", index=name)
+    assert code == 1
+    assert only_line(error).startswith(f"{name}: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evaluate_reports_its_errors_as_one_line(capfd):
+    assert main(["evaluate", "missing.bam"]) == 1
+    assert "missing.bam" in only_line(capfd.readouterr().err)
+
+
+# --- options that change the output -------------------------------------------------------------------------
+
+
+def test_stdin_and_several_files(sam_lines, small_index, small_fastq):
+    expected = sam_lines(small_fastq)
+    argv = ("map", small_index, "--device", "none", "-q")
+    with process(*argv, "-", stdin=subprocess.PIPE) as run:
+        out, error = run.communicate(small_fastq.read_bytes())
+    assert (run.returncode, error) == (0, b"")
+    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
+    assert sam_lines("--single", small_fastq, small_fastq) == 2 * expected
+
+
+@pytest.fixture
+def pair_files(small_reads, tmp_path) -> tuple[Path, Path]:
+    """Both ends of the reads, with the endings of their names."""
+    paths = tmp_path / "r1.fq.gz", tmp_path / "r2.fq"
+    for mate, (path, opened) in enumerate(zip(paths, (gzip.open, open), strict=True), 1):
+        with opened(path, "wt") as file:
+            for name, sequence, quality in small_reads:
+                part = slice(0, 60) if mate == 1 else slice(-60, None)
+                file.write(f"@{name}/{mate}\n{sequence[part]}\n+\n{quality[part]}\n")
+    return paths
+
+
+@pytest.fixture
+def interleaved_file(pair_files, tmp_path) -> Path:
+    first = gzip.decompress(pair_files[0].read_bytes()).decode().splitlines(True)
+    second = pair_files[1].read_text().splitlines(True)
+    path = tmp_path / "both.fq"
+    path.write_text("".join("".join(f[i : i + 4]) for i in range(0, len(first), 4) for f in (first, second)))
+    return path
+
+
+def test_every_way_to_give_pairs_is_the_same(
+    sam_lines, small_index, small_reads, pair_files, interleaved_file
+):
+    expected = sam_lines(*pair_files)
+    assert list(dict.fromkeys(line.split("\t")[0] for line in expected)) == [n for n, _, _ in small_reads]
+    first, second = pair_files
+    assert sam_lines("-1", first, "-2", second) == expected
+    assert sam_lines("--interleaved", interleaved_file) == expected
+    assert sam_lines(*pair_files, "--batch-size", "13", "-t", "3") == expected
+    assert sam_lines(*pair_files, "--insert", "200,50", "--fr")
+    with process("map", small_index, "--device", "none", "-q", "-", second, stdin=subprocess.PIPE) as run:
+        out, error = run.communicate(first.read_bytes())
+    assert (run.returncode, error) == (0, b"")
+    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
+
+
+def test_lanes_of_pairs(sam_lines, pair_files, tmp_path):
+    first, second = pair_files
+    lane = tmp_path / "lane.fq", tmp_path / "lane2.fq"
+    for path in lane:
+        path.write_text(GOOD)
+    expected = sam_lines(*pair_files) + sam_lines(*lane)
+    assert sam_lines("-1", first, lane[0], "-2", second, lane[1]) == expected
+
+
+def test_files_of_pairs_that_disagree(gassst_map, pair_files, tmp_path):
+    text = pair_files[1].read_text()
+    cases = {
+        text.replace("@read7/", "@other/"): "record 8 (other): its mate in {} is named read7",
+        "".join(text.splitlines(True)[:48]): "ends after record 12, {} goes on",
+    }
+    for content, message in cases.items():
+        pair_files[1].write_text(content)
+        for size in (2, 5, 1000):
+            code, _, error = gassst_map(*pair_files, "-o", tmp_path / "out.bam", "--batch-size", size)
+            assert (code, only_line(error)) == (1, f"{pair_files[1]}: {message.format(pair_files[0])}")
+    assert sorted(tmp_path.iterdir()) == sorted(pair_files)
+
+
+def test_real_pairs(tmp_path):
+    """The names of ERR022075 carry no numbers."""
+    index = tmp_path / "phix.gsi"
+    assert main(["index", str(DATA / "phix174.fa.gz"), "-o", str(index)]) == 0
+    files = [str(DATA / f"ecoli_ERR022075_R{mate}.fastq.gz") for mate in (1, 2)]
+    assert main(["map", str(index), *files, "-o", str(tmp_path / "o.sam"), "--device", "none", "-q"]) == 0
+    with pysam.AlignmentFile(tmp_path / "o.sam") as file:
+        names = [record.query_name for record in file]
+    assert len(names) == 4086 and names[::2] == names[1::2] and len(set(names)) == 2043
+
+
+def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_path):
+    fasta = tmp_path / "reads.fa"
+    fasta.write_text("".join(f">{name}\n{sequence}\n" for name, sequence, _ in small_reads))
+    fields = [line.split("\t") for line in sam_lines(fasta)]
+    assert {f[10] for f in fields} == {"*"}
+    assert [f[:10] for f in fields] == [line.split("\t")[:10] for line in sam_lines(small_fastq)]
+
+
+def test_memory_in_parts_and_no_filters_give_the_whole(sam_lines, small_fastq):
+    whole = sam_lines(small_fastq)
+    assert sam_lines(small_fastq, "--memory", "1M") == whole
+    assert sam_lines(small_fastq, "--filters", "none") == whole
+    assert sam_lines(small_fastq, "--batch-size", "13", "-t", "3") == whole
+
+
+def test_eqx_is_m_spelled_out(sam_lines, small_fastq):
+    def merged(cigar: str) -> str:
+        steps = "".join(op * int(n) for n, op in re.findall(r"(\d+)(\D)", cigar)).translate(
+            {ord("="): "M", ord("X"): "M"}
+        )
+        return "".join(f"{len(run.group())}{run.group()[0]}" for run in re.finditer(r"(.)\1*", steps))
+
+    plain = [line.split("\t")[5] for line in sam_lines(small_fastq)]
+    eqx = [line.split("\t")[5] for line in sam_lines(small_fastq, "--eqx")]
+    assert not any("M" in cigar for cigar in eqx) and any("X" in cigar for cigar in eqx)
+    assert [merged(cigar) if cigar != "*" else "*" for cigar in eqx] == plain
+
+
+def test_hits_reported(sam_lines, small_reads, small_fastq):
+    def per_read(*options) -> dict[str, int]:
+        names = [line.split("\t")[0] for line in sam_lines(small_fastq, *options)]
+        return {name: names.count(name) for name, _, _ in small_reads}
+
+    best, up_to_3, every = per_read("--best"), per_read("-k", "3"), per_read("--all", "-p", "90")
+    assert set(best.values()) == {1}
+    assert set(up_to_3.values()) == {1, 2, 3}
+    assert max(every.values()) > 3
+    xa = sam_lines(small_fastq, "-k", "3", "--xa")
+    assert len(xa) == len(small_reads)
+    assert sum(line.count("\tXA:Z:") for line in xa) == sum(n > 1 for n in up_to_3.values())
+
+
+def test_options_of_records_are_those_of_the_writer(gassst_map, small_fastq, monkeypatch):
+    seen = []
+    init = sam.AlignmentWriter.__init__
+    monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a, **k: (seen.append(k), init(*a, **k))[1])
+    options = {
+        "--eqx": "eqx", "--xa": "xa", "-Y": "soft_clip_supplementary", "--mark-secondary": "mark_secondary",
+        "--no-unmapped": "no_unmapped", "--sort": "sort",
+    }  # fmt: skip
+    assert gassst_map(small_fastq)[0] == 0
+    assert not any(seen[0][name] for name in options.values())
+    for option, name in options.items():
+        assert gassst_map(small_fastq, option)[0] == 0
+        assert [n for n in options.values() if seen[-1][n]] == [name]
+
+
+def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
+    out, unmapped, stats = tmp_path / "out.bam", tmp_path / "un.fq.gz", tmp_path / "stats.json"
+    options = ("-o", out, "--unmapped", unmapped, "--stats", stats, "--no-unmapped", "-R", r"@RG\tID:x\tSM:y")
+    code, stdout, error = gassst_map(small_fastq, *options)
+    assert (code, stdout) == (0, "")
+    with pysam.AlignmentFile(out) as file:
+        mapped = {record.query_name for record in file}
+        assert file.header.to_dict()["RG"] == [{"ID": "x", "SM": "y"}]
+        assert f"-o {out}" in file.header.to_dict()["PG"][0]["CL"]
+    with pysam.FastxFile(str(unmapped)) as file:
+        left = {record.name for record in file}
+    assert "short" in left and not left & mapped and len(left | mapped) == 401
+    counts = json.loads(stats.read_text())
+    assert (counts["reads"], counts["mapped"]) == (401, len(mapped))
+    assert re.search(rf"mapped +{len(mapped)} ", error)
+
+
+@pytest.mark.parametrize("name, index", [("out.bam", ".bai"), ("out.cram", ".crai")])
+def test_sort(gassst_map, small_fastq, tmp_path, name, index):
+    assert gassst_map(small_fastq, "-o", tmp_path / name, "--sort")[0] == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
+    assert keys == sorted(keys) and len(keys) == 401
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name, name + index]
+
+
+@pytest.mark.parametrize("name, format", [("out.sam", "bam"), ("out.bam", "sam"), ("out", "cram")])
+def test_format_goes_before_the_name(gassst_map, small_fastq, tmp_path, name, format):
+    assert gassst_map(small_fastq, "-o", tmp_path / name, "-O", format)[0] == 0
+    with pysam.AlignmentFile(tmp_path / name) as file:
+        assert file.format == format.upper()
+
+
+# --- devices ------------------------------------------------------------------------------------------------
+
+
+def test_devices_says_what_would_be_chosen_and_why(capfd, monkeypatch):
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+    assert main(["devices"]) == 0
+    assert re.search(r"^chosen: .* \(.+\)$", capfd.readouterr().out, re.MULTILINE)
+    monkeypatch.setenv("GASSST_OPENCL", "0")
+    assert main(["devices"]) == 0
+    assert re.search(r"^chosen: CPU backend.*\(GASSST_OPENCL=0\)$", capfd.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("disabled, device", [(True, "gpu"), (False, "none")])
+def test_opencl_switched_off(gassst_map, monkeypatch, small_fastq, tmp_path, disabled, device):
+    monkeypatch.setenv("GASSST_OPENCL", "0" if disabled else "1")
+    stats = tmp_path / "stats.json"
+    argv = (small_fastq, "-o", tmp_path / "out.bam", "--stats", stats)
+    code, _, error = gassst_map(*argv, device=device)
+    assert code == 0
+    assert json.loads(stats.read_text())["run"]["device"].startswith("CPU backend")
+    assert ("GASSST_OPENCL=0" in error) == disabled
+
+
+# --- failures on the way ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["-o", "--unmapped", "--stats"])
+def test_full_disk(gassst_map, small_fastq, tmp_path, option):
+    others = ("-o", tmp_path / "out.bam") if option != "-o" else ("-O", "sam")
+    code, _, error = gassst_map(*[small_fastq] * 20, "--single", "-q", *others, option, "/dev/full")
+    assert code == 1
+    assert only_line(error) == "cannot write /dev/full: No space left on device"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.bam"] * (option == "--stats")
+
+
+@pytest.mark.parametrize(
+    "options", [("out.sam",), ("out.bam",), ("out.cram",), ("out.bam", "--sort")], ids=str
+)
+def test_file_that_cannot_grow_is_removed(small_index, small_fastq, tmp_path, options):
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    argv = ("map", "-q", "--device", "none", small_index, small_fastq, "-o", *options)
+    with process(*argv, cwd=tmp_path, preexec_fn=limit) as run:
+        out, error = run.communicate()
+    assert (run.returncode, out) == (1, b"")
+    assert options[0] in only_line(error.decode())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_of_the_output_goes_away(small_index, small_fastq):
+    with process("map", "-q", "--device", "none", small_index, "--single", *[small_fastq] * 40) as run:
+        assert run.stdout.readline().startswith(b"@HD")
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 0
+
+
+@pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])
+def test_stderr_that_takes_nothing_is_no_failure(sam_lines, small_index, small_fastq, tmp_path, stderr):
+    out = tmp_path / "out.sam"
+    argv = ("map", "--device", "none", small_index, "--single", *[small_fastq] * 3, "-o", out)
+    close = (lambda: os.close(2)) if stderr == "closed" else None
+    with open("/dev/full", "wb") as full:
+        run = process(*argv, preexec_fn=close, stderr=full if stderr == "full" else subprocess.PIPE)
+    with run:
+        if run.stderr:
+            run.stderr.close()
+    assert run.returncode == 0
+    records = [line for line in out.read_text().splitlines() if not line.startswith("@")]
+    assert records == 3 * sam_lines(small_fastq)
+
+
+@pytest.mark.parametrize("fd, argv", [(0, ["-", "-O", "sam"]), (1, ["{reads}"])], ids=["stdin", "stdout"])
+def test_closed_streams_are_errors(small_index, small_fastq, fd, argv):
+    argv = [arg.format(reads=small_fastq) for arg in argv]
+    with process("map", "--device", "none", small_index, *argv, preexec_fn=lambda: os.close(fd)) as run:
+        _, error = run.communicate()
+    assert run.returncode == 1
+    assert "Bad file descriptor" in only_line(error.decode())
+
+
+@pytest.mark.parametrize(
+    "error, code, message",
+    [
+        (MemoryError(), 1, "out of memory"),
+        (OSError(5, "Input/output error", "disk"), 1, "disk: Input/output error"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["memory", "disk", "interrupt"],
+)
+def test_what_happens_in_a_thread_is_one_line(
+    gassst_map, monkeypatch, small_fastq, tmp_path, error, code, message
+):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    got, _, text = gassst_map(small_fastq, "-o", tmp_path / "out.bam")
+    assert got == code
+    assert only_line(text).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bug_keeps_its_traceback(gassst_map, monkeypatch, small_fastq, tmp_path):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(mapper.Mapper, "map_batch", fail)
+    with pytest.raises(ZeroDivisionError):
+        gassst_map(small_fastq, "-o", tmp_path / "out.bam")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- signals ------------------------------------------------------------------------------------------------
+
+
+def feed(run: subprocess.Popen, text: bytes) -> None:
+    """Reads without end, until the process is gone."""
+
+    def write() -> None:
+        try:
+            while True:
+                run.stdin.write(text)
+        except (OSError, ValueError):
+            pass
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]:
+    """Exit code and stderr after the signal, which is sent once `is_ready()`."""
+    pause = threading.Event()
+    while not is_ready():
+        assert run.poll() is None, run.stderr.read()
+        pause.wait(0.01)
+    run.send_signal(number)
+    code = run.wait()
+    return code, run.stderr.read().decode()
+
+
+@pytest.mark.parametrize(
+    "options, number, code, message",
+    [
+        (["out.sam"], signal.SIGINT, 130, "interrupted"),
+        (["out.bam", "--unmapped", "un.fq.gz", "--all"], signal.SIGINT, 130, "interrupted"),
+        (["out.cram", "--sort"], signal.SIGINT, 130, "interrupted"),
+        (["out.bam"], signal.SIGTERM, 143, "terminated"),
+    ],
+    ids=str,
+)
+def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, number, code, message):
+    def has_written() -> bool:
+        """More than a header."""
+        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
+
+    batches = "--batch-size", "300"
+    argv = ("map", "-t", "2", *batches, "--device", "none", small_index, "-", "-o", *options)
+    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
+        feed(run, gzip.decompress(small_fastq.read_bytes()))
+        got, error = interrupted(run, number, has_written)
+        run.stdin.close()
+    assert got == code
+    assert only_line(error) == message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["reads.fq", "reads.fq.gz"])
+def test_signal_while_simulating(small_fasta, tmp_path, name):
+    """Nothing has its final name while the run goes on, and nothing is left when it is stopped."""
+
+    def has_written() -> bool:
+        assert not {name, "truth.vcf.gz"} & {p.name for p in tmp_path.iterdir()}
+        return any(p.is_file() and p.stat().st_size > 200_000 for p in tmp_path.rglob("*"))
+
+    options = ["-n", 10**7, "-l", 100, "-e", 0.02, "-o", name, "--truth-vcf", "truth.vcf.gz"]
+    with process("simulate", small_fasta, *options, cwd=tmp_path) as run:
+        got, error = interrupted(run, signal.SIGTERM, has_written)
+    assert got == 143
+    assert only_line(error) == "terminated"
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_SORT = """
+from gassst.cli import main
+from gassst.io import destination
+destination._SORT = "import signal, sys; open(sys.argv[-1] + '.begun', 'w'); signal.pause()"
+main.run()
+"""
+
+
+def test_signal_while_sorting(small_index, small_fastq, tmp_path):
+    argv = ("map", "--device", "none", small_index, small_fastq, "-o", "out.bam", "--sort")
+    with process(*argv, program=("-c", SLOW_SORT), cwd=tmp_path) as run:
+        got = interrupted(run, signal.SIGINT, lambda: any(tmp_path.rglob("*.begun")))
+    assert got == (130, "gassst: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signal_that_the_shell_ignores(small_index, tmp_path):
+    """`nohup gassst ...` outlives its terminal."""
+    with process(
+        "map", "--device", "none", "-q", small_index, "-", "-o", "out.bam",
+        cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as run:  # fmt: skip
+        while not any(tmp_path.iterdir()):
+            assert run.poll() is None
+        run.send_signal(signal.SIGHUP)
+        run.communicate(GOOD.encode())
+    assert run.returncode == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["out.bam"]
+
+
+# --- messages -----------------------------------------------------------------------------------------------
+
+
+def test_quiet_and_verbose(gassst_map, small_fastq, tmp_path):
+    argv = (small_fastq, "-o", tmp_path / "out.bam")
+    assert gassst_map(*argv, "-q")[2] == ""
+    assert "gassst: extension: CPU backend" in gassst_map(*argv, "-v")[2]
+    assert "extension" not in gassst_map(*argv)[2]

@@ -1,0 +1,223 @@
+"""Help in one style, usage errors of one line with hints for users of other mappers, shell completion."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from gassst.arguments import file_path
+from gassst.cli import habits
+from gassst.cli.main import main
+from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+
+
+@pytest.fixture
+def run(capfd):
+    def run(*argv):
+        capfd.readouterr()
+        return main([*map(str, argv)]), *capfd.readouterr()
+
+    return run
+
+
+def options_of(command: str) -> list[argparse.Action]:
+    return subparser_of(build_parser(*COMMANDS), command)._actions
+
+
+EVERY = [
+    pytest.param(command, action, id=f"{command} {(action.option_strings or [action.dest])[0]}")
+    for command in COMMANDS
+    for action in options_of(command)
+]
+
+# --- help ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command, action", EVERY)
+def test_every_argument_is_described_in_whole_sentences(command, action):
+    text = action.help
+    assert text, f"{command}: {action.dest} has no help"
+    assert text[0].isupper() or text[0] == "-"
+    assert text.endswith((".", ")."))
+    assert "[" not in text.replace("FASTQ[.gz]", ""), "defaults stand in parentheses"
+
+
+@pytest.mark.parametrize("command, action", EVERY)
+def test_every_value_has_its_default_once(command, action):
+    parser = subparser_of(build_parser(command), command)
+    shown = parser._get_formatter()._get_help_string(action)
+    assert shown.count("(default: ") <= 1
+    plain = isinstance(action.default, (str, int, float)) and not isinstance(action.default, bool)
+    if action.option_strings and action.nargs != 0 and plain and action.default is not argparse.SUPPRESS:
+        assert "(default: " in shown
+
+
+def test_groups_of_map_say_what_they_are_about(run):
+    code, out, _ = run("map", "--help")
+    assert code == 0
+    titles = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["input", "output", "alignment", "sensitivity", "pairs", "scoring", "machine"]
+    after = dict(zip(out.splitlines(), out.splitlines()[1:], strict=False))
+    assert all(after[f"{title}:"].strip() for title in titles)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("columns", [40, 80, 300])
+def test_help_fits_the_terminal(run, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    code, out, _ = run(command, "-h")
+    assert code == 0
+    if columns >= 80:
+        assert max(map(len, out.splitlines())) <= 100
+
+
+def test_no_command_shows_the_help(run):
+    code, out, error = run()
+    assert (code, out) == (2, "")
+    assert all(command in error for command in COMMANDS)
+
+
+# --- usage errors -------------------------------------------------------------------------------------------
+
+ANOTHER_WAY = [
+    ("-p REF READS", "interleaved pairs (-p of bwa) by --interleaved"),
+    ("-p 8 REF READS", "Threads (-p of bowtie2) are set by -t"),
+    ("-O 6 REF READS", "The gap open penalty (-O of bwa and minimap2) is set by --gap-open"),
+    ("-w 100 REF READS", "The band (-w of bwa) is set by -g"),
+    ("-k 0 REF READS", "The seed length (-k of bwa and minimap2) is set by -w"),
+    ("-s 9 REF READS", "sensitivity, from 0 to 5"),
+    ("-a REF READS", "--all reports every alignment"),
+    ("-ax sr REF READS", "Neither SAM output nor a preset needs an option"),
+    ("-x REF -U READS", "The index is the first argument (-x of bowtie2)"),
+    ("-x sr REF READS", "No preset is needed (-x of minimap2)"),
+    ("REF -U READS", "Single reads are named after the index"),
+    ("REF READS -S out.sam", "is named by -o"),
+    ("REF READS -I 350,50", "--insert MEAN,SD"),
+    ("REF READS -X 500", "--insert MEAN,SD"),
+    ("REF READS -@8", "-t sets the number of threads"),
+    ("REF READS -K 100000", "--batch-size"),
+    ("REF READS --secondary=no", "-k sets how many"),
+    ("REF READS --very-sensitive-local", "-s sets the sensitivity"),
+    ("REF READS --local", "--mode local"),
+    ("REF READS --rg-id x", "-R '@RG"),
+    ("REF READS --no-unal", "--no-unmapped"),
+]
+
+
+@pytest.mark.parametrize("line, hint", ANOTHER_WAY, ids=[line for line, _ in ANOTHER_WAY])
+def test_options_given_as_to_other_mappers(run, small_index, small_fastq, line, hint):
+    paths = {"REF": str(small_index), "READS": str(small_fastq)}
+    code, out, error = run("map", *[paths.get(word, word) for word in line.split()])
+    assert (code, out) == (2, "")
+    assert error.startswith("gassst: ") and error.count("\n") == 1
+    assert hint in error
+
+
+@pytest.mark.parametrize("k, tool", [(15, "minimap2"), (19, "bwa mem"), (21, "minimap2 -x sr"), (2, None)])
+def test_seed_length_of_other_mappers_is_remarked_on(run, small_index, small_fastq, tmp_path, k, tool):
+    argv = ("map", small_index, small_fastq, "--device", "none", "-o", tmp_path / "o.bam", "-k", k)
+    code, _, error = run(*argv)
+    assert code == 0
+    remark = f"-k {k} reports up to {k} alignments per read; the seed length (-k of {tool}) is set by -w"
+    assert (remark in error) == (tool is not None)
+    assert run(*argv, "-q")[2] == ""
+
+
+@pytest.mark.parametrize("option", habits.HINTS)
+def test_no_hint_hides_an_option_that_works(option):
+    """Hints are for unknown options, and for known ones that take a value or refuse one."""
+    known = subparser_of(build_parser("map"), "map")._option_string_actions
+    assert option not in known or option in {"-p", "-O", "-w", "-k", "-s", "-M"}
+
+
+@pytest.mark.parametrize("option", habits.HINTS)
+def test_hints_name_options_that_exist(option):
+    known = set(subparser_of(build_parser("map"), "map")._option_string_actions)
+    ours = re.sub(r"\([^)]*\)", "", habits.HINTS[option])  # those of other mappers stand in parentheses
+    assert {word.rstrip(".,:") for word in ours.split() if word.startswith("-")} <= known
+
+
+def test_misspelt_option(run):
+    code, _, error = run("map", "REF", "READS", "--interlaved")
+    assert code == 2
+    assert (
+        error == "gassst: unknown option --interlaved. Did you mean --interleaved? See `gassst map --help`.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("devices more", "unexpected argument more. See `gassst devices --help`."),
+        ("map --sort", "the following arguments are required: REF. See `gassst map --help`."),
+        ("map a b --level 12", "argument --level: '12' is not a level from 0 to 9. See `gassst map --help`."),
+        (
+            "map a b --gap-open 1,2,3",
+            "argument --gap-open: '1,2,3' is not N or N,N. See `gassst map --help`.",
+        ),
+        ("simulate a -x", "required: -n/--number, -l/--length, -o/--output. See `gassst simulate --help`."),
+    ],
+)
+def test_usage_error_is_one_line(run, line, message):
+    code, out, error = run(*line.split())
+    assert (code, out) == (2, "")
+    assert error.startswith("gassst: ") and error.endswith(f"{message}\n") and error.count("\n") == 1
+
+
+# --- completion ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_script_knows_every_command(run, shell):
+    code, out, error = run("completion", shell)
+    assert (code, error) == (0, "")
+    assert all(command in out for command in COMMANDS)
+    assert "interleaved" in out
+
+
+@pytest.mark.parametrize("command, action", EVERY)
+def test_files_and_only_files_complete_as_files(command, action):
+    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf")
+    metavar = str(action.metavar)
+    is_file = metavar.endswith(suffixes) or metavar in {"OUT", "REF", "FASTQ", "FILE", "SAM"}
+    assert (action.type is file_path) == is_file
+
+
+COMPLETE = """
+source "$1"
+COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)) COMPREPLY=()
+_shtab_gassst
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(
+    "line, completed",
+    [
+        ("gassst ma", ["map"]),
+        ("gassst map --int", ["--interleaved"]),
+        ("gassst map x y --mode ", ["global", "local"]),
+        ("gassst map ref", ["ref.fa", "ref.gsi"]),
+        ("gassst map ref.gsi rea", ["reads.fq"]),
+        ("gassst map ref.gsi -1 rea", ["reads.fq"]),
+        ("gassst map ref.gsi reads.fq -o re", ["reads.fq", "ref.fa", "ref.gsi"]),
+        ("gassst evaluate --truth rea", ["reads.fq"]),
+        ("gassst completion ", ["bash", "tcsh", "zsh"]),
+    ],
+)
+def test_bash_completes(run, tmp_path, line, completed):
+    if shutil.which("bash") is None:
+        pytest.skip("no bash")
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash")[1])
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("ref.fa", "ref.gsi", "reads.fq"):
+        (folder / name).touch()
+    command = ["bash", "-c", COMPLETE, "bash", str(script), *line.split(" ")]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()) == completed

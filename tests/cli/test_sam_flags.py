@@ -1,0 +1,33 @@
+"""The constants agree with htslib's, and stay plain integers."""
+
+import pysam
+import pytest
+
+from gassst import sam_flags
+
+HTSLIB = {
+    "PAIRED": pysam.FPAIRED,
+    "PROPER_PAIR": pysam.FPROPER_PAIR,
+    "UNMAPPED": pysam.FUNMAP,
+    "MATE_UNMAPPED": pysam.FMUNMAP,
+    "REVERSE": pysam.FREVERSE,
+    "MATE_REVERSE": pysam.FMREVERSE,
+    "FIRST_IN_PAIR": pysam.FREAD1,
+    "SECOND_IN_PAIR": pysam.FREAD2,
+    "SECONDARY": pysam.FSECONDARY,
+    "FAILED_QC": pysam.FQCFAIL,
+    "DUPLICATE": pysam.FDUP,
+    "SUPPLEMENTARY": pysam.FSUPPLEMENTARY,
+    "NOT_PRIMARY": pysam.FSECONDARY | pysam.FSUPPLEMENTARY,
+}
+
+
+@pytest.mark.parametrize("name", HTSLIB)
+def test_flag_is_that_of_htslib(name):
+    flag = getattr(sam_flags, name)
+    assert type(flag) is int
+    assert flag == HTSLIB[name]
+
+
+def test_no_flag_is_left_out():
+    assert {name for name in vars(sam_flags) if name.isupper()} == set(HTSLIB)

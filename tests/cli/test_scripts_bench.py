@@ -1,0 +1,413 @@
+"""The benchmark scripts on a tiny genome: they run, and their counts are those of independent reckoning."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from itertools import combinations, permutations
+from pathlib import Path
+
+import brute_force as bf
+import numpy as np
+import pytest
+from places import environment
+
+import gassst
+from gassst.errors import GassstError, UsageError
+from gassst.io.reads import ReadBatch
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Imports a script by name."""
+    return importlib.import_module
+
+
+def results_of(module, *arguments) -> dict:
+    path = Path(str(arguments[-1]))
+    module.main([*map(str, arguments[:-1]), "--json", str(path)])
+    return json.loads(path.read_text())
+
+
+# --- bench_common -------------------------------------------------------------------------------------------
+
+
+def test_table_aligns_columns(script):
+    lines = script("bench_common").table(["name", "n"], [["a", 1234], ["long name", None]]).splitlines()
+    assert lines == ["name           n", "----------------", "a          1,234", "long name      -"]
+
+
+def test_machine_names_no_host(script):
+    facts = script("bench_common").machine()
+    assert facts["cpus"] >= 1 and facts["gassst"] == gassst.__version__
+    assert not {"host", "node", "user"} & set(facts)
+
+
+# --- bench_filters ------------------------------------------------------------------------------------------
+
+CHAIN = "tnw4-4,fd,duplicate,tnw4-16"
+
+
+@pytest.fixture(scope="module")
+def filter_results(script, small_index, small_fastq, tmp_path_factory):
+    out = tmp_path_factory.mktemp("filters") / "filters.json"
+    options = ("--repeat", 1, "--rank", 3, "--band-ns", 85, "-s", 5, "--record", CHAIN)
+    orders = f"{CHAIN};fd,tnw5-full;none"
+    results = results_of(script("bench_filters"), small_index, small_fastq, "--orders", orders, *options, out)
+    return results["data_sets"][0]
+
+
+def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small_fastq, tmp_path):
+    options = {"filters": tuple(CHAIN.split(",")), "sensitivity": 5, "threads": 1, "device": "none"}
+    stats = gassst.Mapper(small_index, **options).map_file(small_fastq, tmp_path / "out.sam")
+    steps = filter_results["chains"][0]["steps"]
+    assert {n: (s["in"], s["out"]) for n, s in steps.items()} == {
+        name: (stage.entered, stage.left) for name, stage in stats.funnel.stages.items()
+    }
+    assert filter_results["candidates"] == stats.candidates > 1000
+    assert filter_results["occurrences"] == stats.occurrences
+
+
+def test_no_chain_loses_a_read(filter_results):
+    mapped = {chain["mapper"]["mapped"] for chain in filter_results["chains"]}
+    assert len(mapped) == 1 and mapped.pop() > 350
+
+
+def test_within_agrees_with_score(filter_results):
+    for part in (filter_results, *filter_results["chains"]):
+        assert [part["score"][k] for k in ("in", "out")] == [part["within"][k] for k in ("in", "out")]
+
+
+def test_without_filters_all_bands_are_scored(filter_results):
+    chained, _, none = filter_results["chains"]
+    assert none["cpu_ns_filters"] == 0 and not none["steps"]
+    assert none["score"]["in"] == filter_results["score"]["in"] > chained["score"]["in"]
+    assert none["cpu_ns_in_all"] == pytest.approx(85 * none["score"]["in"])
+
+
+def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_fastq):
+    filters = script("bench_filters")
+    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
+    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    mapper = mapper._with(cascade=recorder)
+    filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 200, 64)))
+    assert len(recorder.calls) > 3  # 200 reads are four batches
+    for call in recorder.calls:
+        c, found = call.candidates, {}
+        for read_strand, start, words in call.bands(c, mapper.plan.words):
+            found |= {(int(r), int(s)): 64 * words for r, s in zip(read_strand, start, strict=True)}
+        for r, d in zip(c.read_strand.tolist(), c.diagonal.tolist(), strict=True):
+            gaps = min(mapper.plan.gaps, int(mapper.plan.errors[call.batch.packed.lengths[r >> 1]]))
+            assert any(
+                (r, s) in found and s + found[r, s] - 1 - d >= gaps for s in range(d - 600, d - gaps + 1)
+            )
+
+
+@pytest.fixture(scope="module")
+def experiment(script, small_index, small_fastq):
+    """50 reads, recorded; each filter takes as long as it is told to, whatever the clock says."""
+    filters = script("bench_filters")
+    mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
+    recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
+    filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
+    one = filters.Experiment(mapper, recorder.calls, 1)
+    nanoseconds = {"tnw4-4": 2, "fd": 5, "duplicate": 3, "tnw4-16": 11, "tnw5-full": 40}
+
+    def filtered(name, candidates, batch):
+        cpu = nanoseconds[name] * len(candidates)
+        return filters.FILTERS[name](candidates, batch), filters.Elapsed(wall=cpu, cpu=cpu)
+
+    one._filter = filtered
+    return one
+
+
+def cost_of(experiment, order, band_ns):
+    steps, survivors = experiment.chain(order)
+    return sum(step.elapsed.cpu for step in steps) + band_ns * experiment.count_bands(survivors)
+
+
+@pytest.mark.parametrize("band_ns", [1, 85, 2000])
+def test_ranking_is_by_cost(script, experiment, band_ns):
+    names = list(script("bench_filters").FILTERS)
+    ranked = experiment.all_orders(band_ns)
+    costs = [cost for cost, *_ in ranked]
+    assert costs == sorted(costs)
+    assert all(cost == cost_of(experiment, order, band_ns) for cost, order, *_ in ranked)
+    orders = (order for n in range(len(names) + 1) for order in permutations(names, n))
+    assert costs[0] == min(cost_of(experiment, order, band_ns) for order in orders)
+
+
+def test_the_cheapest_orders_are_listed(filter_results):
+    """How many of them are looked at to the end depends on the clock; the first is always there."""
+    ranking = filter_results["ranking"]
+    assert 1 <= len(ranking) <= 3
+    costs = [order["cpu_ns_in_all"] for order in ranking]
+    assert costs == sorted(costs)
+
+
+def test_discarded_shares_add_up(script, filter_results):
+    for chain in filter_results["chains"]:
+        shares = script("bench_filters").discarded(filter_results, chain)
+        assert sum(shares.values()) == pytest.approx(100) and min(shares.values()) >= 0
+
+
+def test_filter_report_and_plot(script, small_index, small_fastq, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "filters.svg"
+    options = ["--repeat", "1", "--reads-limit", "50", "--plot", str(plot)]
+    script("bench_filters").main([str(small_index), str(small_fastq), *options])
+    text = capsys.readouterr().out
+    assert "50 reads of" in text and "Rizk Table 4.3" in text and "chain none" in text
+    assert plot.read_text().count("<svg") == 1
+
+
+def test_unknown_filter_is_refused(script):
+    with pytest.raises(UsageError, match="'tnw6'.*known are tnw4-4"):
+        script("bench_filters").parse_orders("fd;tnw6")
+
+
+# --- bench_seeds --------------------------------------------------------------------------------------------
+
+
+def test_longest_runs_of_every_placement(script):
+    """All places of r errors in 9 bases are about equally often simulated, with the runs a string has."""
+    runs = script("bench_seeds").longest_runs(9, 3, 20_000, np.random.default_rng(3))
+    placements = ["".join("x" if i in at else "." for i in range(9)) for at in combinations(range(9), 3)]
+    longest = [max(map(len, placement.split("x"))) for placement in placements]
+    for w in range(1, 8):
+        assert np.mean(runs >= w) == pytest.approx(np.mean(np.array(longest) >= w), abs=0.02)
+
+
+def test_seed_tables(script, small_index, tmp_path, capsys):
+    out = tmp_path / "seeds.json"
+    results = results_of(script("bench_seeds"), small_index, "-m", 60, "-w", "8,15", "--samples", 4000, out)
+    missed = results["missed"]
+    model, counted = np.array(missed["model_percent"]), np.array(missed["simulated_percent"])
+    assert model.shape == (2, len(missed["errors"])) and np.abs(model - counted).max() < 4
+    assert all(a <= b for a, b in zip(missed["certain_seed"], missed["longest_seed"], strict=True))
+    assert "misses <= 1 %" in capsys.readouterr().out
+
+
+def test_occurrences_are_counted_right(script, small_index, small_genome):
+    """Mean and share of unique seeds over all of the genome, against counts of strings."""
+    w, index = 12, gassst.Index.open(small_index)
+    got = script("bench_seeds").occurrences(index, w, 30_000)
+    found = [bytes(s[i : i + w]) for s in small_genome.values() for i in range(len(s) - w + 1)]
+    words, counts = np.unique([word for word in found if b"N" not in word], return_counts=True)
+    drawn = np.repeat(counts, counts)
+    # Seeds at contig ends read masked bases as A, so a few counts are one higher.
+    assert got["unique_percent"] == pytest.approx(100 * np.mean(drawn == 1), abs=1)
+    assert got["mean"] == pytest.approx(drawn.mean(), rel=0.1)
+    assert got["max"] >= counts.max() - 1 and got["median"] == np.median(drawn)
+
+
+def test_codes_spell_the_sequence(script, small_index):
+    index, w = gassst.Index.open(small_index), 20
+    contig = index.reference.sequence(0)
+    coordinates = int(index.reference.starts[0]) + np.arange(4900, 5100, 7)
+    codes = script("bench_seeds").codes_at(index, coordinates.astype(np.uint32), w)
+    words = ["".join("ACGT"[int(code) >> 2 * (w - 1 - i) & 3] for i in range(w)) for code in codes]
+    pieces = [contig[i : i + w].decode() for i in range(4900, 5100, 7)]
+    assert words == [piece for piece in pieces if "N" not in piece] and len(words) < len(pieces)
+
+
+# --- bench_kernels ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def workload(script):
+    """(reference codes, planes, reads of 70 bases)"""
+    kernels, rng = script("bench_kernels"), np.random.default_rng(8)
+    reference = rng.integers(0, 4, 1 << 15, dtype=np.uint8)
+    return reference, kernels.planes_of(reference[None])[0], kernels.make_workload(reference, 70, 64, rng)
+
+
+def test_workload_has_the_layout_of_packed_reads(workload):
+    _, _, load = workload
+    texts = ["".join("ACGT"[c] for c in codes) for codes in load.oriented]
+    sequences = [
+        bf.reverse_complement(text.encode()).decode() if strand else text
+        for text, strand in zip(texts, load.strand, strict=True)
+    ]
+    packed = ReadBatch.from_records([("r", s, None) for s in sequences], 1000).pack()
+    assert np.array_equal(load.packed.planes, packed.planes)
+    assert np.array_equal(load.packed.plane_start, packed.plane_start)
+    assert np.array_equal(load.packed.lengths, packed.lengths)
+
+
+@pytest.mark.parametrize(
+    ("field", "complaint"), [("best", "score|CIGAR"), ("start", "CIGAR"), ("profile", "profile")]
+)
+def test_a_wrong_kernel_is_found(script, workload, field, complaint, monkeypatch):
+    pytest.importorskip("edlib")
+    kernels = script("bench_kernels")
+    reference, planes, load = workload
+    check, honest = kernels.Checker(reference, planes, 20), kernels.extend_all
+
+    def broken(*arguments):
+        result = honest(*arguments)
+        getattr(result, field)[7] += 1
+        return result
+
+    with kernels.CpuExtender(planes).open_reads(load.packed) as reads:
+        assert re.fullmatch("20 as edlib, (19|20) of them.*", check("case", load, reads, 1))
+        monkeypatch.setattr(kernels, "extend_all", broken)
+        with pytest.raises(kernels.CheckFailed, match=f"case: pair 7: .*({complaint})"):
+            check("case", load, reads, 1)
+
+
+def test_wrong_scores_are_found_by_edlib(script, workload):
+    """Score and CIGAR that agree with each other, but are not the best."""
+    pytest.importorskip("edlib")
+    kernels = script("bench_kernels")
+    reference, planes, load = workload
+    with kernels.CpuExtender(planes).open_reads(load.packed) as reads:
+        read_strand, band_start = load.pairs(20, 1)
+        result = kernels.extend_all(reads, read_strand, band_start, 1)
+    result.best[3] += 1
+    with pytest.raises(kernels.CheckFailed, match=r"pair 3: score \d+, edlib \d+"):
+        kernels.check_scores("case", load, reference, band_start, 1, result)
+
+
+def test_errors_of_a_path(script):
+    """5M 2I 1M 3D 2M with one mismatch: six errors, ten bases of the read, eleven of the reference."""
+    read = np.array([0, 1, 2, 3, 0, 3, 3, 1, 2, 2], np.uint8)
+    reference = np.array([9, 0, 1, 2, 3, 1, 1, 0, 0, 0, 2, 2], np.uint8)
+    runs = np.array([5 << 4, 2 << 4 | 1, 1 << 4, 3 << 4 | 2, 2 << 4], np.uint32)
+    assert script("bench_kernels").path_errors(read, reference, 1, runs) == (6, 10, 12)
+
+
+def test_words_follow_from_gaps(script):
+    words_for = script("bench_kernels").words_for
+    assert words_for(36, 70) == [1]
+    assert words_for(100, 70) == [1, 2]
+    assert words_for(500, 70) == [1, 2, 4, 8]
+
+
+def kernel_options(*more):
+    return "--quick", "--lengths", "40,120", "--pairs", 300, "--reference", 1 << 16, "--sample", 20, *more
+
+
+def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
+    kernels, out = script("bench_kernels"), tmp_path / "kernels.json"
+    results = results_of(kernels, *kernel_options("--device", "none", "--seconds", 0), out)
+    assert [t["target"] for t in results["targets"]] == [f"cpu {n}" for n in kernels.instruction_sets()]
+    for target in results["targets"]:
+        cases = [(c["length"], c["words"]) for c in target["cases"]]
+        assert cases == [(40, 1), (120, 1), (120, 2)]
+        assert {m["kernel"] for m in target["cases"][0]["measurements"]} == {
+            "score", "profile", "align", "within", "within, unrelated",
+        }  # fmt: skip
+    one = results["targets"][0]["cases"][2]["measurements"][0]
+    assert one["gcups"] == pytest.approx(one["pairs_per_second"] * 120 * 128 / 1e9)
+    assert "checked samples" in capsys.readouterr().out
+
+
+def test_kernels_without_edlib(script, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "edlib", None)
+    arguments = kernel_options("--device", "none", "--seconds", 0)
+    results = results_of(script("bench_kernels"), *arguments, tmp_path / "kernels.json")
+    assert "edlib is not installed" in capsys.readouterr().out
+    assert results["targets"][0]["cases"][0]["checked"].startswith("20 as CPU backend")
+
+
+def test_kernels_of_a_device(script, tmp_path):
+    kernels = script("bench_kernels")
+    usable = [info for info in kernels.opencl_engine.devices(1) if info.usable]
+    if not usable:
+        pytest.skip("no OpenCL device")
+    copies = usable[0].type != "cpu"
+    arguments = kernel_options("--device", usable[0].index, "--seconds", 0, "--threads", 1)
+    target = results_of(kernels, *arguments, tmp_path / "kernels.json")["targets"][0]
+    assert target["compile_ns"] > 0
+    for case in target["cases"]:
+        for m in case["measurements"]:
+            assert m["kernel_ns"] > 0 and m["download_ns"] > 0, m
+            assert (m["upload_ns"] > 0) == (m["upload_reads_ns"] > 0) == copies
+
+
+# --- bench_startup ------------------------------------------------------------------------------------------
+
+
+def test_startup(script, small_index, small_fastq, tmp_path, capsys):
+    arguments = (small_index, small_fastq, "--device", "none", "--repeat", 1, tmp_path / "startup.json")
+    results = results_of(script("bench_startup"), *arguments)
+    warm = results["runs"]["map, none, warm"]
+    assert 0 < warm["first_record"] <= warm["total"]
+    assert results["reads"] == 100 and results["runs"]["python"]["first_record"] is None
+    assert "open the index" in capsys.readouterr().out
+
+
+def test_startup_cuts_reads_from_the_reference(script, small_index, small_genome):
+    records = script("bench_startup").some_reads(gassst.Index.open(small_index), None, 30)
+    assert len(records) == 30
+    assert all(bases in small_genome["one"] and b"N" not in bases for _, bases, _ in records)
+
+
+def test_startup_says_why_a_run_failed(script, tmp_path):
+    with pytest.raises(GassstError, match=r"-m gassst map .*nowhere\.gsi"):
+        script("bench_startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
+
+
+# --- make_genome and bench_scale ----------------------------------------------------------------------------
+
+
+def genome_of(script, path, *options) -> dict[str, str]:
+    script("make_genome").main([str(path), *map(str, options)])
+    contigs = path.read_text().split(">")[1:]
+    return {name: "".join(lines) for name, *lines in (contig.split("\n") for contig in contigs)}
+
+
+def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
+    genome = genome_of(script, tmp_path / "a.fa", "--size", "400K", "--contigs", 3)
+    assert list(genome) == ["chr1", "chr2", "chr3"]
+    assert sum(map(len, genome.values())) == 400_000
+    assert set("".join(genome.values())) <= set("ACGTN")
+    assert max(map(len, (tmp_path / "a.fa").read_text().splitlines())) == 80
+    assert genome_of(script, tmp_path / "b.fa", "--size", "400K", "--contigs", 3) == genome
+    assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
+
+
+def test_genome_is_repetitive_and_its_pieces_do_not_show(script, tmp_path, monkeypatch):
+    """Far more 20-mers occur twice than in random sequence; a genome of many pieces is one of its size."""
+    monkeypatch.setattr(script("make_genome"), "PIECE", 80 * 1000)
+    text = "".join(genome_of(script, tmp_path / "a.fa", "--size", "1M").values())
+    assert len(text) == 1_000_000
+    words = [text[i : i + 20] for i in range(0, len(text) - 20, 7) if "N" not in text[i : i + 20]]
+    assert len(set(words)) < 0.98 * len(words)
+
+
+def test_copies_differ_as_much_as_they_are_told(script):
+    maker = script("make_genome")
+    rng = np.random.default_rng(1)
+    source = rng.integers(0, 4, 2000, dtype=np.uint8)
+    assert (maker.diverged(rng, source, 3, 0.0) == source).all()
+    copies = maker.diverged(rng, source, 20, 0.1)
+    edlib = pytest.importorskip("edlib")
+    text = lambda codes: (codes + 65).tobytes().decode()  # noqa: E731
+    edits = [edlib.align(text(copy), text(source), mode="NW")["editDistance"] for copy in copies]
+    assert np.mean(edits) / 2000 == pytest.approx(0.1, abs=0.015)
+
+
+def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
+    result = results_of(script("bench_scale"), *options, tmp_path / "scale.json")
+    assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]
+    runs = result["genomes"][0]["runs"]
+    assert [(r["reads"], r["threads"], r["memory"]) for r in runs] == [
+        (50, 1, None), (50, 2, None), (50, 2, "1M"), (100, 1, None), (100, 2, None),
+    ]  # fmt: skip
+    assert all(r["placed_right"] > 0.5 and r["rss"] > 0 for r in runs)
+    assert [p.name for p in tmp_path.iterdir()] == ["scale.json"]
+    script("scale_tables").plot(result, tmp_path / "scale.svg")
+    assert (tmp_path / "scale.svg").read_text().startswith("<?xml")
+
+
+def test_scale_refuses(script):
+    with pytest.raises(UsageError, match="--threads"):
+        script("bench_scale").main(["20K:50", "--threads", "0"])
+    with pytest.raises(UsageError, match="contig"):
+        script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])

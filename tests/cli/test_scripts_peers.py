@@ -1,0 +1,296 @@
+"""The scripts that compare gassst with other mappers, each on a tiny genome."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import bench_peers
+import brute_force as bf
+import check_rabema
+import edlib
+import numpy as np
+import peer_tables
+import peer_tools
+import pysam
+import pytest
+import rizk_table_4_2 as rizk
+import samdiff
+from places import DATA, ROOT, SCRIPTS, environment
+
+HEADER = pysam.AlignmentHeader.from_dict({"HD": {"VN": "1.6"}, "SQ": [{"SN": "one", "LN": 5000}]})
+
+
+def script(name: str, *args, fails: bool = False) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / name, *map(str, args)], capture_output=True, text=True, env=environment()
+    )
+    assert bool(done.returncode) == fails, done.stdout + done.stderr
+    return done
+
+
+def record(name: str, start: int, cigar: str = "50M", mapq: int = 60, nm: int = 0, flag: int = 0):
+    """A record with its first base at the 1-based `start`; 0 for an unmapped read."""
+    segment = pysam.AlignedSegment(HEADER)
+    segment.query_name, segment.query_sequence, segment.flag = name, "A" * 50, flag
+    if start:
+        segment.reference_id, segment.reference_start = 0, start - 1
+        segment.cigarstring, segment.mapping_quality = cigar, mapq
+        segment.set_tag("NM", nm)
+    else:
+        segment.flag |= 4
+    return segment
+
+
+def write(path: Path, records) -> Path:
+    with pysam.AlignmentFile(str(path), "wb", header=HEADER) as file:
+        for one in records:
+            file.write(one)
+    return path
+
+
+BEFORE = [
+    record("same", 100),
+    record("mapped", 0),
+    record("unmapped", 300),
+    record("moved", 400, nm=3, mapq=10),
+    record("clipped", 510, cigar="10S40M"),
+    record("worse", 600, nm=1),
+    record("strand", 700),
+    record("left_out", 800),
+    record("mate", 900, flag=0x41),
+    record("mate", 1000, flag=0x81),
+    record("still", 0),
+]
+AFTER = [
+    record("same", 100),
+    record("mapped", 200),
+    record("unmapped", 0),
+    record("moved", 4000, nm=1, mapq=60),
+    record("clipped", 500, nm=4),
+    record("worse", 600, nm=2, mapq=30),
+    record("strand", 700, flag=16),
+    record("mate", 900, flag=0x41),
+    record("mate", 1005, flag=0x81),
+    record("still", 0),
+    record("new", 1100),
+]
+EXPECTED = {
+    ("same", 0): [],
+    ("mapped", 0): ["became_mapped"],
+    ("unmapped", 0): ["became_unmapped"],
+    ("moved", 0): ["moved", "better", "mapq_up", "became_confident"],
+    ("clipped", 0): ["realigned", "worse"],
+    ("worse", 0): ["worse", "mapq_down"],
+    ("strand", 0): ["moved"],
+    ("left_out", 0): ["only_in_a", "became_unmapped"],
+    ("mate", 1): [],
+    ("mate", 2): ["realigned"],
+    ("still", 0): [],
+    ("new", 0): ["only_in_b", "became_mapped"],
+}
+
+
+@pytest.mark.parametrize("order", ["same", "reversed"])
+def test_samdiff_names_every_change(tmp_path, order):
+    a = write(tmp_path / "a.bam", BEFORE)
+    b = write(tmp_path / "b.bam", AFTER if order == "same" else AFTER[::-1])
+    found = {change.key: change.kinds for change in samdiff.changes(str(a), str(b), 10)}
+    assert found == EXPECTED
+
+
+def test_samdiff_leaves_secondary_records_out(tmp_path):
+    a = write(tmp_path / "a.bam", [record("r", 100)])
+    b = write(tmp_path / "b.bam", [record("r", 100), record("r", 900, flag=256), record("r", 950, flag=2048)])
+    assert [change.kinds for change in samdiff.changes(str(a), str(b), 10)] == [[]]
+
+
+def test_samdiff_refuses_two_primary_records_of_a_read(tmp_path):
+    a = write(tmp_path / "a.bam", [record("r", 100), record("r", 200), record("q", 5)])
+    b = write(tmp_path / "b.bam", [record("q", 5)])
+    assert "two primary records of read 'r'" in script("samdiff.py", a, b, fails=True).stderr
+
+
+def test_samdiff_knows_nearer_from_farther(tmp_path):
+    """The truth of s1 to s4 is base 101 on the forward strand."""
+    names = [f"s{i},one,101,150,+,0,0,0" for i in range(1, 5)]
+    a = write(tmp_path / "a.bam", [record(n, s) for n, s in zip(names, (101, 105, 0, 101), strict=True)])
+    b = write(tmp_path / "b.bam", [record(n, s) for n, s in zip(names, (3000, 103, 101, 101), strict=True)])
+    done = script("samdiff.py", a, b, "--list", 2, "--tsv", tmp_path / "d.tsv")
+    counts = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines() if "%" in line}
+    assert counts == {
+        "same": 1, "became_mapped": 1, "moved": 1, "realigned": 1, "nearer": 2, "farther": 1, "became_right": 1,
+        "became_wrong": 1,
+    }  # fmt: skip
+    header, *rows = (line.split("\t") for line in (tmp_path / "d.tsv").read_text().splitlines())
+    assert [len(row) for row in rows] == [len(header)] * 3
+    off = {row[0]: (row[header.index("off_a")], row[header.index("off_b")]) for row in rows}
+    assert off == {names[0]: ("0", "2899"), names[1]: ("4", "2"), names[2]: ("far", "0")}
+    assert f"{names[0]}: one:101+ 50M NM 0 MAPQ 60 (0 off) -> one:3000+" in done.stdout
+
+
+def test_rabema_check_aligns_as_edlib_does():
+    """The dynamic programming that tells shoulders from losses, against edlib, end by end."""
+    rng = np.random.default_rng(4)
+    contig = check_rabema.repetitive_contig(rng, 3000)[:600].replace(b"N", b"A")
+    for _ in range(20):
+        at = int(rng.integers(500))
+        read = check_rabema.mutate(rng, contig[at : at + 40], int(rng.integers(6)))
+        row = check_rabema.errors_by_end(read, contig)
+        found = edlib.align(read, contig, mode="HW", task="locations")
+        assert row.min() == found["editDistance"]
+        assert {end for _, end in found["locations"]} == set(np.flatnonzero(row == row.min()) - 1)
+        assert check_rabema.local_minima(row, 8) == bf.minima(row, 8)
+
+
+def test_rabema_check_calls_a_missing_or_double_hit_incomplete():
+    rng = np.random.default_rng(9)
+    unique = bf.random_bases(rng, 40)
+    genome = {"one": bf.random_bases(rng, 300) + unique + bf.random_bases(rng, 200) + unique}
+    hits = [("one", False, 340, 0), ("one", False, 580, 0)]
+    assert check_rabema.is_complete(unique, hits, genome, 2)
+    assert not check_rabema.is_complete(unique, hits[:1], genome, 2)
+    assert not check_rabema.is_complete(unique, [*hits, hits[0]], genome, 2)
+    assert not check_rabema.is_complete(unique, [*hits, ("one", True, 90, 1)], genome, 2)
+
+
+needs_rabema = pytest.mark.external(*check_rabema.PROGRAMS)
+
+
+@needs_rabema
+def test_rabema_finds_every_interval_in_a_genome_without_tandem_repeats(tmp_path):
+    rng = np.random.default_rng(6)
+    contig = bytearray(bf.random_bases(rng, 20_000))
+    for at in (2000, 7000, 15_000):
+        contig[at : at + 400] = bf.mutate(rng, bytes(contig[:400]), 12)[:400].ljust(400, b"A")
+    fasta = tmp_path / "g.fa"
+    fasta.write_bytes(b">one\n" + bytes(contig) + b"\n")
+    done = script("check_rabema.py", "--genome", fasta, "-n", 150, "-l", 36, 100, "-e", 8, "--by-rate")
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[0] in ("36", "100")]
+    assert [(row[6], row[7]) for row in rows] == [("100.00", "100.00")] * 2
+    assert all(int(row[4]) > 130 for row in rows)
+    assert done.stdout.endswith("no interval lost\n")
+
+
+@needs_rabema
+def test_rabema_check_fails_on_a_mapper_that_loses_hits(tmp_path):
+    """A stand-in that drops every secondary record of what gassst writes."""
+    mapper = tmp_path / "lossy.py"
+    mapper.write_text(
+        "import subprocess, sys\n"
+        "args = sys.argv[1:]\n"
+        f"subprocess.run([{sys.executable!r}, '-m', 'gassst', *args], check=True)\n"
+        "if args[0] == 'map':\n"
+        "    path = args[args.index('-o') + 1]\n"
+        "    lines = open(path).readlines()\n"
+        "    keep = [x for x in lines if x[0] == '@' or not int(x.split('\\t')[1]) & 256]\n"
+        "    open(path, 'w').writelines(keep)\n"
+    )
+    done = script(
+        "check_rabema.py", "--size", 30_000, "-n", 100, "-l", 50, "-e", 8, "--gassst", f"{sys.executable} {mapper}",
+        fails=True,
+    )  # fmt: skip
+    assert "lost: r" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def phix(tmp_path_factory) -> Path:
+    return DATA / "phix174.fa.gz"
+
+
+def test_bench_times_and_judges_gassst(phix, tmp_path):
+    """One round of gassst and of a variant, and a tool that is not there."""
+    out, work = tmp_path / "out.json", tmp_path / "work"
+    done = script(
+        "bench_peers.py", phix, "--simulate", "60,0.02", "-n", 300, "--rounds", 2, "--tools", "gassst", "bwa-mem2",
+        "--bin", "bwa-mem2=/nowhere/bwa-mem2", "--variant", "gassst-s0=gassst -s 0", "--agree-with", "gassst",
+        "--work", work, "--json", out,
+    )  # fmt: skip
+    result = json.loads(out.read_text())
+    assert list(result["missing"]) == ["bwa-mem2"] and "not found: bwa-mem2" in done.stderr
+    (one,) = result["sets"]
+    assert (one["reads"], one["length"], one["error"]) == (300, 60, 0.02)
+    assert list(one["runs"]) == ["gassst", "gassst-s0"]
+    for run in one["runs"].values():
+        assert len(run["rounds"]) == 2 and run["placed_right"] == 1.0 and run["agreement"]["share"] == 1.0
+        # More than a bare interpreter, less than this machine: bytes.
+        assert run["rss"] in range(20 << 20, 4 << 30)
+        assert run["cpu"] > 0 and run["reads_per_s"] == 300 / run["wall"]
+    assert "-s 0" in one["runs"]["gassst-s0"]["command"] and "-s 0" not in one["runs"]["gassst"]["command"]
+    assert not any(str(folder) in out.read_text() for folder in (tmp_path, ROOT))
+    assert list(work.iterdir()) == []
+    assert (
+        peer_tables.everything(result) + "\n" == done.stdout == script("bench_peers.py", "--show", out).stdout
+    )
+
+
+def test_bench_of_real_reads_counts_agreement(phix, tmp_path):
+    reads = DATA / "phix_SRR1377138_R1.fastq.gz"
+    out = tmp_path / "out.json"
+    others = [name for name in ("bwa", "minimap2", "bowtie2") if shutil.which(name)]
+    if not others:
+        pytest.skip("none of bwa, minimap2, bowtie2 is installed")
+    script(
+        "bench_peers.py", phix, "--reads", reads, "--rounds", 1, "--tools", "gassst", *others, "--agree-with",
+        others[0], "--json", out,
+    )  # fmt: skip
+    runs = json.loads(out.read_text())["sets"][0]["runs"]
+    assert next(iter(runs)) == others[0]
+    for run in runs.values():
+        assert "placed_right" not in run and run["mapped_share"] > 0.8
+        assert run["agreement"]["both"] > 80 and run["agreement"]["share"] > 0.98
+
+
+@pytest.mark.parametrize("name", [name for name in peer_tools.TOOLS if name != "gassst"])
+def test_bench_runs_each_peer(name, phix, tmp_path):
+    if peer_tools.find(name, {}) is None:
+        pytest.skip(f"{name} is not installed ({peer_tools.TOOLS[name].get})")
+    out = tmp_path / "out.json"
+    script(
+        "bench_peers.py",
+        phix,
+        "--simulate",
+        "100,0.02",
+        "-n",
+        200,
+        "--rounds",
+        1,
+        "--tools",
+        name,
+        "--json",
+        out,
+    )
+    result = json.loads(out.read_text())
+    assert result["tools"][name]["version"][0].isdigit()
+    assert result["sets"][0]["runs"][name]["placed_right"] > 0.9
+
+
+def test_bench_gives_a_run_up_and_says_why(tmp_path):
+    waits = [sys.executable, "-c", "import signal; signal.pause()"]
+    sleeper = [sys.executable, "-c", f"import subprocess; subprocess.run({waits!r})"]
+    with pytest.raises(bench_peers.RunFailed, match="> 0.5 s"):
+        bench_peers.timed(sleeper, tmp_path / "out", 0.5)
+    broken = [sys.executable, "-c", "import sys; sys.exit('no such option')"]
+    with pytest.raises(bench_peers.RunFailed, match="status 1: no such option"):
+        bench_peers.timed(broken, tmp_path / "out")
+
+
+def test_bench_counts_children_too(tmp_path):
+    """CPU time and memory of a child of the command, as of bowtie2, which is a script around the mapper."""
+    child = "x = bytearray(150 << 20); sum(range(3_000_000))"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    usage = bench_peers.timed([sys.executable, "-c", code], tmp_path / "out")
+    assert usage["rss"] > 150 << 20 and min(usage["cpu"], usage["wall"]) > 0
+    bare = bench_peers.timed(["true"], tmp_path / "out")
+    # Not the memory of this process, which has numpy and pysam loaded.
+    assert bare["rss"] < 30 << 20
+
+
+def test_published_table_is_complete():
+    for rows in rizk.PUBLISHED.values():
+        assert [len(row) for row in rows] == [len(rizk.LENGTHS) * len(rizk.ERRORS)] * 3
+        shapes = {tuple(value is None for value in row) for row in rows}
+        assert len(shapes) == 1

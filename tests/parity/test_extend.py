@@ -1,0 +1,265 @@
+"""Banded alignment against textbook DP, edlib and parasail, on every backend this machine has.
+
+Every test runs on each CPU instruction set and each usable OpenCL device; `pytest tests/parity -k gpu` (or
+`-k cpu-avx2`, `-k 0:1`, ...) picks among them.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+import edlib
+import numpy as np
+import parasail
+import pytest
+from alignments import (
+    INFINITE,
+    LETTERS,
+    MASKED,
+    band_rows,
+    decode,
+    edit_cost,
+    edit_path,
+    make_pairs,
+    make_reference,
+    oriented,
+    pack,
+    planes_of,
+    planted,
+)
+
+from gassst._core.banded import instruction_sets
+from gassst.extension.base import WORDS
+from gassst.extension.cpu import CpuExtender
+
+
+def make_textbook(words):
+    """Pairs, the last row of each one's matrix, and its paths to the best and to any end."""
+    rng = np.random.default_rng(words)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 250, words)
+    on_strand = [oriented(reads, rs) for rs in read_strand]
+    matrices = band_rows(on_strand, reference, band_start, words)
+    last = np.array([rows[-1] for rows in matrices], int)
+    any_end = np.random.default_rng(1).integers(0, 64 * words, len(last))
+    ends = {"best": last.argmin(axis=1), "any": any_end}
+    given = list(zip(matrices, on_strand, band_start.tolist(), strict=True))
+    paths = {
+        which: [
+            edit_path(rows, read, reference, start, end)
+            for (rows, read, start), end in zip(given, chosen, strict=True)
+        ]
+        for which, chosen in ends.items()
+    }
+    return SimpleNamespace(
+        words=words,
+        reference=reference,
+        reads=reads,
+        read_strand=read_strand,
+        band_start=band_start,
+        last=last,
+        ends=ends,
+        paths=paths,
+    )
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def textbook(request, made_once):
+    return made_once(f"textbook-{request.param}", lambda: make_textbook(request.param))
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_score_is_the_least_of_the_profile(backend, words):
+    """Many last rows: ties and minima everywhere in a word, which the bytewise scan has to get right."""
+    rng = np.random.default_rng(words)
+    reference = make_reference(rng)
+    read_strand = rng.integers(0, 800, 40_000 // words).astype(np.uint32)
+    band_start = rng.integers(0, len(reference), len(read_strand)).astype(np.uint32)
+    reads = [rng.integers(0, 4, rng.integers(4, 60)).astype(np.uint8) for _ in range(400)]
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    profile = handle.profile(read_strand, band_start, words)
+    np.testing.assert_array_equal(best, profile.min(axis=1))
+    np.testing.assert_array_equal(end, profile.argmin(axis=1))
+
+
+def open_case(backend, case):
+    return backend(planes_of(case.reference)).open_reads(pack(case.reads))
+
+
+def test_score_and_profile_are_textbook(backend, textbook):
+    handle = open_case(backend, textbook)
+    best, end = handle.score(textbook.read_strand, textbook.band_start, textbook.words)
+    np.testing.assert_array_equal(best, textbook.last.min(axis=1))
+    np.testing.assert_array_equal(end, textbook.last.argmin(axis=1))
+    profile = handle.profile(textbook.read_strand, textbook.band_start, textbook.words)
+    np.testing.assert_array_equal(profile, textbook.last)
+
+
+@pytest.mark.parametrize("which", ["best", "any"])
+def test_align_follows_the_tie_rule(backend, textbook, which):
+    ends = textbook.ends[which]
+    edits = textbook.last[np.arange(len(ends)), ends]
+    handle = open_case(backend, textbook)
+    pairs = textbook.read_strand, textbook.band_start, textbook.words
+    start, cigars, at, runs = handle.align(*pairs, ends, edits)
+    assert len(cigars) == runs.sum() and at[0] == 0
+    for p, path in enumerate(textbook.paths[which]):
+        assert (start[p], decode(cigars, at[p], runs[p])) == path
+
+
+def test_within_is_score_at_most_limit(textbook):
+    best = textbook.last.min(axis=1)
+    for name in instruction_sets():
+        handle = CpuExtender(planes_of(textbook.reference), name).open_reads(pack(textbook.reads))
+        for limit in (best, np.maximum(best, 1) - 1, *(np.full(len(best), k) for k in (0, 7, 999))):
+            keep = handle.within(textbook.read_strand, textbook.band_start, textbook.words, limit)
+            np.testing.assert_array_equal(keep, best <= limit)
+
+
+@cache
+def inside_pairs(low, high, words):
+    """Reads of `low` to `high` bases; no band hangs over the end of the reference."""
+    rng = np.random.default_rng(low + words)
+    reference = make_reference(rng, 64 * 310)
+    reads, read_strand, band_start = make_pairs(rng, reference, 1500, words, (low, high))
+    band_start = np.minimum(band_start, len(reference) - 64 * words - high - high // 2).astype(np.uint32)
+    return reference, reads, read_strand, band_start
+
+
+@pytest.mark.parametrize(
+    "low, high, words", [(20, 40, 1), (36, 150, 1), (150, 260, 2), (300, 500, 4), (400, 500, 8)]
+)
+def test_cigars_are_valid(backend, low, high, words):
+    reference, reads, read_strand, band_start = inside_pairs(low, high, words)
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    start, cigars, at, runs = handle.align(read_strand, band_start, words, end, best)
+    for p in range(len(best)):
+        read, path = oriented(reads, read_strand[p]), decode(cigars, at[p], runs[p])
+        first = int(band_start[p]) + int(start[p])
+        last = int(band_start[p]) + int(end[p]) + len(read)
+        assert edit_cost(read, reference, first, path) == (best[p], len(read), last)
+        assert all(a[1] != b[1] for a, b in zip(path, path[1:], strict=False)) and min(path)[0] > 0
+        assert path[-1][1] != "D" and path[0][1] != "D"
+
+
+def edlib_errors(read, target):
+    return edlib.align(read, target, mode="HW", task="distance")["editDistance"]
+
+
+def parasail_errors(read, target, matrix=parasail.matrix_create("ACGT", 0, -1)):  # noqa: B008
+    # "scan": the striped variant misses some optima where opening a gap costs no more than extending it
+    return -parasail.sg_dx_scan_16(read.decode(), target.decode(), 1, 1, matrix).score
+
+
+def make_bounds():
+    """Semi-global errors by edlib or parasail in the band's whole window (never more than in the band),
+    and in the window less a margin on both sides (never less than in the band if they are no more than
+    the margin)."""
+    cases = []
+    sizes = [(20, 1, 30000), (36, 1, 30000), (100, 1, 25000), (150, 2, 8000), (250, 4, 5000), (500, 8, 2000)]
+    for m, words, n in sizes:
+        reference, reads, band_start = planted(m, words, n)
+        text, inside = LETTERS[reference].tobytes(), 16 * words
+        lower, upper = np.empty(n, int), np.empty(n, int)
+        for p in range(n):
+            errors = parasail_errors if p % 25 == 0 else edlib_errors
+            read, s = LETTERS[reads[p]].tobytes(), int(band_start[p])
+            lower[p] = errors(read, text[s : s + 64 * words + m - 1])
+            upper[p] = errors(read, text[s + inside : s + 64 * words + m - 1 - inside])
+        upper = np.where(upper <= inside, upper, INFINITE)
+        cases.append((planes_of(reference), pack(reads), band_start, words, lower, upper))
+    return cases
+
+
+@pytest.fixture(scope="module")
+def bounds(made_once):
+    return made_once("edit-bounds", make_bounds)
+
+
+def test_score_is_edlib_and_parasail(backend, bounds):
+    total = 0
+    for planes, packed, band_start, words, lower, upper in bounds:
+        handle = backend(planes).open_reads(packed)
+        best, _ = handle.score(2 * np.arange(len(band_start)), band_start, words)
+        assert (lower <= best).all() and (best <= upper).all()
+        assert (lower == upper).mean() > 0.7
+        total += len(band_start)
+    assert total >= 100_000
+
+
+def results(make, reference, reads, read_strand, band_start, words):
+    handle = make(planes_of(reference)).open_reads(pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    aligned = handle.align(read_strand, band_start, words, end, best)
+    return [best, end, handle.profile(read_strand, band_start, words), *aligned]
+
+
+@cache
+def some_pairs(n, words):
+    """(pairs, results of the plain C code)"""
+    rng = np.random.default_rng(n + words)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, n or 1, words, (30, 200))
+    pairs = reference, reads, read_strand[:n], band_start[:n], words
+    return pairs, results(lambda planes: CpuExtender(planes, "generic"), *pairs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000])
+@pytest.mark.parametrize("words", WORDS)
+def test_all_backends_return_the_same_bytes(backend, n, words):
+    pairs, expected = some_pairs(n, words)
+    for ours, theirs in zip(results(backend, *pairs), expected, strict=True):
+        assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+
+
+def test_a_pair_does_not_depend_on_its_batch(backend):
+    rng = np.random.default_rng(9)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    whole = handle.score(read_strand, band_start, 1)
+    for p in range(41):
+        alone = handle.score(read_strand[p : p + 1], band_start[p : p + 1], 1)
+        assert (alone[0][0], alone[1][0]) == (whole[0][p], whole[1][p])
+
+
+def test_masked_bases_never_match(backend):
+    reference = np.full(400, MASKED, np.uint8)
+    read = np.full(70, MASKED, np.uint8)
+    handle = backend(planes_of(reference)).open_reads(pack([read, np.zeros(70, np.uint8)]))
+    best, end = handle.score([0, 1, 2, 3], [64] * 4, 1)
+    assert best.tolist() == [70] * 4 and end.tolist() == [0] * 4
+
+
+def test_beyond_the_reference_all_is_masked(backend):
+    reference = np.zeros(64 * 4, np.uint8)
+    handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
+    starts = np.array([0, 100, 200, 256, 10_000, 2**32 - 1], np.uint32)
+    best, _ = handle.score([0] * 6, starts, 1)
+    expected = [rows[-1].min() for rows in band_rows([np.zeros(100, np.uint8)] * 6, reference, starts, 1)]
+    assert best.tolist() == expected
+    assert best.tolist() == [0, 0, 44, 100, 100, 100]
+
+
+def test_empty_read(backend):
+    reads = [np.zeros(0, np.uint8), np.zeros(5, np.uint8)]
+    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack(reads))
+    best, end = handle.score([0, 2], [0, 0], 1)
+    start, cigars, at, runs = handle.align([0, 2], [0, 0], 1, end, best)
+    assert best.tolist() == start.tolist() == [0, 0]
+    assert (runs.tolist(), cigars.tolist()) == ([0, 1], [5 << 4])
+
+
+def test_wrong_input_is_refused(backend):
+    handle = backend(planes_of(np.zeros(256, np.uint8))).open_reads(pack([np.zeros(50, np.uint8)]))
+    with pytest.raises(ValueError, match="words"):
+        handle.score([0], [0], 3)
+    with pytest.raises(ValueError, match="not in the batch"):
+        handle.score([2], [0], 1)
+    with pytest.raises(ValueError, match="shape"):
+        handle.profile([0, 1], [0], 1)
+    with pytest.raises(ValueError, match="do not fit"):
+        handle.align([0], [0], 1, [64], [0])
+    with pytest.raises(ValueError, match="has not 3 edits"):
+        handle.align([0], [0], 1, [0], [3])

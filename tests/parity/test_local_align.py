@@ -1,0 +1,284 @@
+"""Narrow bands of local alignments against the textbook in wide ones, and the compiled helpers against plain Python."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from alignments import (
+    SCORINGS,
+    decode,
+    joined,
+    local_cost,
+    local_textbook,
+    make_reference,
+    mutated,
+    oriented,
+    pack,
+    planes_of,
+)
+
+from gassst._core import band_widths as _band_widths
+from gassst._core import local_places as _local_places
+from gassst.extension.base import WIDTHS
+from gassst.local.align import Aligner, leaving_cost
+from gassst.local.places import Targets
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+WIDE = 256
+
+
+def make_aligner(handle, packed, reference, scoring, ends=None):
+    """An Aligner of one contig, or of those between the coordinates `ends`."""
+    ends = np.array(ends or [0, len(reference)], np.int64)
+    contigs = SimpleNamespace(planes=planes_of(reference), starts=ends[:-1], lengths=np.diff(ends))
+    context = SimpleNamespace(
+        params=SimpleNamespace(scoring=scoring), lengths=packed.lengths, packed=packed, reference=contigs
+    )
+    return Aligner(HostBackend(context, handle, Stats()))
+
+
+def gapped(rng, bases):
+    """A few errors, and in every second read a gap of up to 40 bases anywhere."""
+    bases = mutated(rng, bases, rng.choice([0, 0.01, 0.03, 0.08]))
+    if rng.random() < 0.5:
+        at, n = int(rng.integers(5, len(bases) - 5)), int(rng.integers(1, 40))
+        inserted = rng.integers(0, 4, n).astype(np.uint8)
+        bases = np.concatenate(
+            [bases[:at], inserted if rng.random() < 0.5 else bases[:0], bases[at + n * (n & 1) :]]
+        )
+    return bases
+
+
+def just_worth_it(rng, bases):
+    """A deletion that costs a little less than to clip what is behind it; both cost about as much as leaving a band."""
+    n = int(rng.integers(6, 36))
+    tail = min(n + int(rng.integers(2, 9)), 70)
+    return np.concatenate([bases[: len(bases) - tail - n], bases[len(bases) - tail :]])
+
+
+def make_case(name):
+    rng = np.random.default_rng(4)
+    reference, scoring = make_reference(rng), SCORINGS[name]
+    at = rng.integers(300, len(reference) - 600, 300)
+    kinds = gapped, gapped, just_worth_it
+    reads = joined(rng, [kinds[i % 3](rng, reference[a : a + 120]) for i, a in enumerate(at)])
+    read_strand = (2 * np.arange(len(reads))).astype(np.uint32)
+    last = at.astype(np.uint32)  # a diagonal that most of them touch
+    band = last - np.uint32(WIDE // 2)
+    truth = local_textbook(reads, reference, band, WIDE, scoring)
+    return SimpleNamespace(
+        reference=reference,
+        scoring=scoring,
+        reads=reads,
+        read_strand=read_strand,
+        diagonal=last,
+        band=band,
+        truth=truth,
+    )
+
+
+@pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])
+def case(request, made_once):
+    return made_once(f"bands-{request.param}", lambda: make_case(request.param))
+
+
+def touches(truth, diagonal):
+    """Whether the path of `local_textbook` has a base on the diagonal."""
+    _, _, _, position, runs = truth
+    here = position - (runs[0][0] if runs[0][1] == "S" else 0)
+    for length, op in runs:
+        if op == "M" and here == diagonal:
+            return True
+        here += {"D": length, "I": -length}.get(op, 0)
+    return False
+
+
+@pytest.mark.parametrize("guess", [0, 30, 10**6])
+def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, guess):
+    packed = pack(case.reads)
+    handle = backend(planes_of(case.reference)).open_reads(packed)
+    aligner = make_aligner(handle, packed, case.reference, case.scoring)
+    k = len(case.reads)
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE)
+    given = np.ones(k, bool)
+    targets = Targets(*columns, np.full(k, guess), given)
+    lines, places, cigars = aligner.align_touching(targets), aligner.score_touching(targets), aligner.cigars
+    compared = 0
+    for hit, line_total, total, truth, read, c in zip(
+        lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
+    ):
+        assert line_total == total
+        if not touches(truth, c):
+            continue
+        path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
+        assert (hit["score"], hit["position"], path) == (truth[0], truth[3], truth[4])
+        assert local_cost(read, case.reference, int(hit["position"]), path, case.scoring) == (
+            hit["score"],
+            hit["edits"],
+            len(read),
+        )
+        compared += 1
+    assert compared > k / 2
+
+
+def test_narrow_bands_are_used_and_left(case):
+    """Most alignments lose less than it costs to leave a narrow band, some lose more."""
+    perfect = np.array([len(r) for r in case.reads]) * case.scoring.match + 2 * case.scoring.clip
+    found = [t[0] + case.scoring.clip * sum(t[4][i][1] != "S" for i in (0, -1)) for t in case.truth]
+    loss = perfect - found
+    costs = [leaving_cost(case.scoring, width) for width in WIDTHS]
+    assert costs == sorted(costs)
+    assert len(np.unique(np.searchsorted(costs, loss, side="right"))) > 2
+
+
+def test_alignments_end_where_their_contig_does(backend, case):
+    """A contig's end is looked at base by base, all else 64 bases at once."""
+    packed = pack(case.reads)
+    handle = backend(planes_of(case.reference)).open_reads(packed)
+    k, lost = len(case.reads), 0
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int)
+    cut = sorted(int(c) + 70 for c in case.diagonal[::9])
+    aligner = make_aligner(
+        handle, packed, case.reference, case.scoring, [0, *np.unique(cut), len(case.reference)]
+    )
+    lines = aligner.align_touching(Targets(*columns, np.ones(k, bool)))
+    cigars = aligner.cigars
+    for hit, begin, end in zip(lines.hits, lines.begin, lines.end, strict=True):
+        read = oriented(case.reads, 2 * hit["read"])
+        path = decode(cigars, hit["cigar_start"], hit["cigar_runs"])
+        covered = sum(n for n, op in path if op in "MD")
+        inside = np.searchsorted(cut, [hit["position"], hit["position"] + covered - 1], side="right")
+        assert inside[0] == inside[1]
+        truth = local_cost(read, case.reference, int(hit["position"]), path, case.scoring)
+        assert truth == (hit["score"], hit["edits"], len(read))
+        clips = path[0][0] * (path[0][1] == "S"), path[-1][0] * (path[-1][1] == "S")
+        assert (begin, end) == (clips[0], len(read) - clips[1])
+        lost += sum(clips) > 20
+    assert lost > k / 20
+
+
+def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
+    """In tandem repeats a lower diagonal of the band may have the same score."""
+    rng, scoring = np.random.default_rng(5), SCORINGS["bwa"]
+    unit = rng.integers(0, 4, 30).astype(np.uint8)
+    flank = rng.integers(0, 4, 500).astype(np.uint8)
+    reference = np.concatenate([flank, np.tile(unit, 12), flank])
+    read = reference[600:700].copy()
+    read[[15, 35, 55, 65, 85]] ^= 1
+    packed = pack([read])
+    handle = backend(planes_of(reference)).open_reads(packed)
+    assert handle.local([0], [600 - 32], 64, scoring)[3] == 2
+    aligner = make_aligner(handle, packed, reference, scoring)
+    columns = [
+        np.array([x], t) for x, t in [(0, "u4"), (600, "u4"), (568, "u4"), (64, "i8"), (25, "i8"), (1, "?")]
+    ]
+    targets = Targets(*columns)
+    lines, places = aligner.align_touching(targets), aligner.score_touching(targets)
+    assert lines.last_diagonal == places.diagonal == 600
+    assert lines.total == places.total == 85 and places.width == WIDTHS[0]
+
+
+def random_bands(rng):
+    """Bands of 40 reads, grouped by read, and one of each read that has any."""
+    counts = rng.integers(0, 60, 40)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    read = np.repeat(np.arange(40), counts)
+    h = len(read)
+    bands = SimpleNamespace(
+        read_strand=(2 * read + rng.integers(0, 2, h) * (read % 3 > 0)).astype(np.uint32),
+        start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.uint32),
+        end=rng.integers(0, 4, h).astype(np.uint16),
+        edits=rng.integers(0, 5, h).astype(np.uint16),
+    )
+    chosen = np.where(counts > 0, start[:-1] + rng.integers(0, np.maximum(counts, 1)), -1)
+    return bands, start, chosen
+
+
+def test_known_places_are_the_best_of_each_diagonal():
+    rng = np.random.default_rng(1)
+    bands, start, chosen = random_bands(rng)
+    flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
+    wanted &= chosen >= 0
+    worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
+    rows = _local_places.known_places(
+        bands.read_strand, bands.start, bands.end, bands.edits, worst, start, wanted, chosen, flip
+    )
+    expected = []
+    for r in np.flatnonzero(wanted):
+
+        def key(i, r=r):
+            strand = bands.read_strand[i] & 1
+            return i != chosen[r], bands.edits[i], strand ^ flip[r], bands.start[i]
+
+        best = {}
+        for i in sorted(range(start[r], start[r + 1]), key=key):
+            if bands.edits[i] > worst[r]:
+                continue
+            best.setdefault((bands.read_strand[i], int(bands.start[i]) + int(bands.end[i])), i)
+        expected += list(best.values())[:32]
+    same = [bands.read_strand, bands.start, bands.edits]
+    assert [[c[i] for c in same] for i in rows] == [[c[i] for c in same] for i in expected]
+    assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
+
+
+def test_reads_with_one_place_are_told():
+    rng = np.random.default_rng(2)
+    bands, start, chosen = random_bands(rng)
+    diagonal = bands.start + bands.end
+    worst = rng.integers(0, 30, 40).astype(np.uint16)
+    found = _local_places.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
+    expected = []
+    for r in range(40):
+        mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
+        c = chosen[r]
+        near = [abs(int(diagonal[i]) - int(diagonal[c])) <= 10 for i in mine]
+        same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]
+        expected.append(c >= 0 and all(near) and all(same))
+    assert found.tolist() == expected and 3 < sum(expected) < 37
+
+
+def test_the_width_of_a_band_follows_from_the_loss():
+    rng = np.random.default_rng(6)
+    k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
+    loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
+    width = _band_widths.expected(loss, most, leaving, widths)
+    assert width.tolist() == [
+        min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
+        for x, m in zip(loss.tolist(), most.tolist(), strict=True)
+    ]
+    diagonal = rng.integers(5000, 6000, k).astype(np.uint32)
+    read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
+    lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
+    widened = 0
+    for w in (64, 128):
+        rows, strands, first = _band_widths.of_width(width, w, read_strand, diagonal, band_start, most)
+        assert rows.tolist() == np.flatnonzero(width == w).tolist()
+        assert strands.tolist() == read_strand[rows].tolist()
+        assert first.tolist() == np.where(most[rows] == w, band_start[rows], diagonal[rows] - w // 2).tolist()
+        score, reached = (
+            rng.integers(0, 60, rows.size).astype(np.int32),
+            rng.integers(0, 4, rows.size).astype(np.uint8),
+        )
+        perfect = lengths[strands >> 1] * scoring.match + 2 * scoring.clip
+        lost = perfect - (score + scoring.clip * np.array([0, 1, 1, 2])[reached])
+        again = rows[(lost >= 40) & (most[rows] > w)]
+        expected = width.copy()
+        expected[again] = 2 * w
+        given = most, lengths, scoring.match, scoring.clip
+        _band_widths.widen(width, w, 40, rows, score, reached, strands, *given)
+        assert width.tolist() == expected.tolist()
+        widened += 0 < again.size < rows.size
+    assert widened
+
+
+def test_what_was_found_goes_to_its_rows():
+    rng = np.random.default_rng(8)
+    rows, first = np.array([4, 0, 2]), np.array([100, 200, 300], np.uint32)
+    types = np.int32, np.uint8, np.uint16, np.uint16
+    found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
+    into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.uint32))
+    _band_widths.put(rows, first, found, into)
+    for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
+        assert column[rows].tolist() == values.tolist()
+        assert column[[1, 3]].tolist() == [0, 0]

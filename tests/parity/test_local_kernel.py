@@ -1,0 +1,301 @@
+"""Banded local alignment (kernels/local.h) against textbook Gotoh and parasail, on every backend of this machine."""
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import parasail
+import pytest
+from alignments import (
+    BACKENDS,
+    LETTERS,
+    MASKED,
+    NEVER,
+    SCORINGS,
+    decode,
+    joined,
+    local_cost,
+    local_textbook,
+    make_pairs,
+    make_reference,
+    oriented,
+    pack,
+    planes_of,
+    planted,
+)
+
+from gassst._core.banded import instruction_sets
+from gassst.errors import UsageError
+from gassst.extension import opencl_engine
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
+from gassst.params import Scoring
+
+
+def make_case(width, name):
+    """Pairs, what the textbook says of them, and what the path of each costs."""
+    scoring, rng = SCORINGS[name], np.random.default_rng(width)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 400 if width < 512 else 120, width / 64)
+    reads = joined(rng, reads)
+    on_strand = [oriented(reads, rs) for rs in read_strand]
+    truth = local_textbook(on_strand, reference, band_start, width, scoring)
+    costs = [
+        found and local_cost(read, reference, found[3], found[4], scoring)
+        for read, found in zip(on_strand, truth, strict=True)
+    ]
+    return SimpleNamespace(
+        width=width,
+        scoring=scoring,
+        reference=reference,
+        reads=reads,
+        read_strand=read_strand,
+        band_start=band_start,
+        truth=truth,
+        costs=costs,
+    )
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        *((w, "bwa") for w in (16, 32, 64, 128, 512)),
+        *((64, s) for s in list(SCORINGS)[1:]),
+        (16, "extremes"),
+    ],
+    ids=lambda param: "-".join(map(str, param)),
+)
+def case(request, made_once):
+    width, name = request.param
+    return made_once(f"local-{width}-{name}", lambda: make_case(width, name))
+
+
+def test_scores_and_paths_are_textbook(backend, case):
+    handle = backend(planes_of(case.reference)).open_reads(pack(case.reads))
+    pairs = case.read_strand, case.band_start, case.width, case.scoring
+    score, reached, rows, end = handle.local(*pairs)
+    aligned = handle.align_local(*pairs)
+    np.testing.assert_array_equal(score, aligned[0])
+    np.testing.assert_array_equal(reached, aligned[1])
+    _, _, position, cigars, at, runs, edits = aligned
+    assert len(cigars) == runs.sum() and at[0] == 0
+    for p, expected in enumerate(case.truth):
+        read, path = oriented(case.reads, case.read_strand[p]), decode(cigars, at[p], runs[p])
+        if expected is None:
+            assert (score[p], rows[p], path) == (0, 0, [(len(read), "S")])
+            continue
+        assert (score[p], rows[p], end[p], position[p], path) == expected
+        assert reached[p] == (path[0][1] != "S") + 2 * (path[-1][1] != "S")
+        assert case.costs[p] == (score[p], edits[p], len(read))
+
+
+def test_the_cases_are_not_trivial(case):
+    paths = [truth[4] for truth in case.truth if truth is not None]
+    ops = {op for path in paths for _, op in path}
+    never = {"S"} if case.scoring.clip == 1000 else {"D"} if case.scoring.gap_open[0] == 1000 else set()
+    assert ops == set("MIDS") - never
+    assert sum(len(path) > 1 for path in paths) > len(paths) / 4
+
+
+def parasail_score(scoring, matrix, m, query, target):
+    costs = scoring.gap_open[0] + scoring.gap_extend[0], scoring.gap_extend[0], matrix
+    return (
+        parasail.sw_scan_16(query, target, *costs).score
+        if not scoring.clip
+        else (parasail.sg_dx_scan_16(query, target, *costs).score)
+    )
+
+
+def make_bounds():
+    """Scores by parasail, local or of the whole read, in the band's whole window and in the window less a margin on
+    either side; no alignment in the inner window leaves the band unless it has more gap bases than the margin."""
+    cases = []
+    for m, words, n in [(36, 1, 4000), (100, 1, 4000), (150, 2, 2000), (500, 8, 300)]:
+        for scoring in (SCORINGS["no bonus"], SCORINGS["end to end"]):
+            reference, reads, band_start = planted(m, words, n)
+            text, inside = LETTERS[reference].tobytes().decode(), 16 * words
+            matrix = parasail.matrix_create("ACGT", scoring.match, -scoring.mismatch)
+            upper, lower = np.empty(n, int), np.empty(n, int)
+            for p in range(n):
+                s, query = int(band_start[p]), LETTERS[reads[p]].tobytes().decode()
+                window = text[s : s + 64 * words + m - 1]
+                upper[p] = parasail_score(scoring, matrix, m, query, window)
+                lower[p] = parasail_score(scoring, matrix, m, query, window[inside:-inside])
+            worst = m * scoring.match - lower - scoring.gap_open[0] - scoring.gap_extend[0] * inside
+            lower = np.where(worst < 0, lower, NEVER)  # enough gap bases to leave the band would cost more
+            cases.append((planes_of(reference), pack(reads), band_start, words, scoring, lower, upper))
+    return cases
+
+
+@pytest.fixture(scope="module")
+def bounds(made_once):
+    return made_once("score-bounds", make_bounds)
+
+
+def test_score_is_parasail(backend, bounds):
+    for planes, packed, band_start, words, scoring, lower, upper in bounds:
+        handle = backend(planes).open_reads(packed)
+        score, *_ = handle.local(2 * np.arange(len(band_start)), band_start, 64 * words, scoring)
+        assert (lower <= score).all() and (score <= upper).all()
+        assert (score == upper).mean() > 0.7
+
+
+def results(make, reference, reads, *pairs):
+    handle = make(planes_of(reference)).open_reads(pack(reads))
+    return [*handle.local(*pairs), *handle.align_local(*pairs)]
+
+
+def plain(planes):
+    return CpuExtender(planes, "generic")
+
+
+@cache
+def some_pairs(n, width):
+    """(pairs, results of the plain C code)"""
+    rng = np.random.default_rng(n + width)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, n or 1, width / 64, (1, 1000))
+    pairs = reference, joined(rng, reads), read_strand[:n], band_start[:n], width, Scoring()
+    return pairs, results(plain, *pairs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 33, 700])
+@pytest.mark.parametrize("width", [16, 64, 256])
+def test_all_backends_return_the_same_bytes(backend, n, width):
+    pairs, expected = some_pairs(n, width)
+    for ours, theirs in zip(results(backend, *pairs), expected, strict=True):
+        assert (ours.dtype, ours.shape, ours.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+
+
+@pytest.mark.skipif(not any("opencl" in name for name in BACKENDS), reason="no usable OpenCL device here")
+def test_one_lane_as_on_a_gpu_gives_the_same_bytes(monkeypatch):
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
+    rng = np.random.default_rng(8)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 150, 2)
+    pairs = read_strand, band_start, 128, Scoring()
+    results = []
+    for extender in (OpenCLExtender(planes_of(reference)), CpuExtender(planes_of(reference))):
+        handle = extender.open_reads(pack(joined(np.random.default_rng(1), reads)))
+        results.append([array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))])
+    assert results[0] == results[1]
+
+
+CPU_DEVICES = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
+needs_cpu_device = pytest.mark.skipif(not CPU_DEVICES, reason="no OpenCL device here that is a CPU")
+
+
+@cache
+def mixed_groups():
+    """(reference, reads, read_strand, band_start): twelve groups of 64 pairs, of which three have a read that belongs
+    elsewhere, and so loses more than a byte holds, and three have reads of many lengths."""
+    rng = np.random.default_rng(12)
+    reference = rng.integers(0, 4, 6000).astype(np.uint8)
+    at = rng.integers(0, 5000, 12 * 64)
+    reads = [reference[s + 32 : s + 182].copy() for s in at]
+    for read in reads:
+        read[rng.integers(0, 150, 2)] = rng.integers(0, 5, 2)
+    for group in (1, 2, 7):
+        reads[64 * group + int(rng.integers(64))] = rng.integers(0, 4, 150).astype(np.uint8)
+    for p in (p for group in (0, 7, 11) for p in range(64 * group, 64 * group + 64)):
+        reads[p] = np.delete(reads[p], slice(20, 23))[: rng.integers(1, 148)]
+    return reference, reads, 2 * np.arange(len(reads)), at
+
+
+@cache
+def mixed_groups_by_plain_c(width):
+    reference, reads, *pairs = mixed_groups()
+    return bytes_of(plain(planes_of(reference)), reads, *pairs, width, Scoring())
+
+
+def bytes_of(extender, reads, *pairs):
+    handle = extender.open_reads(pack(reads))
+    return [array.tobytes() for array in (*handle.local(*pairs), *handle.align_local(*pairs))]
+
+
+@needs_cpu_device
+@pytest.mark.parametrize("compiler", ["clang", "other"])
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("width", [16, 64, 512])
+def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes, width):
+    """Lanes of bytes and, where one does not do, of 16 bits; and the vectors of a compiler that is not clang."""
+    source = opencl_engine.source
+    if compiler == "other":
+        monkeypatch.setattr(
+            opencl_engine, "source", lambda names: source(names).replace("__clang__", "NO_CLANG")
+        )
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
+    reference, reads, *pairs = mixed_groups()
+    pairs += [width, Scoring()]
+    ours = bytes_of(OpenCLExtender(planes_of(reference), CPU_DEVICES[0]), reads, *pairs)
+    assert ours == mixed_groups_by_plain_c(width)
+
+
+@needs_cpu_device
+def test_some_groups_are_lost_to_bytes(monkeypatch):
+    """Were nothing done again with 16 bits, the test before would fail: so both kinds of lanes are at work there."""
+    source, told = opencl_engine.source, "LOCAL_BYTES ? known : 1"
+    assert told in source(opencl_engine.LOCAL_SOURCES)
+    monkeypatch.setattr(opencl_engine, "source", lambda names: source(names).replace(told, "1"))
+    reference, reads, *pairs = mixed_groups()
+    extender = OpenCLExtender(planes_of(reference), CPU_DEVICES[0])
+    if extender.engine.lanes == 1:
+        pytest.skip("one pair at a time here")
+    score = extender.open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
+    truth = CpuExtender(planes_of(reference)).open_reads(pack(reads)).local(*pairs, 64, Scoring())[0]
+    assert 0 < np.count_nonzero(score != truth) < 20
+
+
+def test_a_pair_does_not_depend_on_its_batch(backend):
+    rng = np.random.default_rng(9)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 41, 1)
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    whole = handle.local(read_strand, band_start, 64, Scoring())
+    for p in range(41):
+        alone = handle.local(read_strand[p : p + 1], band_start[p : p + 1], 64, Scoring())
+        assert [a[0] for a in alone] == [w[p] for w in whole]
+
+
+def test_the_longest_reads_at_the_highest_scores_do_not_overflow(backend):
+    rng = np.random.default_rng(2)
+    reference = rng.integers(0, 4, 3000).astype(np.uint8)
+    scoring = Scoring(
+        match=10, mismatch=1000, gap_open=(1000, 1000), gap_extend=(1000, 1000), clip=1000
+    ).verify()
+    reads = [reference[500:1500].copy(), 3 - reference[500:1500], np.full(1000, MASKED, np.uint8)]
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    score, reached, rows, end = handle.local([0, 2, 4], [480] * 3, 64, scoring)
+    assert (score[0], rows[0], end[0]) == (10_000, 1000, 20)
+    expected = local_textbook(reads[1:], reference, [480] * 2, 64, scoring)
+    assert [score[p] for p in (1, 2)] == [found[0] for found in expected]
+
+
+def test_beyond_the_reference_all_is_masked(backend):
+    reference = np.zeros(64 * 4, np.uint8)
+    handle = backend(planes_of(reference)).open_reads(pack([np.zeros(100, np.uint8)]))
+    starts = np.array([0, 100, 200, 256, 2**32 - 1], np.uint32)
+    score, _, rows, _ = handle.local([0] * 5, starts, 64, Scoring(clip=0))
+    assert score.tolist() == [100, 100, 56, 0, 0]
+    assert rows.tolist() == [100, 100, 56, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"match": 0}, "--match"),
+        ({"match": 11}, "--match"),
+        ({"mismatch": -1}, "--mismatch"),
+        ({"gap_open": (6, 1001)}, "--gap-open"),
+        ({"gap_extend": (0, 1)}, "--gap-extend"),
+        ({"clip": 1001}, "--clip-penalty"),
+        ({"min_score": -1}, "--min-score"),
+    ],
+)
+def test_scores_that_would_overflow_are_refused(wrong, said):
+    with pytest.raises(UsageError, match=said):
+        Scoring(**wrong).verify()
+
+
+def test_backends_are_those_of_the_machine():
+    assert {f"cpu-{name}" for name in instruction_sets()} <= set(BACKENDS)

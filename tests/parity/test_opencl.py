@@ -1,0 +1,311 @@
+"""Devices: which one is chosen, what happens without one, and when it fails."""
+
+import logging
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from alignments import make_pairs, make_reference, pack, planes_of
+
+from gassst.errors import DeviceError
+from gassst.extension import opencl_batch, opencl_engine
+from gassst.extension.base import WORDS, Times
+from gassst.extension.choose import make_extender
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
+from gassst.params import Scoring
+
+USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
+needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
+
+
+@pytest.fixture(
+    params=USABLE or [pytest.param(None, marks=needs_device)],
+    ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
+)
+def device(request):
+    return request.param.index
+
+
+@pytest.fixture(scope="module")
+def case():
+    """(reference planes, packed reads, read_strand, band_start)"""
+    rng = np.random.default_rng(4)
+    reference = make_reference(rng)
+    reads, read_strand, band_start = make_pairs(rng, reference, 1500, 1, (30, 200))
+    return planes_of(reference), pack(reads), read_strand, band_start
+
+
+@pytest.fixture(autouse=True)
+def fresh_environment(monkeypatch):
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+
+
+def results(extender, case, words=1):
+    _, packed, read_strand, band_start = case
+    with extender.open_reads(packed) as handle:
+        best, end = handle.score(read_strand, band_start, words)
+        aligned = handle.align(read_strand, band_start, words, end, best)
+        return [a.tobytes() for a in (best, end, handle.profile(read_strand, band_start, words), *aligned)]
+
+
+@pytest.fixture(scope="module")
+def expected(case):
+    return results(CpuExtender(case[0], "generic"), case)
+
+
+def warnings_in(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def fake(type_, units, index="0:0", usable=True):
+    reason = "" if usable else "broken"
+    return opencl_engine.DeviceInfo(index, "P", f"Fake {type_}", type_, units, 2**30, "1", usable, reason)
+
+
+def test_choice_goes_by_type_then_units(monkeypatch):
+    infos = [
+        fake("cpu", 64, "0:0"),
+        fake("gpu", 8, "1:0"),
+        fake("gpu", 80, "1:1"),
+        fake("gpu", 99, "1:2", False),
+        fake("accelerator", 500, "2:0"),
+    ]
+    monkeypatch.setattr(opencl_engine, "_discover", lambda threads=None: [(info, None) for info in infos])
+    expected = {None: "1:1", "cpu": "0:0", "gpu": "1:1", "0:0": "0:0", "1:0": "1:0", "fake acc": "2:0"}
+    assert {wanted: opencl_engine.choose(wanted)[0].index for wanted in expected} == expected
+    with pytest.raises(DeviceError, match="broken"):
+        opencl_engine.choose("1:2")
+    with pytest.raises(DeviceError, match="no OpenCL device matches '3:0'; there are: 0:0 cpu Fake cpu"):
+        opencl_engine.choose("3:0")
+
+
+def test_lanes_follow_a_cpus_vectors():
+    class Width:
+        native_vector_width_long = preferred_vector_width_long = 0
+
+    for width, lanes in ((0, 1), (1, 1), (2, 2), (4, 4), (8, 8), (16, 8)):
+        Width.native_vector_width_long = width
+        assert opencl_engine.lanes_of(fake("cpu", 2), Width) == lanes
+        assert opencl_engine.lanes_of(fake("gpu", 2), Width) == 1
+
+
+def test_one_work_item_a_pair_works_on_every_device(device, case, expected, monkeypatch):
+    """What a GPU runs, also where there is none."""
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: 1)
+    assert results(OpenCLExtender(case[0], device), case) == expected
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_all_vector_widths_agree(device, lanes, case, expected, monkeypatch):
+    monkeypatch.setattr(opencl_engine, "lanes_of", lambda info, device: lanes)
+    assert results(OpenCLExtender(case[0], device), case) == expected
+
+
+def test_environment_forces_the_cpu_backend(monkeypatch, caplog, case, expected):
+    monkeypatch.setenv("GASSST_OPENCL", "0")
+    extender = make_extender(case[0])
+    assert extender.name == "cpu" and not warnings_in(caplog)
+    assert results(extender, case) == expected
+    assert make_extender(case[0], "gpu").name == "cpu" and len(warnings_in(caplog)) == 1
+
+
+def test_none_is_the_cpu_backend(caplog, case):
+    extender = make_extender(case[0], "none")
+    assert extender.name == "cpu" and "CPU backend" in extender.describe() and not warnings_in(caplog)
+
+
+@needs_device
+def test_best_device_is_the_default(caplog, case, expected):
+    extender = make_extender(case[0], threads=2)
+    assert extender.name == "opencl" and not warnings_in(caplog)
+    assert USABLE[0].platform in extender.describe() or len(USABLE) > 1
+    assert results(extender, case) == expected
+
+
+def launched_by(monkeypatch):
+    """Names of the kernels that run on a device from here on."""
+    launch, names = opencl_batch.Worker.launch, []
+
+    def noting(self, name, *arguments):
+        names.append(name)
+        return launch(self, name, *arguments)
+
+    monkeypatch.setattr(opencl_batch.Worker, "launch", noting)
+    return names
+
+
+def all_kernels(extender, case):
+    _, packed, read_strand, band_start = case
+    with extender.open_reads(packed) as handle:
+        local = handle.local(read_strand, band_start, 64, Scoring())
+        local += handle.align_local(read_strand, band_start, 64, Scoring())
+    return results(extender, case) + [a.tobytes() for a in local]
+
+
+@pytest.mark.parametrize("type_", ["cpu", "gpu"])
+@pytest.mark.parametrize("named", [False, True])
+def test_scores_stay_on_a_gpu_and_leave_a_cpu(device, type_, named, case, monkeypatch):
+    """Alignments are the device's everywhere. Every call is counted once, wherever it ran."""
+    choose = opencl_engine.choose
+    monkeypatch.setattr(
+        opencl_engine, "choose", lambda *a: (replace(choose(device)[0], type=type_), choose(device)[1])
+    )
+    names = launched_by(monkeypatch)
+    extender = make_extender(case[0], device if named else None, profiling=True)
+    assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0]), case)
+    scores = [] if type_ == "cpu" else ["score", "profile", "local_scores"]
+    assert sorted(names) == sorted(["align", "local_alignments", *scores])
+    assert ("scores: CPU backend" in extender.describe()) == (type_ == "cpu")
+    times = extender.counters
+    assert (times.calls, times.pairs) == (5, 5 * len(case[2])) and times.kernel > 0
+
+
+def test_an_extender_alone_does_all_on_its_device(device, case, monkeypatch):
+    names = launched_by(monkeypatch)
+    all_kernels(OpenCLExtender(case[0], device), case)
+    assert sorted(names) == ["align", "local_alignments", "local_scores", "profile", "score"]
+
+
+def test_the_clock_of_scores_alone_is_not_given_as_that_of_all(device, case):
+    extender = make_extender(case[0], device)
+    all_kernels(extender, case)
+    assert extender.counters.calls == 5 and extender.counters.kernel == 0
+
+
+@pytest.mark.parametrize("wanted", ["7:3", "no such card"])
+def test_a_device_that_is_not_there_is_an_error(wanted, case):
+    with pytest.raises(DeviceError):
+        make_extender(case[0], wanted)
+
+
+def test_no_pyopencl(monkeypatch, caplog, case):
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    assert opencl_engine.devices() == []
+    assert make_extender(case[0]).name == "cpu"
+    (message,) = warnings_in(caplog)
+    assert "pyopencl cannot be imported" in message and "CPU backend" in message
+    with pytest.raises(DeviceError, match="pyopencl"):
+        make_extender(case[0], "cpu")
+
+
+def test_no_platform(monkeypatch, caplog, case):
+    cl = pytest.importorskip("pyopencl")
+    monkeypatch.setattr(cl, "get_platforms", list)
+    assert make_extender(case[0]).name == "cpu"
+    (message,) = warnings_in(caplog)
+    assert "no OpenCL device found" in message
+
+
+def test_build_failure_shows_the_log(device, monkeypatch, caplog, case):
+    monkeypatch.setattr(
+        opencl_engine, "source", lambda names: "__kernel void score() { nonsense_in_line_1; }"
+    )
+    with pytest.raises(DeviceError, match="nonsense_in_line_1"):
+        make_extender(case[0], device)
+    assert make_extender(case[0]).name == "cpu"
+    (message,) = warnings_in(caplog)
+    assert "nonsense_in_line_1" in message
+
+
+def refuse_above(monkeypatch, limit):
+    """Buffers above `limit` bytes become ones that no device has room for."""
+    buffer, asked = opencl_batch.Worker.buffer, []
+
+    def refusing(self, name, size):
+        asked.append(size)
+        return buffer(self, name, 1 << 62 if size > limit and not name.startswith("read_") else size)
+
+    monkeypatch.setattr(opencl_batch.Worker, "buffer", refusing)
+    return asked
+
+
+def test_out_of_memory_halves_the_chunk(device, monkeypatch, caplog, case, expected):
+    rows = int(case[1].lengths.max())
+    asked = refuse_above(monkeypatch, 400 * 16 * rows)  # traceback of 400 pairs
+    assert results(make_extender(case[0], device), case) == expected
+    assert max(asked) > 400 * 16 * rows and not warnings_in(caplog)
+
+
+def test_out_of_memory_has_a_floor(device, monkeypatch, caplog, case, expected):
+    refuse_above(monkeypatch, 1)
+    with pytest.raises(DeviceError, match="even for"):
+        results(make_extender(case[0], device), case)
+    assert results(make_extender(case[0]), case) == expected
+    assert len(warnings_in(caplog)) == 1
+
+
+def test_a_device_that_fails_later_is_replaced(device, monkeypatch, caplog, case, expected):
+    _, packed, read_strand, band_start = case
+    extender = OpenCLExtender(case[0], device, spare=CpuExtender(case[0]))
+    with extender.open_reads(packed) as handle:
+        best, end = handle.score(read_strand, band_start, 1)
+
+        def fail(*arguments):
+            raise DeviceError("the card fell off the bus")
+
+        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
+        start = handle.align(read_strand, band_start, 1, end, best)[0]
+    assert [best.tobytes(), start.tobytes()] == [expected[0], expected[3]]
+    assert results(extender, case) == expected
+    assert len(warnings_in(caplog)) == 1 and "fell off" in warnings_in(caplog)[0]
+
+
+def test_a_named_device_that_fails_later_is_an_error(device, monkeypatch, case):
+    """Though its scores may be the CPU backend's: that is no spare."""
+    _, packed, read_strand, band_start = case
+
+    def fail(*arguments):
+        raise DeviceError("the card fell off the bus")
+
+    with make_extender(case[0], device).open_reads(packed) as handle:
+        best, end = handle.score(read_strand, band_start, 1)
+        monkeypatch.setattr(opencl_batch.Worker, "launch", fail)
+        with pytest.raises(DeviceError, match="fell off"):
+            handle.align(read_strand, band_start, 1, end, best)
+
+
+def test_chunks_do_not_show(device, monkeypatch, case):
+    extender = OpenCLExtender(case[0], device)
+    extender.engine.trace_bytes = 100_000
+    monkeypatch.setattr(opencl_batch, "MAX_CHUNK", 333)
+    assert all_kernels(extender, case) == all_kernels(CpuExtender(case[0], "generic"), case)
+
+
+def test_threads_share_an_extender(device, case, expected):
+    for extender in (OpenCLExtender(case[0], device), CpuExtender(case[0])):
+        with ThreadPoolExecutor(4) as pool:
+            assert all(r == expected for r in pool.map(lambda _, e=extender: results(e, case), range(12)))
+
+
+def test_programs_are_built_once_a_width(device, case):
+    extender = OpenCLExtender(case[0], device)
+    for words in (*WORDS, 1):
+        results(extender, case, words)
+    compiled = extender.counters.compile
+    assert sorted(words for words, _ in extender.engine.programs) == list(WORDS) and compiled > 0
+    results(extender, case, 8)
+    assert extender.counters.compile == compiled
+
+
+def test_a_cpu_builds_one_program_for_all_widths_of_local_bands(device, case):
+    extender = OpenCLExtender(case[0], device)
+    for width in (16, 64, 512):
+        with extender.open_reads(case[1]) as handle:
+            handle.local(*case[2:], width, Scoring())
+    built = sorted(words for words, names in extender.engine.programs if names == opencl_engine.LOCAL_SOURCES)
+    assert built == ([512] if extender.engine.lanes > 1 else [16, 64, 512])
+
+
+def test_times_of_the_device(device, case):
+    extender = OpenCLExtender(case[0], device, profiling=True)
+    results(extender, case)
+    times = extender.counters
+    assert times.calls == 3 and times.pairs == 3 * len(case[2])
+    assert min(times.kernel, times.download) > 0
+    assert (times.upload > 0) != extender.engine.shares_memory
+    total = Times(calls=1)
+    total += times
+    assert total.calls == 4 and total.kernel == times.kernel

@@ -1,0 +1,396 @@
+"""--mode local: reads with adapters, bad tails, long gaps, and of two places, against how they were made."""
+
+from __future__ import annotations
+
+import brute_force as bf
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst.errors import UsageError
+from gassst.extension import opencl_engine
+from gassst.io.reads import ReadBatch
+from gassst.io.reference import Reference
+from gassst.local import realign as local
+from gassst.params import Scoring
+
+M = 100
+FLAG_REVERSE, FLAG_SUPPLEMENTARY = 0x10, 0x800
+
+
+@pytest.fixture(scope="module")
+def genome() -> dict[str, bytes]:
+    """Random bases: every stretch of 20 is unique. `end` is short, for reads that hang over its ends."""
+    rng = np.random.default_rng(3)
+    contigs = {
+        "a": bf.random_bases(rng, 150_000),
+        "b": bf.random_bases(rng, 50_000),
+        "end": bf.random_bases(rng, 300),
+    }
+    contigs["a"] = contigs["a"][:70_000] + b"N" * 30 + contigs["a"][70_030:]
+    return contigs
+
+
+@pytest.fixture(scope="module")
+def index(genome):
+    return gassst.Index.build(Reference.from_sequences(list(genome.items())))
+
+
+@pytest.fixture(scope="module")
+def local_mapper(index):
+    def make(**options):
+        return gassst.Mapper(index, mode="local", **{"device": "none", **options})
+
+    return make
+
+
+def piece(rng, genome, length):
+    """(contig, start, reverse, bases) of a stretch without N."""
+    name = str(rng.choice(["a", "a", "b"]))
+    while True:
+        at = int(rng.integers(len(genome[name]) - length))
+        bases = genome[name][at : at + length]
+        if b"N" not in bases:
+            reverse = bool(rng.random() < 0.5)
+            return name, at, reverse, bf.reverse_complement(bases) if reverse else bases
+
+
+def substituted(rng, bases, at):
+    """The bases with others at these positions."""
+    bases = bytearray(bases)
+    for i in at:
+        bases[i] = int(rng.choice([b for b in b"ACGT" if b != bases[i]]))
+    return bytes(bases)
+
+
+def primaries(mapper, reads):
+    found = {s.query_name: s for s in mapper.map(reads) if not s.flag & 0x900}
+    assert len(found) == len(reads)
+    return [found[name] for name, _, _ in reads]
+
+
+def named(sequences):
+    return [(f"r{i}", s.decode(), "I" * len(s)) for i, s in enumerate(sequences)]
+
+
+def clips(segment):
+    """Clipped bases before and after the aligned part of the read as sequenced."""
+    first, last = segment.cigartuples[0], segment.cigartuples[-1]
+    both = [run[1] if run[0] in (4, 5) else 0 for run in (first, last)]
+    return both[::-1] if segment.is_reverse else both
+
+
+def written_score(segment, genome, scoring):
+    """(AS, NM) of a record by its CIGAR and bases."""
+    read, contig = segment.query_sequence.encode(), genome[segment.reference_name]
+    score = edits = i = 0
+    at = segment.reference_start
+    for op, length in segment.cigartuples:
+        if op == 0:
+            for x, y in zip(read[i : i + length], contig[at : at + length], strict=True):
+                masked, differs = ord("N") in (x, y), x != y or x == ord("N")
+                score += -1 if masked else -scoring.mismatch if differs else scoring.match
+                edits += differs
+        elif op in (1, 2):
+            score -= scoring.gap_open[op == 1] + length * scoring.gap_extend[op == 1]
+            edits += length
+        i += length if op in (0, 1, 4) else 0
+        at += length if op in (0, 2) else 0
+    assert i == len(read)
+    return score, edits
+
+
+def test_adapters_are_clipped(local_mapper, genome):
+    rng = np.random.default_rng(1)
+    truth, reads = [], []
+    for i in range(300):
+        k = 10 + i % 31
+        contig, at, reverse, bases = piece(rng, genome, M - k)
+        truth.append((contig, at, reverse, k))
+        reads.append(bases + bf.random_bases(rng, k))
+    exact = 0
+    for segment, (contig, at, reverse, k) in zip(primaries(local_mapper(), named(reads)), truth, strict=True):
+        before, after = clips(segment)
+        assert (segment.reference_name, segment.is_reverse, before) == (contig, reverse, 0)
+        assert abs(after - k) <= 8  # an adapter may go on as the genome does
+        exact += abs(after - k) <= 2
+        end = at + M - k
+        assert abs((segment.reference_end - end) if reverse else (segment.reference_start - at)) == 0
+        assert segment.get_tag("AS") >= M - k
+    assert exact > 270
+
+
+def test_bad_tails_are_clipped_or_aligned_but_placed(local_mapper, genome):
+    rng = np.random.default_rng(2)
+    truth, reads = [], []
+    for i in range(200):
+        contig, at, reverse, bases = piece(rng, genome, M)
+        k = 10 + i % 31
+        truth.append((contig, reverse, at + M if reverse else at))
+        reads.append(
+            substituted(rng, bases, np.flatnonzero(rng.random(M) < np.where(np.arange(M) >= M - k, 0.4, 0)))
+        )
+    for segment, (contig, reverse, five_prime) in zip(
+        primaries(local_mapper(), named(reads)), truth, strict=True
+    ):
+        assert (segment.reference_name, segment.is_reverse) == (contig, reverse)
+        assert (segment.reference_end if reverse else segment.reference_start) == five_prime
+        assert clips(segment)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["deletion", "insertion"])
+def test_long_gaps_are_one_gap(local_mapper, genome, kind):
+    rng = np.random.default_rng(3)
+    truth, reads = [], []
+    for i in range(160):
+        k, cut = 1 + i % 20, int(rng.integers(35, 45))
+        contig, at, reverse, bases = piece(rng, genome, M + k if kind == "deletion" else M - k)
+        truth.append((contig, at, reverse, k, len(bases)))
+        middle = b"" if kind == "deletion" else bf.random_bases(rng, k)
+        reads.append(bases[:cut] + middle + bases[cut + (k if kind == "deletion" else 0) :])
+    one_gap = 0
+    for segment, (contig, at, reverse, k, span) in zip(
+        primaries(local_mapper(), named(reads)), truth, strict=True
+    ):
+        assert (segment.reference_name, segment.is_reverse) == (contig, reverse)
+        assert (segment.reference_start, segment.reference_end) == (at, at + span)
+        gaps = [(op, length) for op, length in segment.cigartuples if op]
+        one_gap += gaps == [(2 if kind == "deletion" else 1, k)]
+        assert segment.get_tag("AS") >= (M if kind == "deletion" else M - k) - 6 - k
+    assert one_gap > 150  # an inserted base may be a mismatch as well
+
+
+def test_both_parts_of_a_split_read_are_found(local_mapper, genome):
+    rng = np.random.default_rng(4)
+    truth, reads = [], []
+    for i in range(200):
+        cut = 35 + i % 31
+        parts = [piece(rng, genome, cut), piece(rng, genome, M - cut)]
+        truth.append((cut, parts))
+        reads.append(parts[0][3] + parts[1][3])
+    rows: dict[str, list] = {}
+    for segment in local_mapper().map(named(reads)):
+        rows.setdefault(segment.query_name, []).append(segment)
+    for i, (cut, parts) in enumerate(truth):
+        segments = rows[f"r{i}"]
+        assert [s.flag & ~FLAG_REVERSE for s in segments] == [0, FLAG_SUPPLEMENTARY]
+        segments.sort(key=lambda s: clips(s)[0])
+        for segment, (contig, at, reverse, bases) in zip(segments, parts, strict=True):
+            assert (segment.reference_name, segment.is_reverse) == (contig, reverse)
+            assert min(abs(segment.reference_start - at), abs(segment.reference_end - at - len(bases))) == 0
+            assert segment.mapping_quality >= 20
+        assert abs(clips(segments[0])[1] - (M - cut)) <= 8 and abs(clips(segments[1])[0] - cut) <= 8
+        longer = max(cut, M - cut)
+        assert next(s for s in rows[f"r{i}"] if not s.flag & FLAG_SUPPLEMENTARY).get_tag("AS") >= longer - 1
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        Scoring(),
+        Scoring(match=2, mismatch=3, gap_open=(5, 4), gap_extend=(2, 3), clip=3, min_score=50),
+        Scoring(clip=0),
+    ],
+    ids=["bwa", "other", "no bonus"],
+)
+def test_every_record_scores_as_it_says(local_mapper, genome, scoring):
+    rng = np.random.default_rng(5)
+    reads = []
+    for _ in range(400):
+        bases = bf.mutate(rng, piece(rng, genome, M + 20)[3], int(rng.integers(12)))[:M]
+        cut = int(rng.integers(M)) if rng.random() < 0.4 else M
+        reads.append(bases[:cut] + bf.random_bases(rng, M - cut) if cut < M else bases)
+    for i in range(0, 400, 10):
+        reads[i] = reads[i][:50] + b"N" + reads[i][51:]
+    reads.append(genome["a"][69_950:70_050])  # through the run of N
+    mapped = [s for s in local_mapper(scoring=scoring, max_hits=3).map(named(reads)) if not s.is_unmapped]
+    assert len(mapped) > 300
+    for segment in mapped:
+        if segment.flag & 0x900:
+            continue  # without bases, or hard clipped
+        assert (segment.get_tag("AS"), segment.get_tag("NM")) == written_score(segment, genome, scoring)
+
+
+def test_what_is_settled_is_what_the_kernel_would_say(local_mapper, genome, monkeypatch):
+    """Reads with no or one error are not scored again: that changes nothing."""
+    rng = np.random.default_rng(6)
+    reads = []
+    for i in range(300):
+        bases = piece(rng, genome, M)[3]
+        reads.append(substituted(rng, bases, [i % M] if i % 3 else []))
+    before = [s.to_string() for s in local_mapper().map(named(reads))]
+    monkeypatch.setattr(local, "settles_one_mismatch", lambda scoring: False)
+    after = [s.to_string() for s in local_mapper().map(named(reads))]
+    assert before == after
+    assert {s.split("\t")[5] for s in before} == {f"{M}M"}
+
+
+def test_scores_under_which_one_mismatch_may_be_clipped_are_known():
+    assert local.settles_one_mismatch(Scoring())
+    assert not local.settles_one_mismatch(Scoring(clip=3))
+    assert not local.settles_one_mismatch(Scoring(gap_open=(1, 6)))
+
+
+def test_no_alignment_leaves_its_contig(local_mapper, genome):
+    rng = np.random.default_rng(7)
+    end = genome["end"]
+    reads = [bf.random_bases(rng, k) + end[: M - k] for k in range(1, 41)]
+    reads += [end[k - M :] + bf.random_bases(rng, k) for k in range(1, 41)]
+    for i, segment in enumerate(primaries(local_mapper(), named(reads))):
+        k = i % 40 + 1
+        assert segment.reference_name == "end"
+        assert segment.reference_start <= 8 if i < 40 else segment.reference_end >= len(end) - 8
+        assert sum(clips(segment)) >= k  # all that is outside
+        assert written_score(segment, genome, Scoring())[0] == segment.get_tag("AS")
+
+
+def test_copies_leave_no_confidence(genome, small_index):
+    twice = [*genome.items(), *((f"{n}_copy", s) for n, s in genome.items())]
+    mapper = gassst.Mapper(gassst.Index.build(Reference.from_sequences(twice)), mode="local", device="none")
+    rng = np.random.default_rng(8)
+    reads = named([piece(rng, genome, 70)[3] + bf.random_bases(rng, 30) for _ in range(60)])
+    segments = primaries(mapper, reads)
+    assert {s.mapping_quality for s in segments} == {0}
+    assert all(s.get_tag("XS") == s.get_tag("AS") for s in segments)
+    assert 10 < sum(s.reference_name.endswith("_copy") for s in segments) < 50  # drawn, not always the first
+
+
+def test_among_equal_places_the_one_of_the_global_search_stays(genome):
+    twice = [*genome.items(), *((f"{n}_copy", s) for n, s in genome.items())]
+    index = gassst.Index.build(Reference.from_sequences(twice))
+    rng = np.random.default_rng(12)
+    reads = named([substituted(rng, piece(rng, genome, M)[3], [30, 60]) for _ in range(60)])
+    found = [primaries(gassst.Mapper(index, mode=mode, device="none"), reads) for mode in ("global", "local")]
+    places = [[(s.reference_name, s.reference_start, s.cigarstring) for s in segments] for segments in found]
+    assert places[0] == places[1]
+
+
+def test_random_reads_stay_unmapped(local_mapper):
+    rng = np.random.default_rng(9)
+    assert all(
+        s.is_unmapped for s in local_mapper().map(named([bf.random_bases(rng, M) for _ in range(200)]))
+    )
+
+
+@pytest.fixture(scope="module")
+def mixed(genome, small_reads):
+    """Reads of every kind, and reads of another genome."""
+    rng = np.random.default_rng(10)
+    sequences = []
+    for i in range(120):
+        bases = bf.mutate(rng, piece(rng, genome, M)[3], i % 8)
+        sequences.append(bases[: 30 + i % 70] + bf.random_bases(rng, 40) if i % 2 else bases)
+        sequences.append(piece(rng, genome, 45)[3] + piece(rng, genome, 55)[3])
+    return [*named(sequences), *small_reads[:20]]
+
+
+@pytest.fixture(scope="module")
+def baseline(local_mapper, mixed):
+    return [s.to_string() for s in local_mapper(max_hits=3).map(mixed)]
+
+
+@pytest.mark.parametrize("threads, batch_size", [(1, 7), (2, 1), (5, 50), (2, 100_000)])
+def test_threads_and_batches_change_nothing(local_mapper, mixed, baseline, threads, batch_size):
+    mapper = local_mapper(max_hits=3, threads=threads, batch_size=batch_size)
+    assert [s.to_string() for s in mapper.map(mixed)] == baseline
+
+
+def test_memory_in_parts_gives_the_whole(local_mapper, mixed, baseline):
+    mapper = local_mapper(max_hits=3, memory=1 << 20)
+    assert [s.to_string() for s in mapper.map(mixed)] == baseline
+
+
+@pytest.mark.skipif(not any(d.usable for d in opencl_engine.devices()), reason="no usable OpenCL device here")
+def test_devices_change_nothing(local_mapper, mixed, baseline):
+    mapper = local_mapper(max_hits=3, device="cpu")
+    assert mapper.extender.name == "opencl"
+    assert [s.to_string() for s in mapper.map(mixed)] == baseline
+
+
+def test_reverse_complement_flips_the_strand_and_nothing_else(local_mapper, mixed):
+    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in mixed]
+    mapper = local_mapper()
+    for before, after in zip(mapper.map(mixed), mapper.map(flipped), strict=True):
+        a, b = before.to_string().split("\t"), after.to_string().split("\t")
+        assert a[2 : 11 if not before.is_unmapped else 9] == b[2 : 11 if not before.is_unmapped else 9]
+        assert (int(a[1]) ^ int(b[1])) == (0 if before.is_unmapped else FLAG_REVERSE)
+
+
+def test_global_is_the_default_and_has_no_clips(index, mixed):
+    segments = list(gassst.Mapper(index, device="none").map(mixed))
+    assert [s.to_string() for s in gassst.Mapper(index, device="none", mode="global").map(mixed)] == [
+        s.to_string() for s in segments
+    ]
+    assert not any("S" in (s.cigarstring or "") or s.flag & FLAG_SUPPLEMENTARY for s in segments)
+
+
+def test_what_local_cannot_do_is_said(index):
+    with pytest.raises(UsageError, match="no --all"):
+        gassst.Mapper(index, mode="local", all_hits=True, device="none")
+    with pytest.raises(UsageError, match="--mode must be"):
+        gassst.Mapper(index, mode="glocal", device="none")
+    with pytest.raises(UsageError, match="--match"):
+        gassst.Mapper(index, mode="local", scoring=Scoring(match=99), device="none")
+
+
+@pytest.fixture(scope="module")
+def pairs(genome):
+    """Pairs of 300 bases whose last mate has little to be found by: 24 to 43 bases of the genome, then others."""
+    rng = np.random.default_rng(11)
+    first, last, truth = [], [], []
+    for i in range(200):
+        contig, at, reverse, bases = piece(rng, genome, 300 + int(rng.integers(-20, 21)))
+        k = 24 + i % 20
+        first.append((f"p{i}", bases[:M].decode(), "I" * M))
+        mate = bf.reverse_complement(bases)[:k] + bf.random_bases(rng, M - k)
+        mate = substituted(rng, mate, [k // 2])
+        last.append((f"p{i}", mate.decode(), "I" * M))
+        truth.append((contig, at if reverse else at + len(bases), k))
+    return first, last, truth
+
+
+def test_a_mate_is_found_near_its_partner(index, pairs):
+    first, last, truth = pairs
+    mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
+    result, stats = mapper.map_batch(ReadBatch.from_pairs(first, last))
+    hits, starts = result.hits, index.reference.starts
+    primary = hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]]]
+    mates = primary[1::2]
+    found = 0
+    for hit, (contig, five_prime, k) in zip(mates, truth, strict=True):
+        if hit["flag"] & 0x4:
+            continue
+        cigar = result.cigars[hit["cigar_start"] : hit["cigar_start"] + hit["cigar_runs"]]
+        span = sum(int(run) >> 4 for run in cigar if run & 15 in (0, 2))
+        begin = int(hit["position"]) - int(starts[index.reference.names.index(contig)])
+        found += hit["flag"] & 0x2 and (begin + span if hit["strand"] else begin) == five_prime
+        assert k < 30 or hit["flag"] & 0x2
+    assert found >= 190
+    assert stats.proper >= 190
+    assert (primary["flag"][0::2] & 0x2 == mates["flag"] & 0x2).all()
+
+
+def test_a_pairs_result_does_not_depend_on_its_batch(index, pairs):
+    first, last, _ = pairs
+    mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
+    whole = mapper.map_batch(ReadBatch.from_pairs(first, last))[0]
+    for i in range(0, 200, 25):
+        alone = mapper.map_batch(ReadBatch.from_pairs(first[i : i + 1], last[i : i + 1]))[0]
+        rows = whole.hits[whole.hits["read"] // 2 == i]
+        for column in ("position", "flag", "mapq", "score", "edits", "cigar_runs"):
+            assert alone.hits[column].tolist() == rows[column].tolist()
+
+
+def test_records_of_split_reads_are_valid(local_mapper, mixed, tmp_path):
+    """samtools reads back what was written, with an SA tag for each row of a split read."""
+    path = tmp_path / "out.bam"
+    fastq = tmp_path / "reads.fq"
+    fastq.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in mixed))
+    local_mapper().map_file(fastq, path)
+    pysam.quickcheck(str(path))
+    with pysam.AlignmentFile(path) as file:
+        rows = list(file)
+    split = {s.query_name for s in rows if s.flag & FLAG_SUPPLEMENTARY}
+    assert len(split) > 100
+    assert all(s.has_tag("SA") for s in rows if s.query_name in split)

@@ -1,0 +1,273 @@
+"""The whole mapper: its results do not depend on how it is run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import brute_force as bf
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst.errors import InputError, UsageError
+from gassst.io.reference import Reference
+from gassst.search.host import HostBackend
+from gassst.seeding.shards import IndexParts
+
+
+def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
+    return [segment.to_string() for segment in mapper.map(*reads, **options)]
+
+
+@pytest.fixture(scope="module")
+def baseline(small_index, small_reads) -> list[str]:
+    return records(gassst.Mapper(small_index, device="none", max_hits=5), small_reads)
+
+
+def test_most_reads_map_where_they_came_from(baseline, small_reads):
+    primary = [r.split("\t") for r in baseline if not int(r.split("\t")[1]) & 0x100]
+    assert [r[0] for r in primary] == [name for name, _, _ in small_reads]
+    assert sum(int(r[1]) & 4 == 0 for r in primary) >= 385
+    assert int(primary[-1][1]) == 4  # eight bases are too few
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("batch_size", [1, 7, 100, 100_000])
+def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, threads, batch_size):
+    reads = small_reads if batch_size > 1 or threads == 2 else small_reads[:120]
+    mapper = gassst.Mapper(small_index, device="none", max_hits=5, threads=threads, batch_size=batch_size)
+    expected = [r for r in baseline if r.split("\t")[0] in {name for name, _, _ in reads}]
+    assert records(mapper, reads) == expected
+
+
+def test_both_backends_give_the_same_records(small_index, small_reads, baseline):
+    mapper = gassst.Mapper(small_index, device="cpu", max_hits=5)
+    assert mapper.extender.name == "opencl"
+    assert records(mapper, small_reads) == baseline
+
+
+@pytest.mark.parametrize("options", [{}, {"all_hits": True, "min_identity": 94}], ids=["best", "all"])
+def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small_index, small_reads, options):
+    saved = records(gassst.Mapper(small_index, device="none", **options), small_reads)
+    assert (
+        records(gassst.Mapper(gassst.Index.build(small_fasta), device="none", **options), small_reads)
+        == saved
+    )
+    in_parts = gassst.Mapper(small_index, device="none", **options)
+    in_parts = in_parts._with(parts=IndexParts(in_parts.index, memory=60_000))
+    assert len(in_parts.parts.bounds) > 8
+    assert records(in_parts, small_reads) == saved
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3])
+def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads, monkeypatch, sensitivity):
+    """Single reads, of which those of many errors come to the last stages, and pairs, which look twice at the first."""
+    singles = gassst.io.reads.ReadBatch.from_records(small_reads[:400])
+    pairs = replace(singles, mate=np.tile(np.array([1, 2], np.uint8), 200))
+
+    def rows() -> list[str]:
+        mapper = gassst.Mapper(small_index, device="none", sensitivity=sensitivity, insert=(9_000.0, 4_000.0))
+        found = [mapper.map_batch(b)[0] for b in (singles, pairs)]
+        return [array.tobytes() for result in found for array in (result.hits, result.cigars)]
+
+    known = rows()
+    resolve = HostBackend.resolve
+    monkeypatch.setattr(
+        HostBackend, "resolve", lambda self, reads, rows, caps, known=None: resolve(self, reads, rows, caps)
+    )
+    assert rows() == known
+
+
+def test_order_of_reads_changes_nothing(small_index, small_reads, baseline):
+    shuffled = [small_reads[i] for i in np.random.default_rng(1).permutation(len(small_reads))]
+    assert sorted(records(gassst.Mapper(small_index, device="none", max_hits=5), shuffled)) == sorted(
+        baseline
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"max_hits": 5}, {"all_hits": True}], ids=["best", "five", "all"])
+def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads, options):
+    mapper = gassst.Mapper(small_index, device="none", **options)
+    reads = small_reads if "all_hits" not in options else small_reads[:80]
+    flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in reads]
+    for before, after in zip(records(mapper, reads), records(mapper, flipped), strict=True):
+        a, b = before.split("\t"), after.split("\t")
+        if int(a[1]) & 4:
+            assert a[:9] == b[:9]
+        else:
+            assert int(a[1]) ^ int(b[1]) == 0x10
+            assert a[2:] == b[2:]
+
+
+def test_a_duplicated_contig_leaves_no_confidence(small_genome, small_reads):
+    twice = [*small_genome.items(), *((f"{n}_copy", s) for n, s in small_genome.items())]
+    mapper = gassst.Mapper(gassst.Index.build(Reference.from_sequences(twice)), device="none")
+    mapped = [s for s in mapper.map(small_reads) if not s.is_unmapped]
+    assert len(mapped) > 380
+    assert {s.mapping_quality for s in mapped} == {0}
+    copies = sum(s.reference_name.endswith("_copy") for s in mapped)
+    assert 0.3 < copies / len(mapped) < 0.7  # drawn, not always the first
+
+
+def test_every_cigar_costs_its_nm(small_index, small_genome, small_reads):
+    for s in gassst.Mapper(small_index, device="none", max_hits=10).map(small_reads):
+        if s.is_unmapped:
+            continue
+        read = next(q for n, q, _ in small_reads if n == s.query_name).encode()
+        read = bf.reverse_complement(read) if s.is_reverse else read
+        contig, at, i, cost = small_genome[s.reference_name], s.reference_start, 0, 0
+        for op, length in s.cigartuples:
+            if op == 0:
+                pairs = zip(read[i : i + length], contig[at : at + length], strict=True)
+                cost += sum(x != y or x == ord("N") for x, y in pairs)
+            else:
+                cost += length
+            i += length if op != 2 else 0
+            at += length if op != 1 else 0
+        assert i == len(read)
+        assert cost == s.get_tag("NM")
+        assert at <= len(contig)
+
+
+def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_reads):
+    """The primary has the fewest edits that brute force finds, for reads within the pigeonhole limit."""
+    reads = [r for r in small_reads if len(r[1]) <= 75][:40]
+    for s in gassst.Mapper(small_index, device="none", sensitivity=5).map(reads):
+        limit = max(0, len(s.query_sequence or "") // 12 - 1)
+        hits = bf.all_hits(next(q for n, q, _ in reads if n == s.query_name).encode(), small_genome, limit)
+        if hits:
+            assert s.get_tag("NM") == min(h[4] for h in hits)
+            ends = [h for h in hits if h[4] == s.get_tag("NM")]
+            assert any(h[0] == s.reference_name and h[2] <= s.reference_end <= h[3] for h in ends)
+
+
+@pytest.mark.parametrize("name, format", [("out.sam", "SAM"), ("out.bam", "BAM"), ("out.cram", "CRAM")])
+def test_map_file_writes_what_map_yields(small_index, small_fastq, baseline, tmp_path, name, format):
+    stats = gassst.Mapper(small_index, device="none", max_hits=5).map_file(small_fastq, tmp_path / name)
+    with pysam.AlignmentFile(tmp_path / name, check_sq=False) as file:
+        assert file.format == format
+        got = [s.to_string() for s in file]
+    if format == "CRAM":  # CRAM keeps integers of tags, not their widths, and drops nothing else
+        assert [g.split("\t")[:11] for g in got] == [b.split("\t")[:11] for b in baseline]
+    else:
+        assert got == baseline
+    assert stats.reads == 401
+    assert stats.mapped == sum(not int(r.split("\t")[1]) & 0x104 for r in baseline)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+@pytest.fixture
+def batches_seen(monkeypatch) -> list:
+    """The batches that a mapper is given from here on."""
+    seen, map_batch = [], gassst.Mapper.map_batch
+
+    def spy(self, batch, insert=None):
+        seen.append(batch)
+        return map_batch(self, batch, insert)
+
+    monkeypatch.setattr(gassst.Mapper, "map_batch", spy)
+    return seen
+
+
+def test_pairs_reach_the_search_as_neighbours(small_index, small_reads, batches_seen):
+    first, second = small_reads[:20], [(n, s[::-1], q) for n, s, q in small_reads[:20]]
+    mapper = gassst.Mapper(small_index, device="none", threads=1, batch_size=7, insert=(300, 30))
+    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
+    by_two = records(mapper, first, second)
+    assert [len(b) for b in batches_seen] == 6 * [6] + [4]
+    assert all((b.mate == [1, 2] * (len(b) // 2)).all() for b in batches_seen)
+    assert [(b.name(i), b.sequence(i).decode()) for b in batches_seen for i in range(len(b))] == [
+        (n, s) for n, s, _ in in_turn
+    ]
+    assert list(dict.fromkeys(r.split("\t")[0] for r in by_two)) == [n for n, _, _ in first]
+    assert records(mapper, in_turn, interleaved=True) == by_two
+    batches_seen.clear()
+    records(mapper, in_turn)
+    assert {b.mate for b in batches_seen} == {None}
+
+
+def test_pairs_of_files_are_those_of_records(small_index, small_reads, tmp_path):
+    first, second = small_reads[:100], [(n, s[::-1], q) for n, s, q in small_reads[:100]]
+    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
+    for name, reads in (("r1.fq", first), ("r2.fq", second), ("both.fq", in_turn)):
+        (tmp_path / name).write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in reads))
+    mapper = gassst.Mapper(small_index, device="none")
+    stats = mapper.map_file(tmp_path / "r1.fq", tmp_path / "two.sam", mates=[tmp_path / "r2.fq"])
+    mapper.map_file([tmp_path / "both.fq"], tmp_path / "one.sam", interleaved=True)
+    for name in ("two.sam", "one.sam"):
+        with pysam.AlignmentFile(tmp_path / name) as file:
+            assert [s.to_string() for s in file] == records(mapper, first, second)
+    assert stats.reads == 200
+
+
+def test_pairs_that_are_none(small_index, small_fastq, tmp_path):
+    mapper = gassst.Mapper(small_index, device="none", batch_size=2)
+    reads = [(f"r{i}", "ACGT", None) for i in range(5)]
+    with pytest.raises(InputError, match="^reads2: ends after record 4, reads1 goes on$"):
+        list(mapper.map(reads, reads[:4]))
+    with pytest.raises(UsageError, match="interleaved"):
+        mapper.map(reads, reads, interleaved=True)
+    with pytest.raises(UsageError, match="interleaved"):
+        mapper.map_file(small_fastq, tmp_path / "x.sam", mates=small_fastq, interleaved=True)
+    with pytest.raises(UsageError, match="1 files of first mates, but 2"):
+        mapper.map_file(small_fastq, tmp_path / "x.sam", mates=["a", "b"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"threads": 0},
+        {"sensitivity": 6},
+        {"min_identity": 20},
+        {"seed_length": 3},
+        {"max_hits": 0},
+        {"gaps": -1},
+        {"filters": ("fd", "nonsense")},
+        {"insert": (0.0, 30.0)},
+        {"insert": (300.0, float("nan"))},
+        {"insert": (300.0, -1.0)},
+        {"insert": (300.0,)},
+        {"orientation": "rr"},
+    ],
+)
+def test_parameters_out_of_range_are_refused(small_index, params):
+    with pytest.raises(UsageError):
+        gassst.Mapper(small_index, device="none", **params)
+
+
+def test_filters_change_nothing_but_time(small_index, small_reads):
+    expected = records(
+        gassst.Mapper(small_index, device="none", filters=(), all_hits=True, min_identity=92), small_reads
+    )
+    full = ("tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full")
+    for filters in (full, full[::-1], ("tnw5-full",), ("duplicate", "fd")):
+        mapper = gassst.Mapper(small_index, device="none", filters=filters, all_hits=True, min_identity=92)
+        assert records(mapper, small_reads) == expected
+
+
+@pytest.mark.parametrize("sensitivity", [0, 2])
+def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
+    """Inverted repeats, where seeds of both strands occur equally often, too often."""
+    different = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        unit = bf.random_bases(rng, int(rng.choice([2, 6, 31])))
+        unit += bf.reverse_complement(unit)
+        repeats = b"".join(
+            bf.mutate(rng, unit, int(rng.integers(3)) * (i % 3 == 0)) for i in range(20_000 // len(unit))
+        )
+        index = gassst.Index.build(
+            Reference.from_sequences([("a", repeats), ("b", bf.random_bases(rng, 2000))])
+        )
+        mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5)
+        starts = rng.integers(0, len(repeats) - 160, 12)
+        reads = [bf.mutate(rng, repeats[at : at + 104], int(rng.integers(7)))[:100] for at in starts]
+        reads = [read for read in reads if read != bf.reverse_complement(read)]
+        fields = []
+        for oriented in (reads, [bf.reverse_complement(read) for read in reads]):
+            lines = records(mapper, [(str(i), read.decode(), None) for i, read in enumerate(oriented)])
+            fields.append([line.split("\t")[2:6] for line in lines])
+        different += fields[0] != fields[1]
+    assert different == 0

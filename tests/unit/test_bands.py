@@ -1,0 +1,146 @@
+"""Bands by read, and which of them are reported: against a few lines of Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gassst._core import selection as _selection
+from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.search.arrays import Bands
+
+READS = 40
+DTYPES = np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16
+
+
+def random_bands(rng, n, crowd=60) -> Bands:
+    """Few positions: many of them are one place, or as good."""
+    columns = (
+        2 * rng.integers(0, READS - 2, n) + rng.integers(0, 2, n),
+        5000 + rng.integers(0, crowd, n),
+        rng.integers(0, 20, n),
+        rng.integers(0, 12, n),
+        rng.choice([1, 2], n),
+        rng.integers(0, 3, n),
+    )
+    return Bands(*(c.astype(t) for c, t in zip(columns, DTYPES, strict=True)))
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [300], [5, 0, 200, 1]])
+def test_grouped_is_a_stable_sort(sizes):
+    rng = np.random.default_rng(len(sizes))
+    parts = [random_bands(rng, n) for n in sizes]
+    lengths = rng.integers(30, 200, READS).astype(np.uint32)
+    columns, ends, start = _selection.grouped(parts, lengths)
+    whole = Bands.concatenate(parts)
+    order = np.argsort(whole.read_strand >> 1, kind="stable")
+    expected = whole.take(order)
+    for got, column in zip(columns, vars(expected).values(), strict=True):
+        assert got.dtype == column.dtype
+        assert got.tolist() == column.tolist()
+    assert ends.tolist() == expected.ends(lengths).tolist()
+    assert np.diff(start).tolist() == np.bincount(whole.read_strand >> 1, minlength=READS).tolist()
+
+
+def distinct(rows, further):
+    """Of (edits, strand, end, row) those that are no better place's neighbour, the best first."""
+    kept: list[tuple] = []
+    for place in sorted(rows):
+        near = any(p[1] == place[1] and abs(p[2] - place[2]) <= 10 for p in kept)
+        if place[0] <= min(rows)[0] + further and not near:
+            kept.append(place)
+    return kept
+
+
+@pytest.mark.parametrize("margin, further, max_hits", [(2, 2, 1), (2, 2, 3), (2, 7, 0xFFFFFFFF), (0, 3, 50)])
+def test_selection_is_that_of_the_places_taken_one_by_one(margin, further, max_hits):
+    rng = np.random.default_rng(further)
+    lengths = np.full(READS, 50, np.uint32)
+    (read_strand, _, _, edits, _, _), ends, start = _selection.grouped(
+        [random_bands(rng, 400), random_bands(rng, 300, 3000)], lengths
+    )
+    flip = rng.integers(0, 2, READS).astype(np.uint8)
+    digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
+    columns = read_strand, ends, edits, start, flip, digest
+    rows, row_start, summary = _selection.select_best(*columns, margin, further, max_hits)
+    several = 0
+    for r in range(READS):
+        mine = range(start[r], start[r + 1])
+        got = rows[row_start[r] : row_start[r + 1]].tolist()
+        if not mine:
+            assert not got
+            assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+            continue
+        places = distinct(
+            [(int(edits[i]), int(read_strand[i] & 1 ^ flip[r]), int(ends[i]), i) for i in mine], further
+        )
+        best = places[0][0]
+        equal = [p for p in places if p[0] == best]
+        primary = equal[int(digest[r]) % len(equal)]
+        expected = [primary[3], *(p[3] for p in places if p != primary)][:max_hits]
+        worse = [p[0] for p in places if best < p[0] <= best + margin]
+        second = min(worse, default=NO_SCORE)
+        runner_up = best if len(equal) > 1 else second
+        assert got == expected
+        assert summary[r].tolist() == (
+            best, second, len(equal), worse.count(second), len(expected),
+            NO_SUBOPTIMAL if runner_up == NO_SCORE else -runner_up,
+        )  # fmt: skip
+        several += len(equal) > 1 and len(worse) > 0
+    assert several > 3 or margin == 0
+
+
+def test_strata_that_make_no_sense_are_refused():
+    columns = _selection.grouped([], np.zeros(1, np.uint32))
+    nothing = columns[0][0], columns[1], columns[0][3], columns[2]
+    for margin, further in ((3, 2), (-1, 2), (2, 64)):
+        with pytest.raises(ValueError, match="margin"):
+            _selection.select_best(
+                *nothing, np.zeros(1, np.uint8), np.zeros(1, np.uint64), margin, further, 1
+            )
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_the_chosen_row_comes_first(most):
+    rng = np.random.default_rng(most)
+    counts = rng.integers(0, 6, READS)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    rows = rng.permutation(400)[: start[-1]]
+    edits = rng.integers(0, 10, 400).astype(np.uint16)
+    limit = rng.integers(0, 10, READS).astype(np.uint16)
+    primary = np.where(counts > 0, start[:-1] + rng.integers(0, 6, READS) % np.maximum(counts, 1), -1)
+    got, got_start = _selection.chosen_first(rows, start, primary, edits, limit, most)
+    for r in range(READS):
+        mine = rows[start[r] : start[r + 1]].tolist()
+        first = [int(rows[primary[r]])] if counts[r] else []
+        others = [i for i in mine if i not in first and edits[i] <= limit[r]]
+        assert got[got_start[r] : got_start[r + 1]].tolist() == (first + others)[:most]
+
+
+def test_contigs_by_the_middle_of_the_place():
+    rng = np.random.default_rng(1)
+    borders = np.array([1000, 1500, 4000, 9000], np.int64)
+    lengths = rng.integers(30, 200, READS).astype(np.uint32)
+    read_strand = rng.integers(0, 2 * READS, 3000).astype(np.uint32)
+    ends = rng.integers(200, 10_000, 3000).astype(np.uint32)
+    middle = ends.astype(np.int64) - ((lengths[read_strand >> 1] + 1) >> 1)
+    got = _selection.contigs(read_strand, ends, lengths, borders)
+    assert got.tolist() == np.searchsorted(borders, middle, side="right").tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_reads_are_alike_where_all_columns_are(n):
+    rng = np.random.default_rng(n)
+    summary = np.zeros(n, READ_SUMMARY)
+    summary["n_best"] = rng.integers(0, 1000, n)  # does not count
+    summary["best"], summary["second"] = rng.choice([0, 3, NO_SCORE], n), rng.choice([4, NO_SCORE], n)
+    values = (np.uint32, np.arange(30, 3000)), (np.uint16, [0, 3]), (np.uint16, [3, 260])
+    columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]), (np.uint8, [0, 1]))]
+    first, kind = _selection.alike(summary, *columns)
+    known: dict[tuple, int] = {}
+    for r, key in enumerate(
+        zip(*(c.tolist() for c in (summary["best"], summary["second"], *columns)), strict=True)
+    ):
+        assert kind[r] == known.setdefault(key, len(known))
+        assert kind[r] < kind[:r].max(initial=-1) + 1 or first[kind[r]] == r
+    assert len(first) == len(known)

@@ -1,0 +1,133 @@
+"""The best place of a read and its rivals (--mode local), against a few lines of Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gassst._core import local_places as _local_places
+from gassst.layouts import NO_SUBOPTIMAL
+from gassst.local.places import Places, overlap
+
+READS, MATCH = 30, 2
+
+
+def random_places(rng, n) -> Places:
+    """Crowded: many on one diagonal, many with one total."""
+    score = rng.integers(1, 5, n)
+    columns = (
+        (2 * rng.integers(0, READS - 2, n) + rng.integers(0, 2, n)).astype(np.uint32),
+        (4900 + rng.integers(0, 3, n)).astype(np.uint32),
+        np.full(n, 128),
+        (10 * score).astype(np.int32),
+        (10 * score + rng.choice([0, 5], n)).astype(np.int32),
+        rng.integers(0, 4, n).astype(np.uint8),
+        rng.integers(40, 100, n).astype(np.uint16),
+        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.uint32),
+        rng.random(n) < 0.1,
+    )
+    return Places(*columns)
+
+
+def of_batch(rng):
+    flip, digest = (
+        rng.integers(0, 2, READS).astype(np.uint8),
+        rng.integers(0, 1 << 62, READS).astype(np.uint64),
+    )
+    return flip, digest, np.full(READS, 100, np.uint32)
+
+
+def best(rows, p, flip, digest):
+    """Row of the best of a read's places."""
+    top = [i for i in rows if p.total[i] == max(p.total[j] for j in rows)]
+    at: dict[tuple, list[int]] = {}
+    for i in top:
+        at.setdefault((int(p.read_strand[i] & 1 ^ flip), int(p.diagonal[i])), []).append(i)
+    one = [min(at[key], key=lambda i: (not p.given[i], p.band_start[i], i)) for key in sorted(at)]
+    given = [i for i in one if p.given[i]]
+    return given[-1] if given else one[int(digest) % len(one)]
+
+
+@pytest.mark.parametrize("n", [0, 30, 900, 5000])
+def test_the_best_place_of_each_read(n):
+    rng = np.random.default_rng(n)
+    places, (flip, digest, _) = random_places(rng, n), of_batch(rng)
+    eligible = rng.random(n) < 0.8
+    columns = (
+        places.read_strand,
+        places.diagonal,
+        places.band_start,
+        places.total,
+        places.given.view(np.uint8),
+    )
+    got = _local_places.best_of(eligible.view(np.uint8), *columns, flip, digest)
+    expected = []
+    for r in range(READS):
+        rows = [i for i in range(n) if places.read[i] == r and eligible[i]]
+        if rows:
+            expected.append(best(rows, places, flip[r], digest[r]))
+    assert got.tolist() == expected
+
+
+def random_lines(rng):
+    """One of two reads in three: read_strand, begin, end, first and last diagonal."""
+    reads = rng.permutation(READS)[: 2 * READS // 3]
+    k = len(reads)
+    begin, first = rng.integers(0, 50, k), 4950 + rng.choice([0, 11, 21], k)
+    strand = (2 * reads + rng.integers(0, 2, k)).astype(np.uint32)
+    return strand, begin, begin + rng.integers(30, 50, k), *(d.astype(np.uint32) for d in (first, first + 3))
+
+
+def groups(rows, places) -> int:
+    """How many places sorted rows are: neighbours that are ten diagonals apart or less are one."""
+    keys = [(int(places.read_strand[i]), int(places.diagonal[i])) for i in rows]
+    return sum(
+        not i or a[0] != b[0] or b[1] - a[1] > 10
+        for i, (a, b) in enumerate(zip([None, *keys[:-1]], keys, strict=True))
+    )
+
+
+@pytest.mark.parametrize("n", [0, 30, 900])
+def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
+    rng = np.random.default_rng(n)
+    places, lines, lengths = random_places(rng, n), random_lines(rng), of_batch(rng)[2]
+    columns = (
+        places.read_strand,
+        places.diagonal,
+        places.score,
+        places.total,
+        places.reached,
+        places.strand_end,
+    )
+    total, score, count, order = _local_places.rivals(*columns, *lines, lengths, MATCH)
+    begin, end = places.parts(lengths, MATCH)
+    expected = []
+    for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in lines), strict=True)):
+        mine = []
+        for i in np.flatnonzero(places.read == strand >> 1).tolist():
+            near = min(abs(int(places.diagonal[i]) - d) for d in (first, last)) <= 10
+            if overlap(begin[i], end[i], *part) and not (near and places.read_strand[i] == strand):
+                mine.append(i)
+        mine.sort(key=lambda i: (-places.total[i], places.read_strand[i], places.diagonal[i], i))
+        expected += mine
+        top = [i for i in mine if places.total[i] == places.total[mine[0]]]
+        found = (total[line], score[line], count[line])
+        assert found == (
+            (places.total[top[0]], places.score[top[0]], groups(top, places))
+            if top
+            else (0, NO_SUBOPTIMAL, 0)
+        )
+    assert order.tolist() == expected
+    assert n < 900 or 0 < len(expected) < n
+
+
+def test_places_within_the_windows_of_their_reads():
+    rng = np.random.default_rng(7)
+    places = random_places(rng, 500)
+    windows = np.zeros((3, READS), np.int64)
+    windows[:2] = 4950 + rng.choice([0, 1, 8, 10, 12, 60], (2, READS))  # some are empty
+    windows[2] = rng.integers(0, 2, READS)
+    low, high, strand = windows[:, places.read]
+    inside = (places.diagonal >= low) & (places.diagonal <= high) & (places.read_strand & 1 == strand)
+    assert _local_places.within(places.read_strand, places.diagonal, windows).tolist() == inside.tolist()
+    assert 10 < inside.sum() < 490

@@ -1,0 +1,557 @@
+"""Pairs: the compiled parts against plain Python that knows only what a concordant pair is."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import pair_scoring as _pair_scoring
+from gassst._core import placements as _placements
+from gassst.layouts import NO_SCORE
+from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
+
+CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
+
+
+def template(orientation: str, first: tuple[bool, int, int], last: tuple[bool, int, int]) -> int | None:
+    """Template length of ungapped mates given as (reverse, leftmost coordinate, bases); None: wrong strands."""
+    if (first[0] == last[0]) != (orientation == "ff"):
+        return None
+    forward, reverse = (last, first) if first[0] else (first, last)
+    left, right = {
+        "fr": (forward, reverse),
+        "rf": (reverse, forward),
+        "ff": (last, first) if first[0] else (first, last),
+    }[orientation]
+    return right[1] + right[2] - left[1]
+
+
+def concordant(orientation, first, last, low, high) -> bool:
+    length = template(orientation, first, last)
+    return length is not None and low <= length <= high
+
+
+def some_mates(rng: np.random.Generator, n: int) -> np.ndarray:
+    """`mate` of about n reads: pairs with single reads between them."""
+    mates: list[int] = []
+    while len(mates) < n:
+        mates += [1, 2] if rng.random() < 0.7 else [0]
+    return np.array(mates, np.uint8)
+
+
+def flat(rows: list[tuple[int, ...]], *types) -> list[np.ndarray]:
+    table = np.array(rows, np.int64).reshape(len(rows), len(types))
+    return [np.ascontiguousarray(table[:, i].astype(t)) for i, t in enumerate(types)]
+
+
+# --- near ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("orientation, seed", CASES)
+def test_near_marks_what_brute_force_finds(orientation, seed):
+    rng = np.random.default_rng(seed)
+    marked = unmarked = 0
+    for _ in range(60):
+        mate = some_mates(rng, 8)
+        n = len(mate)
+        lengths = rng.integers(20, 300, n).astype(np.uint32)
+        flip = rng.integers(0, 2, n).astype(np.uint8)
+        low, slack = int(rng.integers(1, 400)), int(rng.integers(0, 20))
+        high = low + int(rng.integers(0, 300))
+        active = np.flatnonzero(rng.random(n) < 0.85).astype(np.uint32)
+        size = int(rng.choice([300, 3000, 10_000]))
+        anchors, start = [], [0]
+        for r in active:
+            spots = rng.integers(0, size, (int(rng.integers(0, 12)), 2)).tolist()
+            anchors += sorted((canonical % 2, at, int(r)) for canonical, at in spots)
+            start.append(len(anchors))
+        rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in anchors]
+        read_strand, diagonal = flat(rows, np.uint32, np.uint32)
+        got = _mate_anchors.near(
+            read_strand, diagonal, np.array(start, np.int64), active, mate, flip, lengths,
+            ORIENTATIONS.index(orientation), low, high, slack,
+        )  # fmt: skip
+        expected = np.zeros(len(rows), np.uint8)
+        spots = [(rs >> 1, (bool(rs & 1), at, int(lengths[rs >> 1]))) for rs, at in rows]
+        for i, (r, first) in enumerate(spots):
+            for j, (s, last) in enumerate(spots):
+                mates = mate[r] == 1 and s == r + 1
+                if mates and concordant(orientation, first, last, low - slack, high + slack):
+                    expected[i] = expected[j] = 1
+        assert got.tolist() == expected.tolist()
+        marked += int(expected.sum())
+        unmarked += int((1 - expected).sum())
+    assert min(marked, unmarked) > 50
+
+
+def test_near_at_the_ends_of_the_coordinates():
+    """Windows that reach below zero or beyond 2^32 wrap nowhere."""
+    mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
+    flip = np.zeros(2, np.uint8)
+    top = (1 << 32) - 1
+    rows = [(0, 5), (0, top - 300), (1, 60), (1, top - 3), (3, 5 + 200), (3, top - 100)]
+    read_strand, diagonal = flat(rows, np.uint32, np.uint32)
+    arguments = (
+        np.array([0, 4, 6], np.int64),
+        np.arange(2, dtype=np.uint32),
+        mate,
+        flip,
+        lengths,
+        0,
+        1,
+        500,
+        0,
+    )
+    assert _mate_anchors.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
+
+
+# --- fresh -----------------------------------------------------------------------------------------------------
+
+
+def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
+    return rng.integers(0, 12, n).astype(np.uint64) << np.uint64(32) | rng.integers(0, 30, n).astype(
+        np.uint64
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 60, 3000])
+@pytest.mark.parametrize("known", [(), (0,), (40,), (7, 0, 90)])
+@pytest.mark.parametrize("disorder", [0, 3, 3000])
+def test_fresh_is_a_difference_of_sets(n, known, disorder):
+    """Of keys that are up to so many places from where they belong."""
+    rng = np.random.default_rng(n + sum(known))
+    keys = np.sort(keys_of(rng, n))
+    keys = keys[np.argsort(np.arange(n) + rng.uniform(0, disorder, n), kind="stable")]
+    others = [np.unique(keys_of(rng, k)) for k in known]
+    read_strand, bucket = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
+    got = _mate_anchors.fresh(read_strand, bucket, *others)
+    expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
+    assert got[2].tolist() == expected
+    assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
+    rng = np.random.default_rng(seed)
+    n, shift, most = 12, 5, 4
+    mate, digest = np.tile(np.array([1, 2], np.uint8), n // 2), rng.integers(0, 2**63, n).astype(np.uint64)
+    rows = sorted(
+        (int(r), int(rng.integers(2)), int(rng.integers(0, 600)), int(rng.integers(10, 30)))
+        for r in rng.integers(0, n, 160)
+    )
+    read, strand, diagonal, length = (np.array(c) for c in zip(*rows, strict=True))
+    read_strand, diagonal = (2 * read + strand).astype(np.uint32), diagonal.astype(np.uint32)
+    active = np.arange(n, dtype=np.uint32)
+    start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
+    chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
+    kept = _mate_anchors.best_buckets(
+        chosen,
+        read_strand,
+        diagonal,
+        length.astype(np.uint16),
+        start,
+        active,
+        limited,
+        mate,
+        digest,
+        shift,
+        most,
+    )
+    assert not (kept & ~chosen).any()
+    limits = 0
+    for r in range(n):
+        support, survivors = defaultdict(int), set()
+        for i in range(start[r], start[r + 1]):
+            if chosen[i]:
+                support[read_strand[i], diagonal[i] >> shift] += int(length[i])
+        for i in range(start[r], start[r + 1]):
+            if kept[i]:
+                survivors.add((read_strand[i], diagonal[i] >> shift))
+        own = slice(start[r], start[r + 1])
+        if not limited[r] or len(support) <= most:
+            assert (kept[own] == chosen[own]).all()
+            continue
+        limits += 1
+        assert len(survivors) == most
+        assert min(support[b] for b in survivors) >= max(v for b, v in support.items() if b not in survivors)
+        whole = [b in survivors for b in zip(read_strand[own], diagonal[own] >> shift, strict=True)]
+        assert (kept[own] == chosen[own] * np.array(whole, np.uint8)).all()
+    assert limits
+
+
+# --- Placements ----------------------------------------------------------------------------------------------------
+
+
+class PlainPlacements:
+    """What Placements must know, by looking at every pair of places every time."""
+
+    def __init__(self, mate, lengths, orientation, low, high, borders):
+        self.mate, self.lengths, self.window = mate, lengths, (orientation, low, high)
+        self.borders = borders
+        self.places = defaultdict(list)  # read: [reverse, left end, edits, looked around]
+
+    def add(self, rows):
+        for rs, end, edits in rows:
+            if self.mate[rs >> 1]:
+                self.places[rs >> 1].append([bool(rs & 1), end - int(self.lengths[rs >> 1]), edits, False])
+        for r in np.flatnonzero(self.mate == 1).tolist():
+            for a in self.places[r]:
+                for b in self.places[r + 1]:
+                    a[3], b[3] = (x[3] or self.pairs(r, a, b) for x in (a, b))
+
+    def pairs(self, r, a, b) -> bool:
+        orientation, low, high = self.window
+        ends = ((bool(x[0]), x[1], int(self.lengths[r + i])) for i, x in enumerate((a, b)))
+        on = {self.contig(x[1], int(self.lengths[r + i])) for i, x in enumerate((a, b))}
+        return len(on) == 1 and concordant(orientation, *ends, low, high)
+
+    def contig(self, at, m) -> int:
+        """Whose part of the coordinates holds the middle; those before the first and after the last count to them."""
+        return sum(border <= at + m // 2 for border in self.borders[1:-1])
+
+    def alone(self, r, margin) -> bool:
+        """Whether all concordant pairs of so few errors lie within ten diagonals of each other."""
+        found = [(a, b) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
+        least = min((a[2] + b[2] for a, b in found), default=0)
+        found = [pair for pair in found if pair[0][2] + pair[1][2] <= least + margin]
+        sides = list(zip(*found, strict=True))
+        return all(
+            len({p[0] for p in s}) == 1 and max(p[1] for p in s) - min(p[1] for p in s) <= 10 for s in sides
+        )
+
+    def paired(self, r) -> tuple[int, int]:
+        """Most errors of both mates in the concordant pairs of least errors."""
+        found = [(a[2], b[2]) for a in self.places[r] for b in self.places[r + 1] if self.pairs(r, a, b)]
+        least = min(map(sum, found), default=0)
+        pairs = [f for f in found if sum(f) == least]
+        return tuple(max(f[i] for f in pairs) if pairs else NO_SCORE for i in (0, 1))
+
+    def windows(self, wanted, best, paired, most, shift, slack):
+        orientation, low, high = self.window
+        buckets, unguided = set(), set()
+        for r in np.flatnonzero(wanted & (self.mate > 0) & (best < NO_SCORE)).tolist():
+            limit = best[r] if paired[r] == NO_SCORE else max(best[r], paired[r])
+            places = [p for p in self.places[r] if p[2] <= limit]
+            if len(places) > most:
+                unguided.add(r)
+                continue
+            is_first = self.mate[r] == 1
+            other = r + 1 if is_first else r - 1
+            own, m = int(self.lengths[r]), int(self.lengths[other])
+            for place in [p for p in places if not p[3]]:
+                place[3] = True
+                mine = (place[0], place[1], own)
+                for strand in (False, True):
+                    for at in range(max(0, place[1] - high - slack - 300), place[1] + high + slack + 300):
+                        its = (strand, at, m)
+                        pair = (mine, its) if is_first else (its, mine)
+                        inside = self.borders[0] <= at + m // 2 < self.borders[-1]
+                        if not inside or self.contig(at, m) != self.contig(place[1], own):
+                            continue
+                        if concordant(orientation, *pair, low - slack, high + slack):
+                            buckets.add((other << 1 | strand, at >> shift))
+        return buckets, unguided
+
+
+@pytest.mark.parametrize("orientation, seed", CASES)
+def test_placements_know_what_brute_force_knows(orientation, seed):
+    rng = np.random.default_rng(seed)
+    found, alones = 0, []
+    for _ in range(6):
+        mate = some_mates(rng, 7)
+        n = len(mate)
+        lengths = rng.integers(20, 200, n).astype(np.uint32)
+        low = int(rng.integers(1, 250))
+        high, slack, shift = (
+            low + int(rng.integers(0, 120)),
+            int(rng.integers(0, 17)),
+            int(rng.integers(3, 6)),
+        )
+        code = ORIENTATIONS.index(orientation)
+        borders = [0, *sorted(rng.integers(200, 1600, int(rng.integers(0, 3))).tolist()), 1700]
+        ledger, plain = (
+            _placements.Placements(mate, lengths, code, low, high, np.array(borders, np.int64)),
+            PlainPlacements(mate, lengths, orientation, low, high, borders),
+        )
+        best = np.full(n, NO_SCORE, np.uint16)
+        passed_over: set[int] = set()
+        for _ in range(4):
+            k = int(rng.integers(0, 25))
+            rows = [
+                (
+                    int(rng.integers(n)) << 1 | int(rng.integers(2)),
+                    int(rng.integers(250, 1500)),
+                    int(rng.integers(12)),
+                )
+                for _ in range(k)
+            ]
+            for rs, _, edits in rows:
+                best[rs >> 1] = min(best[rs >> 1], edits)
+            ledger.add(*flat(rows, np.uint32, np.uint32, np.uint16))
+            plain.add(rows)
+            for r in np.flatnonzero(mate == 1).tolist():
+                expected = plain.paired(r)
+                assert (int(ledger.paired[r]), int(ledger.paired[r + 1])) == expected
+                found += expected[0] < NO_SCORE
+                margin = int(rng.integers(0, 8))
+                if expected[0] < NO_SCORE:
+                    alone = plain.alone(r, margin)
+                    assert ledger.alone(np.array([r]), margin).tolist() == [alone]
+                    alones.append(alone)
+            wanted = rng.random(n) < 0.7
+            most = int(rng.integers(1, 6))
+            read_strand, bucket = ledger.windows(
+                np.flatnonzero(wanted).astype(np.uint32), best, most, shift, slack
+            )
+            buckets, unguided = plain.windows(wanted, best, ledger.paired, most, shift, slack)
+            assert {*zip(read_strand.tolist(), bucket.tolist(), strict=True)} == buckets
+            passed_over |= unguided
+            assert passed_over == set(np.flatnonzero(ledger.unguided).tolist())
+    assert found >= 4
+    assert True in alones
+    assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
+
+
+def test_limits_follow_the_place_that_a_read_needs():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        mate = some_mates(rng, 6)
+        n = len(mate)
+        lengths, errors = np.full(n, 50, np.uint32), np.full(n, 10, np.uint16)
+        ledger = _placements.Placements(mate, lengths, 0, 100, 200, np.array([0, 2000]))
+        best, limit = np.full(n, NO_SCORE, np.uint16), errors.copy()
+        for _ in range(3):
+            rows = [
+                (int(rng.integers(2 * n)), int(rng.integers(300, 500)), int(rng.integers(10)))
+                for _ in range(5)
+            ]
+            for rs, _, edits in rows:
+                best[rs >> 1] = min(best[rs >> 1], edits)
+            columns = flat(rows, np.uint32, np.uint32, np.uint16)
+            ledger.add(*columns)
+            ledger.tighten(columns[0], best, errors, 2, 5, limit)
+            for r in range(n):
+                paired = int(ledger.paired[r])
+                needs = int(best[r])
+                if mate[r]:
+                    needs = needs + 5 if paired == NO_SCORE else max(needs, paired)
+                assert limit[r] == (10 if best[r] == NO_SCORE else min(10, needs + 2))
+
+
+def test_both_mates_of_open_pairs():
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        mate = some_mates(rng, 12)
+        n = len(mate)
+        active = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
+        is_open = rng.random(n) < 0.5
+        expected = []
+        for r in np.flatnonzero(mate == 1).tolist():
+            is_open[r + 1] = is_open[r]
+            if is_open[r] and ({r, r + 1} & set(active.tolist())):
+                expected += [r, r + 1]
+        assert _mate_anchors.of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
+
+
+def test_no_place_is_looked_around_twice():
+    mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
+    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
+    ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
+    best = np.array([2, NO_SCORE], np.uint16)
+    once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
+    assert set(once[0].tolist()) == {3}
+    assert len(once[0]) == len(set(once[1].tolist())) > 5
+    assert len(ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)[0]) == 0
+
+
+def test_mates_with_very_many_places_are_paired_within_their_windows():
+    """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
+    n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
+    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
+    edits = np.full((2, n), 9, np.uint16)
+    edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window
+    for read in range(2):
+        half = np.r_[np.arange(1, n, 2), np.arange(0, n, 2)]
+        for some in np.array_split(half, 3):
+            strand = np.full(some.size, 3 * read, np.uint32)
+            ledger.add(strand, ends[some], edits[read, some])
+    assert ledger.paired.tolist() == [1, 3]
+
+
+# --- choose ----------------------------------------------------------------------------------------------------
+
+
+BORDER = 2000  # of two contigs
+
+
+def on_contig(place) -> int:
+    return int(place[1] >= BORDER)
+
+
+def weigh(orientation, insert, places, lengths, odds, unpaired):
+    """(cost, weight, is concordant) of every pair of places, which are (reverse, left end, edits)."""
+    (first, last), best = places, [min(p[2] for p in side) for side in places]
+    u = 10 ** (-unpaired / 10)
+    table = {}
+    for i, a in enumerate(first):
+        for j, b in enumerate(last):
+            likelihood = odds[0] ** (a[2] - best[0]) * odds[1] ** (b[2] - best[1])
+            t = template(orientation, (*a[:2], lengths[0]), (*b[:2], lengths[1]))
+            fits = t is not None and insert.low <= t <= insert.high and on_contig(a) == on_contig(b)
+            z = (t - insert.mean) / insert.sd if fits else 0.0
+            cost = 18 * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
+            weight = likelihood * (math.exp(-z * z / 2) * fits + u)
+            table[i, j] = (cost, weight, fits)
+    return table
+
+
+def random_places(rng, size, n):
+    """Places at least ten apart on a strand, as selection leaves them, in any order."""
+    places = set()
+    while len(places) < n:
+        at, reverse = int(rng.integers(size)), bool(rng.integers(2))
+        if all(abs(at - p[1]) > 10 or reverse != p[0] for p in places):
+            places.add((reverse, at, int(rng.integers(6))))
+    return [list(places)[i] for i in rng.permutation(n)]
+
+
+def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired):
+    rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
+    start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
+    contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
+    return _pair_scoring.choose(
+        *flat(rows, np.uint32, np.uint32, np.uint16), contig, start, np.array(mate, np.uint8), np.array(flip, np.uint8),
+        np.array(lengths, np.uint32), np.array(digest, np.uint64), np.array(odds, np.float64), insert, unpaired,
+    ), start  # fmt: skip
+
+
+@pytest.mark.parametrize("orientation, seed", CASES)
+def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
+    rng = np.random.default_rng(seed)
+    seen = defaultdict(int)
+    for _ in range(150):
+        insert = InsertModel.given(orientation, int(rng.integers(100, 400)), int(rng.integers(5, 60)))
+        lengths = [int(m) for m in rng.integers(30, 150, 2)]
+        n = [int(k) for k in rng.choice([1, 1, 2, 5, 12], 2)]
+        sides = [random_places(rng, int(rng.choice([500, 4000])), k) for k in n]
+        odds, unpaired = [float(x) for x in rng.uniform(0.001, 0.3, 2)], float(rng.uniform(20, 70))
+        digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
+        (primary, proper, wrong, decided), start = choose(
+            sides, lengths, (1, 2), odds, digest, rng.integers(0, 2, 2), insert, unpaired
+        )
+        table = weigh(orientation, insert, sides, lengths, odds, unpaired)
+        best = [min(p[2] for p in side) for side in sides]
+        alone = 18 * sum(best) + unpaired
+        least = min([alone, *(cost for cost, _, fits in table.values() if fits)])
+        i, j = int(primary[0] - start[0]), int(primary[1] - start[1])
+        assert decided.tolist() == [1, 1]
+        assert proper[0] == proper[1]
+        assert proper[0] == table[i, j][2]
+        if not proper[0] or table[i, j][0] > least + 0.02:
+            assert (i, j) == (0, 0)  # each mate keeps its own primary
+            assert least >= alone - 0.02
+        total = sum(weight for _, weight, _ in table.values())
+        with_i = sum(weight for (a, _), (_, weight, _) in table.items() if a == i)
+        with_j = sum(weight for (_, b), (_, weight, _) in table.items() if b == j)
+        assert wrong[0] == pytest.approx((total - with_i) / with_i, rel=1e-6, abs=1e-9)
+        assert wrong[1] == pytest.approx((total - with_j) / with_j, rel=1e-6, abs=1e-9)
+        seen["proper" if proper[0] else "not"] += 1
+        seen["by its mate"] += proper[0] and (sides[0][i][2] > best[0] or sides[1][j][2] > best[1])
+    assert min(seen["proper"], seen["not"], seen["by its mate"]) > 5
+
+
+def test_equal_pairs_are_drawn_and_doubted():
+    """A pair in three exact copies: every copy is drawn for some digest, and two thirds are doubt."""
+    insert = InsertModel.given("fr", 300, 30)
+    sides = [
+        [(False, at, 1) for at in (1000, 5000, 9000)],
+        [(True, at + 200, 0) for at in (9000, 1000, 5000)],
+    ]
+    drawn = set()
+    for digest in range(30):
+        (primary, proper, wrong, _), _ = choose(
+            sides, (100, 100), (1, 2), (0.01, 0.01), (digest * 7919, digest), (0, 0), insert, 60.0
+        )
+        a, b = sides[0][primary[0]], sides[1][primary[1] - 3]
+        assert b[1] - a[1] == 200
+        assert proper.all()
+        assert wrong.tolist() == pytest.approx([2, 2], rel=1e-3)
+        drawn.add(a[1])
+    assert drawn == {1000, 5000, 9000}
+
+
+def test_a_mate_in_a_repeat_is_as_sure_as_its_partner_makes_it():
+    insert = InsertModel.given("fr", 300, 30)
+    sides = [[(False, 5000, 0)], [(True, at + 200, 0) for at in (1000, 5000, 9000)]]
+    (primary, proper, wrong, _), _ = choose(
+        sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0
+    )
+    assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
+    assert (wrong < 1e-5).all()
+
+
+@pytest.mark.parametrize(
+    "last, expected",
+    [
+        ((True, 5200, 0), 1),
+        ((True, 5321, 0), 0),
+        ((True, 5079, 0), 0),
+        ((False, 5200, 0), 0),
+        ((True, 4800, 0), 0),
+    ],
+)
+def test_proper_is_within_the_window_and_on_the_right_strands(last, expected):
+    insert = InsertModel.given("fr", 300, 30)  # 180..420
+    (_, proper, _, decided), _ = choose(
+        [[(False, 5000, 0)], [last]], (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0
+    )
+    assert proper.tolist() == [expected] * 2
+    assert decided.all()
+
+
+def test_proper_is_within_the_window_even_where_chance_explains_the_length_better():
+    """Four deviations off cost 35 Phred; in a small genome mates lie that near for less."""
+    insert = InsertModel.given("fr", 300, 30)
+    for unpaired in (60.0, 25.0):
+        for last, expected in (((True, 5318, 0), 1), ((True, 5322, 0), 0)):
+            (_, proper, _, _), _ = choose(
+                [[(False, 5000, 0)], [last]],
+                (100, 100),
+                (1, 2),
+                (0.01, 0.01),
+                (5, 6),
+                (0, 0),
+                insert,
+                unpaired,
+            )
+            assert proper.tolist() == [expected] * 2
+
+
+def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
+    insert = InsertModel.given("fr", 300, 30)
+    sides = [[(False, 5000, 0)], [], [(True, 7000, 2), (True, 9000, 2)], [], []]
+    (primary, proper, wrong, decided), _ = choose(
+        sides, (100,) * 5, (1, 2, 0, 1, 2), (0.01,) * 5, range(5), (0,) * 5, insert, 60.0
+    )
+    assert primary.tolist() == [0, -1, 1, -1, -1]
+    assert not proper.any()
+    assert not decided.any()
+    assert not wrong.any()
+
+
+def test_choice_beyond_two_billion():
+    """Coordinates use all 32 bits."""
+    insert = InsertModel.given("fr", 300, 30)
+    top = (1 << 32) - 5000
+    sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
+    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
+    assert (primary.tolist(), proper.tolist()) == ([1, 2], [1, 1])
+    middle = 1 << 31
+    sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
+    (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
+    assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])

@@ -1,0 +1,430 @@
+"""The report shows the numbers of a run and needs nothing but itself; errors by cycle are where they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+
+import numpy as np
+import oracles
+import pytest
+
+import gassst
+from gassst._core.error_cycles import errors_by_cycle
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.io.reads import ReadBatch
+from gassst.layouts import HIT
+from gassst.mapper import Mapper
+from gassst.stats import Stats
+from gassst.tools import report
+
+MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
+UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
+VOID = {"meta", "path", "rect", "use"}
+
+
+# Errors by cycle
+
+
+def plain_count(alignments) -> dict[tuple[int, int], int]:
+    """(cycle, column) -> errors (column 0: reads) of (reverse, read, window, cigar), base after base.
+
+    `read` and `window` lie on the forward strand; the window starts at the first aligned base; 4, N: masked.
+    """
+    counts: Counter = Counter()
+    for reverse, read, window, cigar in alignments:
+        m, q, p = len(read), 0, 0
+        cycles = list(range(m))[::-1] if reverse else list(range(m))
+        counts.update((cycle, 0) for cycle in cycles)
+        for op, length in cigar:
+            for _ in range(length):
+                if op == 2:
+                    counts[cycles[q] if reverse else cycles[q - 1], DELETIONS] += 1
+                elif op == 1:
+                    counts[cycles[q], INSERTIONS] += 1
+                elif op == 0 and (read[q] != window[p] or read[q] in (4, "N")):
+                    counts[cycles[q], MISMATCHES] += 1
+                q += op != 2
+                p += op not in (1, 4)
+    return dict(counts)
+
+
+def nonzero(counts: np.ndarray) -> dict[tuple[int, int], int]:
+    return {(int(i), int(j)): int(counts[i, j]) for i, j in np.argwhere(counts)}
+
+
+def hits_of(cigars, positions, strands, flags=0) -> tuple[np.ndarray, np.ndarray]:
+    hits = np.zeros(len(cigars), HIT)
+    hits["read"] = np.arange(len(cigars))
+    hits["position"], hits["strand"], hits["flag"] = positions, strands, flags
+    hits["cigar_runs"] = [len(cigar) for cigar in cigars]
+    hits["cigar_start"] = np.cumsum(hits["cigar_runs"]) - hits["cigar_runs"]
+    return hits, np.array([length << 4 | op for cigar in cigars for op, length in cigar], np.uint32)
+
+
+def test_forward_and_reverse_reads_by_hand():
+    reference = np.array([0, 1, 2, 3, 0, 0, 1, 1, 2, 2] * 10, np.uint8)
+    read = np.concatenate([reference[20:24], [3, 3], reference[24:26], reference[27:29]])
+    read[1] = 3  # 4 columns with a mismatch in the second, 2 inserted, 2 columns, 1 deleted, 2 columns
+    packed = oracles.pack_reads(np.stack([read, read]), np.array([0, 1]))
+    cigar = [(0, 4), (1, 2), (0, 2), (2, 1), (0, 2)]
+    hits, cigars = hits_of([cigar, cigar], 20, [0, 1])
+    planes = oracles.pack_planes(reference)
+    counts = errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
+    assert counts[:, 0].tolist() == [2] * 10
+    assert counts[:, MISMATCHES].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    assert counts[:, INSERTIONS].tolist() == [0, 0, 0, 0, 2, 2, 0, 0, 0, 0]
+    assert counts[:, DELETIONS].tolist() == [0, 1, 0, 0, 0, 0, 0, 1, 0, 0]
+
+
+def random_alignments(rng, m, n):
+    """n reads of m bases anywhere on a random reference, with any CIGAR and any bases: errors galore."""
+    reference = rng.choice(5, 4000, p=[0.24, 0.24, 0.24, 0.24, 0.04]).astype(np.uint8)
+    cigars, reads, positions = [], [], rng.integers(0, 3000, n)
+    for position in positions:
+        used, p = int(rng.integers(min(m, 6))), int(position)
+        cigar, read = [(4, used)] if used else [], rng.integers(0, 5, used)
+        while used < m:
+            op = int(rng.choice(3)) if cigar else 0
+            length = min(int(rng.integers(1, 90 if op == 0 else 4)), m - used if op != 2 else 3)
+            cigar.append((op, length))
+            if op != 2:
+                used += length
+                bases = reference[p : p + length] if op == 0 else rng.integers(0, 5, length)
+                noise = rng.random(length) < 0.1
+                read = np.concatenate([read, np.where(noise, rng.integers(0, 5, length), bases)])
+            p += length * (op != 1)
+        cigars.append(cigar)
+        reads.append(read.astype(np.uint8))
+    return reference, positions, cigars, np.stack(reads)
+
+
+@pytest.mark.parametrize("m", [1, 36, 63, 64, 65, 128, 150, 333])
+def test_against_one_base_after_the_other(m):
+    rng = np.random.default_rng(m)
+    reference, positions, cigars, reads = random_alignments(rng, m, 60)
+    strands = rng.integers(0, 2, 60)
+    flags = REVERSE * strands + rng.choice([0, 0, 0, 1, UNMAPPED, SECONDARY, SUPPLEMENTARY], 60)
+    packed = oracles.pack_reads(reads, strands)
+    hits, runs = hits_of(cigars, positions, strands, flags)
+    planes = oracles.pack_planes(reference)
+    counted = [i for i in range(60) if not flags[i] & (UNMAPPED | SECONDARY | SUPPLEMENTARY)]
+    expected = plain_count(
+        (strands[i], reads[i].tolist(), reference[positions[i] :].tolist(), cigars[i]) for i in counted
+    )
+    counts = errors_by_cycle(hits, runs, planes, packed.planes, packed.plane_start, packed.lengths)
+    assert counts.shape == (m, 4)
+    assert nonzero(counts) == expected
+
+
+@pytest.fixture(scope="module")
+def mapped(small_index, small_reads) -> Stats:
+    """Statistics of the small reads, in two batches of different longest reads."""
+    mapper, total = Mapper(small_index, device="none", filters=("fd",)), Stats()
+    for reads in (small_reads[:150], small_reads[150:], [("tiny", "ACGT", None)]):
+        batch = ReadBatch.from_records(reads)
+        result, stats = mapper.map_batch(batch)
+        packed, planes = batch.pack(), mapper.index.reference.planes
+        stats.cycles = stats.cycles[:0]
+        stats.count_cycles(result.hits, result.cigars, planes, packed)
+        total += stats
+    total.run = mapper.describe("gassst map small.gsi small.fq.gz")
+    total.run["extension"] = vars(mapper.extender.counters)
+    return total
+
+
+def test_cycles_of_a_run_are_those_of_its_records(mapped, small_index, small_reads, small_genome):
+    alignments = []
+    for segment in gassst.Mapper(small_index, device="none").map(small_reads):
+        if not segment.flag & (UNMAPPED | SECONDARY):
+            window = small_genome[segment.reference_name][segment.reference_start :][:600].decode()
+            alignments.append((segment.is_reverse, segment.query_sequence, window, segment.cigartuples))
+    assert len(alignments) == mapped.mapped
+    assert {bool(reverse) for reverse, *_ in alignments} == {False, True}
+    assert nonzero(mapped.cycles) == plain_count(alignments)
+    assert mapped.cycles[:, 1:].sum() == sum(edits * n for edits, n in mapped.errors.items())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"read": 2},
+        {"cigar_runs": 2},
+        {"cigar_start": 7},
+        {"cigar_start": 2**32 - 1},
+    ],
+    ids=str,
+)
+def test_arrays_that_do_not_fit(change):
+    packed = oracles.pack_reads(np.zeros((2, 50), np.uint8), np.zeros(2, int))
+    hits, cigars = hits_of([[(0, 50)], [(0, 50)]], 10, 0)
+    planes = oracles.pack_planes(np.zeros(200, np.uint8))
+    for name, value in change.items():
+        hits[name][1] = value
+    with pytest.raises(ValueError, match="do not fit"):
+        errors_by_cycle(hits, cigars, planes, packed.planes, packed.plane_start, packed.lengths)
+    with pytest.raises(ValueError, match="do not fit"):
+        errors_by_cycle(hits[:1], cigars + 16, planes, packed.planes, packed.plane_start, packed.lengths)
+    with pytest.raises(ValueError, match="do not fit"):
+        errors_by_cycle(hits[:1], cigars, planes, packed.planes[:1], packed.plane_start, packed.lengths)
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Tables by caption, tiles and facts as text; every tag is closed in turn."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.definitions: dict[str, str] = {}
+        self.headings: list[str] = []
+        self._open: list[str] = []
+        self._row: list[str] = []
+        self._term = self._caption = ""
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
+        if tag == "tr":
+            self._row = []
+        elif tag in ("td", "th"):
+            self._row.append("")
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+        if tag == "tr":
+            self.tables.setdefault(self._caption, []).append(self._row)
+
+    def handle_data(self, data):
+        tag = self._open[-1] if self._open else ""
+        if tag in ("td", "th"):
+            self._row[-1] += data
+        elif tag == "caption":
+            self._caption = data
+        elif tag == "dt":
+            self._term = data
+        elif tag == "dd":
+            self.definitions[self._term] = data
+        elif tag == "small":
+            self.definitions[f"{self._term}, remark"] = data
+        elif tag == "h2":
+            self.headings.append(data)
+
+    def numbers(self, caption: str) -> list[list[float | str]]:
+        """Rows of a table without its head."""
+        return [[as_number(cell) for cell in row] for row in self.tables[caption][1:]]
+
+
+def as_number(text: str) -> float | str:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return text
+
+
+@pytest.fixture(scope="module")
+def needs_matplotlib():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.fixture(scope="module")
+def stats(mapped) -> dict:
+    """The statistics as they come back from JSON."""
+    return json.loads(json.dumps(mapped.as_dict()))
+
+
+@pytest.fixture(scope="module")
+def text(stats, needs_matplotlib) -> str:
+    return report.render(stats)
+
+
+@pytest.fixture(scope="module")
+def page(text) -> Page:
+    return Page(text)
+
+
+def test_overview(page, stats):
+    reads, shown = stats["reads"], page.definitions
+    assert shown["Reads"] == f"{reads:,}"
+    assert shown["Reads, remark"] == f"{stats['bases']:,} bases"
+    for name, key in (("Mapped", "mapped"), ("MAPQ ≥ 20", "confident"), ("Capped", "capped")):
+        assert shown[name] == f"{100 * stats[key] / reads:.2f}\xa0%"
+        assert shown[f"{name}, remark"].split()[0] == f"{stats[key]:,}"
+
+
+def test_distributions(page, stats):
+    assert {str(int(row[0])): row[1] for row in page.numbers("Edit distance")} == stats["errors"]
+    rows = page.numbers("Mapping quality")
+    assert {str(int(row[0])): row[1] for row in rows} == stats["mapq"]
+    at_least = {row[0]: row[2] for row in rows}
+    for quality in at_least:
+        share = sum(n for q, n in stats["mapq"].items() if int(q) >= quality) / stats["mapped"]
+        assert at_least[quality] == pytest.approx(100 * share, abs=0.006)
+
+
+def test_errors_by_cycle(page, stats):
+    rows = np.array(page.numbers("Errors by cycle"))
+    cycles = stats["cycles"]
+    assert rows[:, 0].tolist() == list(range(1, 251))
+    for column, name in enumerate(("reads", "mismatches", "insertions", "deletions"), 1):
+        assert rows[:, column].tolist() == cycles[name]
+    for column, name in enumerate(("mismatches", "insertions", "deletions"), 5):
+        assert rows[:, column] == pytest.approx(100 * np.divide(cycles[name], cycles["reads"]), abs=0.006)
+
+
+def test_funnel_times_and_work(page, stats):
+    shown = {row[0]: row[1:] for row in page.numbers("Cascade of filters")}
+    assert list(shown) == list(stats["funnel"])
+    for name, row in stats["funnel"].items():
+        keys = ("in", "out", "step_percent", "total_percent", "ns_per_candidate")
+        assert shown[name] == pytest.approx([row[key] for key in keys], abs=0.006)
+    filters = sum(row["nanoseconds"] for row in stats["funnel"].values())
+    times = {row[0]: row[1] for row in page.numbers("Time by stage")}
+    assert times == pytest.approx(
+        {name: ns / 1e9 for name, ns in {**stats["nanoseconds"], "filters": filters}.items()}, abs=0.006
+    )
+    assert list(times).index("seeds") < list(times).index("filters") < list(times).index("align")
+    assert {row[0]: row[1] for row in page.numbers("Work done")} == {
+        "seed occurrences": stats["occurrences"],
+        "candidates": stats["candidates"],
+        "bands scored": stats["scored"],
+        "alignments traced back": stats["traced"],
+    }
+
+
+def test_what_ran(page, stats):
+    shown = page.definitions
+    assert shown["version"] == gassst.__version__
+    assert shown["command"] == stats["run"]["command"]
+    assert shown["filters"] == ", ".join(stats["run"]["parameters"]["filters"])
+    assert shown["batch size"] == f"{stats['run']['parameters']['batch_size']:,}"
+    assert shown["seed length"] == "not given"
+    assert shown["pairs"] == f"{stats['run']['extension']['pairs']:,}"
+
+
+def test_needs_nothing_but_itself(text, page):
+    assert not {tag for tag, *_ in page.attributes} & {"script", "link", "img", "iframe", "object", "image"}
+    assert "<script" not in text and "@import" not in text
+    for _, name, value in page.attributes:
+        if name.startswith("xmlns"):
+            continue
+        assert name != "src" and "//" not in value, (name, value)
+        assert not name.endswith("href") or value.startswith("#")
+    assert text.count("http") == text.count("http-equiv") + text.count("xmlns:xlink=")
+    assert text.count("url(") == text.count("url(#")
+
+
+def test_ids_are_unique_and_found(text, page):
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    used = {value[1:] for _, name, value in page.attributes if name.endswith("href")}
+    used |= {part.partition(")")[0] for part in text.split("url(#")[1:]}
+    labels = [value.split() for _, name, value in page.attributes if name == "aria-labelledby"]
+    assert used | {part for value in labels for part in value} <= set(ids)
+    assert used and len(labels) == text.count("<svg ") == 5
+
+
+def test_colours_are_those_of_the_page(text):
+    assert "#0101" not in text and "fill: var(--blue)" in text and "stroke: var(--line)" in text
+
+
+def test_same_numbers_give_the_same_page(text, stats):
+    assert report.render(stats) == text
+
+
+@pytest.mark.parametrize("missing", ["errors", "mapq", "cycles", "funnel", "nanoseconds", "run"])
+def test_a_part_may_be_missing(stats, text, missing, needs_matplotlib):
+    headings = Page(report.render({k: v for k, v in stats.items() if k != missing})).headings
+    gone = [heading for heading in Page(text).headings if heading not in headings]
+    assert (
+        gone
+        == {
+            "errors": ["Edit distance"],
+            "mapq": ["Mapping quality"],
+            "cycles": ["Errors by cycle"],
+            "funnel": ["Cascade of filters"],
+            "nanoseconds": [],  # the time of the filters is left
+            "run": ["Run", "Parameters", "Extension"],
+        }[missing]
+    )
+
+
+def test_no_reads(small_index, needs_matplotlib):
+    shown = Page(report.render(Stats().as_dict()))
+    assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("0", "–")
+    batch = ReadBatch.from_records([("random", "ACGT", None)])
+    result, stats = Mapper(small_index, device="none").map_batch(batch)
+    stats.count_cycles(result.hits, result.cigars, np.zeros((1, 3), np.uint64), batch.pack())
+    shown = Page(report.render(stats.as_dict()))
+    assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("1", "0.00\xa0%")
+    assert not {"Edit distance", "Mapping quality", "Errors by cycle"} & set(shown.headings)
+    assert stats.as_dict()["cycles"]["reads"] == []
+
+
+def test_text_is_escaped(stats, needs_matplotlib):
+    run = {"command": "gassst map '<script>alert(1)</script>&.fq'", "<b>": {"<i>": ["<u>", 1]}}
+    shown = report.render({**stats, "run": run})
+    assert not any(tag in shown for tag in ("<script>", "<b>", "<i>", "<u>"))
+    assert Page(shown).definitions["command"] == run["command"]
+
+
+def test_command(tmp_path, stats, text, needs_matplotlib, capsys):
+    parser = argparse.ArgumentParser()
+    report.add_arguments(parser)
+    source, target = tmp_path / "stats.json", tmp_path / "report.html"
+    source.write_text(json.dumps(stats))
+    assert report.main(parser.parse_args([str(source), "-o", str(target)])) == 0
+    assert target.read_text(encoding="utf-8") == text
+    assert sorted(tmp_path.iterdir()) == [target, source]
+
+
+def test_matplotlib_is_optional(monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"gassst\[plot\]"):
+        report.write_report(Stats().as_dict(), tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+BROKEN = {
+    "no JSON": "{",
+    "binary": "\udcff",
+    "a list": "[]",
+    "no counts": "{}",
+    "a word": json.dumps({**Stats().as_dict(), "reads": "many"}),
+    "a list for a dict": json.dumps({**Stats().as_dict(), "errors": [1]}),
+    "half a funnel": json.dumps({**Stats().as_dict(), "funnel": {"fd": {"in": 1}}}),
+    "uneven cycles": json.dumps(
+        {**Stats().as_dict(), "cycles": {**Stats().as_dict()["cycles"], "reads": [1]}}
+    ),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
+def test_no_statistics(tmp_path, content):
+    source = tmp_path / "stats.json"
+    source.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match="stats.json: not"):
+        report.main(argparse.Namespace(stats=str(source), output=str(tmp_path / "report.html")))
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_files_that_cannot_be_opened(tmp_path, needs_matplotlib):
+    with pytest.raises(InputError, match="none.json: No such file"):
+        report.main(argparse.Namespace(stats=str(tmp_path / "none.json"), output="-"))
+    with pytest.raises(OutputError, match="report.html"):
+        report.write_report(Stats().as_dict(), tmp_path / "none" / "report.html")

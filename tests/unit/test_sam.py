@@ -1,0 +1,608 @@
+"""SAM, BAM and CRAM output, re-read with pysam and compared with records made from strings by other code."""
+
+import gzip
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pysam
+import pytest
+from places import environment
+from sam_worlds import (
+    FRONT,
+    READ_GROUP,
+    TAIL,
+    Batch,
+    World,
+    lines_in,
+    make_hit,
+    oriented,
+    random_batch,
+    sorted_tags,
+    write,
+)
+
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.io import destination
+from gassst.io import records as sam
+from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World(np.random.default_rng(20))
+
+
+@pytest.fixture(scope="module")
+def batch(world):
+    """Not to be changed: all tests share it."""
+    return random_batch(np.random.default_rng(20), world)
+
+
+def visible_and_hidden(folder):
+    return sorted(os.listdir(folder))
+
+
+# Records
+
+
+@pytest.mark.parametrize("extension", ["sam", "bam"])
+@pytest.mark.parametrize("options", [{}, {"eqx": True}, {"xa": True}, {"eqx": True, "xa": True}])
+def test_every_field_and_tag(tmp_path, world, batch, extension, options):
+    path = tmp_path / f"out.{extension}"
+    writer = write(path, world, batch, header=world.header(read_group=READ_GROUP), **options)
+    expected = list(batch.lines(group="lane1", **options))
+    assert lines_in(path) == expected
+    assert writer.records_written == len(expected)
+
+
+def test_without_read_group_and_qualities(tmp_path, rng, world):
+    batch = random_batch(rng, world, quals=False)
+    write(tmp_path / "out.bam", world, batch)
+    assert lines_in(tmp_path / "out.bam") == list(batch.lines())
+
+
+@pytest.mark.parametrize("options", [{}, {"xa": True}])
+def test_cram_holds_the_same_records_and_needs_no_reference(tmp_path, world, batch, options):
+    path = tmp_path / "out.cram"
+    write(path, world, batch, header=world.header(read_group=READ_GROUP), threads=2, **options)
+    assert sorted_tags(lines_in(path)) == sorted_tags(batch.lines(group="lane1", **options))
+
+
+def test_several_batches_and_threads_keep_the_order(tmp_path, rng, world):
+    batches = [random_batch(rng, world, n) for n in (1, 70, 33)]
+    write(tmp_path / "out.bam", world, *batches, threads=3)
+    assert lines_in(tmp_path / "out.bam") == [line for b in batches for line in b.lines()]
+
+
+def test_aligned_segments_are_the_written_records_and_outlive_their_arrays(rng, world):
+    batch = random_batch(rng, world)
+    builder = sam.record_builder(world.header(read_group=READ_GROUP), world.arrays, eqx=True)
+    segments = sam.to_aligned_segments(*batch.arrays, builder)
+    expected = list(batch.lines(eqx=True, group="lane1"))
+    del builder, batch
+    assert [s.to_string() for s in segments] == expected
+
+
+def test_bin_and_mate_fields(tmp_path, world, batch):
+    write(tmp_path / "out.bam", world, batch)
+    with pysam.AlignmentFile(tmp_path / "out.bam") as file:
+        for record in file:
+            begin, end = (record.reference_start, record.reference_end) if not record.is_unmapped else (-1, 0)
+            assert record.bin == reg2bin(begin, end)
+            assert (record.next_reference_id, record.next_reference_start, record.template_length) == (
+                -1,
+                -1,
+                0,
+            )
+
+
+def reg2bin(begin, end):
+    """SAM specification, section 5.3."""
+    end -= 1
+    for shift, first in ((14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)):
+        if begin >> shift == end >> shift:
+            return first + (begin >> shift)
+    return 0
+
+
+@pytest.mark.parametrize("edits", [0, 1, 127, 128, 129, 255, 256, 32768, 65535])
+def test_integer_tags_are_as_small_as_can_be(tmp_path, world, edits):
+    batch = Batch(world, [("A" * 50, "I" * 50, [make_hit(0, 5, "A" * 50, [(50, "M")])])])
+    batch.hits["edits"], batch.hits["score"] = edits, -edits
+    batch.summaries["suboptimal"] = -edits if edits != NO_SCORE else NO_SUBOPTIMAL
+    batch.summaries["n_second"] = 2**32 - 1
+    [record] = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
+    tags = {tag: (value, kind) for tag, value, kind in record.get_tags(with_value_type=True)}
+    signed = "C" if edits == 0 else "c" if edits <= 128 else "s" if edits <= 32768 else "i"
+    assert tags["NM"] == (edits, "C" if edits < 256 else "S")
+    assert tags["AS"] == (-edits, signed)
+    assert tags["X1"][1] == "I" and "\tX1:i:4294967295\t" in record.to_string()
+    assert tags.get("XS", (-65535, "i")) == (-edits, signed)
+    assert ("XS" in tags) == (edits != NO_SCORE)
+
+
+def test_every_read_letter(world):
+    letters = "ACGTRYKMSWBDHVNacgtrykmswbdhvn.-*=Uu?"
+    batch = Batch(world, [(letters, "I" * len(letters), []), (letters, "I" * len(letters), [])])
+    batch.hits["flag"][1] |= 16
+    records = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
+    shown = re.sub("[^ACGTRYKMSWBDHV]", "N", letters.upper())
+    assert [r.query_sequence for r in records] == [shown, oriented(shown, True)]
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 63, 64, 65, 127, 128, 1000])
+@pytest.mark.parametrize("name_length", [1, 2, 3, 4, 254])
+def test_sizes_of_reads_and_names(tmp_path, world, length, name_length):
+    read = world.sequences[0][200 : 200 + length]
+    hits = [make_hit(0, 200, read, [(length, "M")], 1)] if length else []
+    batch = Batch(world, [(oriented(read, True), "I" * length, hits)])
+    batch.reads.names = np.full(name_length, ord("n"), np.uint8)
+    batch.reads.name_offsets = np.array([0, name_length], np.uint32)
+    for extension in ("sam", "bam"):
+        write(tmp_path / f"o.{extension}", world, batch)
+        [line] = lines_in(tmp_path / f"o.{extension}")
+        name, *fields = line.split("\t")
+        assert name == "n" * name_length
+        if length:
+            assert fields == next(batch.lines()).split("\t")[1:]
+
+
+def test_more_cigar_runs_than_bam_has_room_for(tmp_path):
+    """2 * 40000 runs of = and X: BAM keeps them in tag CG."""
+    world = World(np.random.default_rng(1), (90000, 500))
+    reference = world.sequences[0][:80000]
+    read = "".join("ACGT"["ACGT".find(c) ^ (i & 1)] if c in "ACGT" else "A" for i, c in enumerate(reference))
+    batch = Batch(world, [(read, "I" * 80000, [make_hit(0, 0, read, [(80000, "M")])])])
+    write(tmp_path / "out.bam", world, batch, eqx=True)
+    [line] = lines_in(tmp_path / "out.bam")
+    assert line == next(batch.lines(eqx=True))
+    assert len(re.findall("[=X]", line.split("\t")[5])) > 65535
+
+
+def test_long_xa(tmp_path, world):
+    read = world.sequences[0][100:200]
+    hits = [make_hit(0, 100, read, [(100, "M")])]
+    hits += [make_hit(i & 1, i % 1500, read, [(1, "I"), (1, "M")] * 50, i >> 1 & 1) for i in range(3000)]
+    batch = Batch(world, [(read, "I" * 100, hits), (read, "I" * 100, hits[:1])])
+    write(tmp_path / "out.bam", world, batch, xa=True)
+    assert lines_in(tmp_path / "out.bam") == list(batch.lines(xa=True))
+
+
+# Bad arrays and names
+
+
+def spoil(field, value, row=3):
+    def change(batch):
+        batch.hits[field][row] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        spoil("read", 7),
+        spoil("read", 2**32 - 1, row=-1),
+        spoil("position", 0),
+        spoil("position", 2**32 - 1),
+        spoil("position", FRONT + 3000 - 10),
+        spoil("cigar_start", 2**32 - 1),
+        spoil("cigar_runs", 0),
+        lambda batch: batch.cigars.__setitem__(slice(None), 10 << 4 | 3),
+        lambda batch: batch.cigars.__setitem__(slice(None), 10 << 4 | 5),
+        lambda batch: setattr(batch, "hits", batch.hits[:-2]),
+        lambda batch: setattr(batch, "hits", batch.hits[2:]),
+    ],
+)
+@pytest.mark.parametrize("xa", [False, True])
+def test_impossible_rows_are_refused(tmp_path, world, change, xa):
+    read = world.sequences[0][500:560]
+    hits = [make_hit(0, 500, read, [(60, "M")])]
+    batch = Batch(world, [(read, "I" * 60, hits * 2)] * 5)
+    change(batch)
+    with pytest.raises(ValueError, match="hit row"):
+        write(tmp_path / "out.bam", world, batch, xa=xa)
+    assert not visible_and_hidden(tmp_path)
+
+
+@pytest.mark.parametrize("name", [b"", b"with space", b"with\ttab", b"@at", b"n" * 255, b"caf\xc3\xa9"])
+def test_names_that_sam_cannot_hold(tmp_path, world, name):
+    batch = Batch(world, [("ACGT", "IIII", [])])
+    batch.reads.names = np.frombuffer(name, np.uint8)
+    batch.reads.name_offsets = np.array([0, len(name)], np.uint32)
+    with pytest.raises(InputError, match="read name"):
+        write(tmp_path / "out.bam", world, batch)
+
+
+@pytest.mark.parametrize("field", ["name_offsets", "offsets"])
+@pytest.mark.parametrize("bad", [[0, 9999], [4, 0], [0], []])
+def test_offsets_that_leave_their_arrays(tmp_path, world, field, bad):
+    batch = Batch(world, [("ACGT", "IIII", [])])
+    setattr(batch.reads, field, np.array(bad, np.uint32))
+    with pytest.raises(ValueError):
+        write(tmp_path / "out.bam", world, batch)
+
+
+def test_reference_arrays_must_agree_with_the_header(world):
+    short = world.arrays._replace(planes=world.arrays.planes[:50])
+    other = world.arrays._replace(lengths=world.arrays.lengths + 1)
+    fewer = world.arrays._replace(starts=world.arrays.starts[:1], lengths=world.arrays.lengths[:1])
+    for arrays in (short, other, fewer):
+        with pytest.raises(ValueError):
+            sam.record_builder(world.header(), arrays)
+
+
+# Other programs' opinion
+
+
+@pytest.mark.external("samtools")
+@pytest.mark.parametrize("extension", ["bam", "cram"])
+def test_samtools_quickcheck(tmp_path, world, batch, extension):
+    write(tmp_path / f"out.{extension}", world, batch, threads=2)
+    subprocess.run(["samtools", "quickcheck", "-v", tmp_path / f"out.{extension}"], check=True)
+
+
+def write_fasta(path, world):
+    path.write_text("".join(f">{n}\n{s}\n" for n, s in zip(world.names, world.sequences, strict=True)))
+    return path
+
+
+@pytest.mark.external("samtools")
+def test_samtools_calmd_finds_the_same_md_and_nm(tmp_path, rng, world):
+    """Primary records only, of reads without IUPAC letters: samtools lets R match R."""
+    entries = [(b, q, hits[:1]) for _, b, q, hits in random_batch(rng, world).entries]
+    batch = Batch(world, [e for e in entries if not set(e[0].upper()) - set("ACGTN")])
+    write(tmp_path / "out.bam", world, batch, eqx=True)
+    fasta = write_fasta(tmp_path / "ref.fa", world)
+    command = ["samtools", "calmd", "--no-PG", tmp_path / "out.bam", fasta]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert len(batch.entries) > 30
+    assert sorted_tags(line for line in done.stdout.splitlines() if line[0] != "@") == sorted_tags(
+        batch.lines(eqx=True)
+    )
+    assert "different" not in done.stderr
+
+
+@pytest.mark.external("PicardCommandLine")
+def test_picard_finds_nothing_to_complain_about(tmp_path, world, batch):
+    """But that secondary records have no qualities, which is meant."""
+    header = world.header(read_group=READ_GROUP + "\\tPL:ILLUMINA", sort_order="coordinate")
+    write(tmp_path / "out.bam", world, batch, header=header, sort=True)
+    command = ["PicardCommandLine", "ValidateSamFile", f"I={tmp_path / 'out.bam'}", "MODE=VERBOSE"]
+    command += ["IGNORE=QUALITY_NOT_STORED"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "No errors found" in done.stdout, done.stdout
+
+
+# Header
+
+
+def test_header_lines():
+    text = sam.header(["a", "b"], [7, 9], ["x" * 32, "y" * 32], "@RG\tID:1", "0.1", "gassst\tmap 'a\nb'")
+    assert text.splitlines() == [
+        "@HD\tVN:1.6\tSO:unsorted\tGO:query",
+        "@SQ\tSN:a\tLN:7\tM5:" + "x" * 32,
+        "@SQ\tSN:b\tLN:9\tM5:" + "y" * 32,
+        "@RG\tID:1",
+        "@PG\tID:gassst\tPN:gassst\tVN:0.1\tCL:gassst\\tmap 'a\\nb'",
+    ]
+    assert sam.header([], [], sort_order="coordinate").startswith("@HD\tVN:1.6\tSO:coordinate\n")
+
+
+def test_command_line_with_undecodable_bytes(world, tmp_path):
+    write(tmp_path / "out.sam", world, header=world.header(command_line="gassst \udcff.fq ü"))
+    assert "\tCL:gassst \\udcff.fq ü" in (tmp_path / "out.sam").read_text("utf-8")
+
+
+@pytest.mark.parametrize("text", ["@RG\\tSM:x\\tID:é 1", "@RG\tSM:x\tID:é 1"])
+def test_read_group_with_either_kind_of_tab(text, world, tmp_path):
+    batch = Batch(world, [("ACGT", "IIII", [])])
+    write(tmp_path / "out.bam", world, batch, header=world.header(read_group=text))
+    with pysam.AlignmentFile(tmp_path / "out.bam") as file:
+        assert file.header.to_dict()["RG"] == [{"SM": "x", "ID": "é 1"}]
+    view = pysam.view("-O", "sam", str(tmp_path / "out.bam"), catch_stdout=True)
+    assert view.rstrip("\n").endswith("RG:Z:é 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "RG\\tID:1",
+        "@RG",
+        "@RG ID:1",
+        "@RG\\tSM:1",
+        "@RG\\tID:",
+        "@RG\\tID:1\\tSM",
+        "@RG\\tID:1\\tID:2",
+        "@RG\\tID:1\n",
+    ],
+)
+def test_bad_read_groups(text):
+    with pytest.raises(UsageError, match="read group"):
+        sam.header(["a"], [1], read_group=text)
+
+
+@pytest.mark.parametrize(
+    "names, lengths",
+    [
+        (["*a"], [1]),
+        (["=a"], [1]),
+        (["a b"], [1]),
+        ([""], [1]),
+        (["a", "a"], [1, 1]),
+        (["a"], [2**31]),
+        (["a"], [0]),
+    ],
+)
+def test_contigs_that_sam_cannot_hold(names, lengths):
+    with pytest.raises(InputError, match="reference"):
+        sam.header(names, lengths)
+
+
+# Files
+
+
+@pytest.mark.parametrize("extension", ["sam", "bam", "cram"])
+@pytest.mark.parametrize("sort", [False, True])
+def test_no_reads_give_a_valid_file(tmp_path, world, extension, sort):
+    path = tmp_path / f"out.{extension}"
+    write(path, world, Batch(world, []), sort=sort)
+    with pysam.AlignmentFile(path) as file:
+        assert list(file) == []
+        assert list(file.references) == world.names
+
+
+@pytest.mark.parametrize("extension, index", [("sam", None), ("bam", ".bai"), ("cram", ".crai")])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sort(tmp_path, world, batch, extension, index, threads):
+    path = tmp_path / f"out.{extension}"
+    write(path, world, batch, sort=True, threads=threads)
+    assert visible_and_hidden(tmp_path) == sorted([path.name, path.name + index] if index else [path.name])
+    assert sorted(sorted_tags(lines_in(path))) == sorted(sorted_tags(batch.lines()))
+    with pysam.AlignmentFile(path) as file:
+        assert file.header.to_dict()["HD"]["SO"] == "coordinate" and "GO" not in file.header.to_dict()["HD"]
+        assert [p["ID"] for p in file.header.to_dict()["PG"]] == ["gassst"]
+        keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
+        assert keys == sorted(keys) and len(keys) > 100
+    if index:
+        with pysam.AlignmentFile(path) as file:
+            fetched = [r.to_string() for r in file.fetch("chr1", 1000, 1100)]
+        assert len(fetched) > 1
+        assert all(line in sorted_tags(batch.lines()) for line in sorted_tags(fetched))
+
+
+def test_sort_of_a_contig_too_long_for_bai(tmp_path):
+    """The planes may end early as long as they cover the contigs: here a sparse file stands in for 600 Mb."""
+    length = 600_000_000
+    planes = np.memmap(tmp_path / "planes", np.uint64, "w+", shape=((FRONT + length + TAIL) // 64 + 1, 3))
+    empty = np.zeros(0, np.uint32)
+    starts, lengths = np.array([FRONT]), np.array([length])
+    arrays = sam.ReferenceArrays(planes, starts, lengths, empty, empty, np.zeros(0, np.uint8))
+    world = SimpleNamespace(arrays=arrays, sequences=["A" * 1000], names=["long"])
+    read = "A" * 50
+    batch = Batch(world, [(read, "I" * 50, [make_hit(0, 0, read, [(50, "M")])])])
+    batch.hits["position"] = FRONT + length - 50
+    write(tmp_path / "out.bam", world, batch, header=sam.header(["long"], [length]), sort=True)
+    assert visible_and_hidden(tmp_path) == ["out.bam", "out.bam.csi", "planes"]
+    with pysam.AlignmentFile(tmp_path / "out.bam") as file:
+        assert [r.reference_start for r in file.fetch("long", length - 100, length)] == [length - 50]
+
+
+def test_a_failed_sort_leaves_nothing(tmp_path, monkeypatch, world, batch):
+    def sort(*options):
+        Path(options[-1]).write_bytes(b"not BAM")
+        return samtools_sort(*options)
+
+    samtools_sort = destination.samtools_sort
+    monkeypatch.setattr(destination, "samtools_sort", sort)
+    with pytest.raises(OutputError, match="cannot sort .*out.bam"):
+        write(tmp_path / "out.bam", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
+    assert not visible_and_hidden(tmp_path)
+
+
+def test_unmapped_reads_left_out_and_written_to_fastq(tmp_path, world, batch):
+    unmapped = tmp_path / "unmapped.fq.gz"
+    writer = write(tmp_path / "out.sam", world, batch, no_unmapped=True, unmapped_path=unmapped)
+    expected = [f"@{n}\n{b}\n+\n{q}\n" for n, b, q, hits in batch.entries if not hits]
+    assert gzip.decompress(unmapped.read_bytes()).decode() == "".join(expected)
+    assert writer.unmapped_written == len(expected) == 12
+    assert lines_in(tmp_path / "out.sam") == [x for x in batch.lines() if x.split("\t")[1] != "4"]
+    assert visible_and_hidden(tmp_path) == ["out.sam", "unmapped.fq.gz"]
+
+
+def test_unmapped_reads_without_qualities_are_fasta(tmp_path, rng, world):
+    batch = random_batch(rng, world, quals=False)
+    write(tmp_path / "out.sam", world, batch, unmapped_path=tmp_path / "unmapped.fa")
+    expected = [f">{n}\n{b}\n" for n, b, _, hits in batch.entries if not hits]
+    assert (tmp_path / "unmapped.fa").read_text() == "".join(expected)
+    assert lines_in(tmp_path / "out.sam") == list(batch.lines())
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("options", [{}, {"sort": True}, {"threads": 2}])
+def test_an_exception_leaves_what_was_there(tmp_path, world, batch, error, options):
+    (tmp_path / "out.bam").write_text("earlier")
+    before = len(os.listdir("/dev/fd"))
+    with (
+        pytest.raises(error),
+        sam.AlignmentWriter(
+            tmp_path / "out.bam", world.header(), world.arrays, unmapped_path=tmp_path / "un.fq", **options
+        ) as writer,
+    ):
+        writer.write_batch(*batch.arrays)
+        assert len(visible_and_hidden(tmp_path)) > 1
+        raise error
+    assert visible_and_hidden(tmp_path) == ["out.bam"]
+    assert (tmp_path / "out.bam").read_text() == "earlier"
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_output_has_its_name_only_when_complete_and_the_usual_mode(tmp_path, world, batch):
+    path = tmp_path / "out.bam"
+    with sam.AlignmentWriter(path, world.header(), world.arrays) as writer:
+        writer.write_batch(*batch.arrays)
+        assert not path.exists()
+    (tmp_path / "plain").touch()
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    with pytest.raises(ValueError, match="closed"):
+        writer.write_batch(*batch.arrays)
+    writer.close()
+
+
+def test_a_symbolic_link_is_followed(tmp_path, world, batch):
+    (tmp_path / "out.bam").symlink_to("target.bam")
+    write(tmp_path / "out.bam", world, batch)
+    assert (tmp_path / "out.bam").is_symlink()
+    assert lines_in(tmp_path / "target.bam") == list(batch.lines())
+
+
+@pytest.mark.parametrize("options", [{}, {"sort": True}])
+def test_a_place_that_cannot_be_written(tmp_path, world, options):
+    (tmp_path / "folder.bam").mkdir()
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "missing/out.bam", tmp_path / "folder.bam", tmp_path / "file/out.bam"):
+        with pytest.raises(OutputError, match=re.escape(str(path))):
+            sam.AlignmentWriter(path, world.header(), world.arrays, **options)
+    unmapped = tmp_path / "missing/un.fq"
+    with pytest.raises(OutputError, match=re.escape(str(unmapped))):
+        sam.AlignmentWriter(
+            tmp_path / "out.bam", world.header(), world.arrays, unmapped_path=unmapped, **options
+        )
+    assert visible_and_hidden(tmp_path) == ["file", "folder.bam"]
+
+
+@pytest.mark.parametrize(
+    "path, options",
+    [
+        ("out.txt", {}),
+        ("out", {}),
+        ("out.bam", {"format": "xam"}),
+        ("out.bam", {"level": 10}),
+        ("out.bam", {"unmapped_path": "-"}),
+    ],
+)
+def test_senseless_arguments(tmp_path, world, path, options):
+    with pytest.raises(UsageError):
+        sam.AlignmentWriter(tmp_path / path, world.header(), world.arrays, **options)
+    assert not visible_and_hidden(tmp_path)
+
+
+def test_format_and_level(tmp_path, world, batch):
+    write(tmp_path / "out.SAM", world, batch)
+    write(tmp_path / "out.txt", world, batch, format="sam")
+    write(tmp_path / "0.bam", world, batch, level=0)
+    write(tmp_path / "9.bam", world, batch, level=9)
+    assert (tmp_path / "out.SAM").read_text() == (tmp_path / "out.txt").read_text()
+    assert (tmp_path / "0.bam").stat().st_size > 2 * (tmp_path / "9.bam").stat().st_size
+    assert lines_in(tmp_path / "0.bam") == lines_in(tmp_path / "9.bam")
+
+
+# Full disks and streams
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize("file_format", ["sam", "bam", "cram"])
+@pytest.mark.parametrize("options", [{}, {"threads": 2}, {"sort": True}])
+@pytest.mark.parametrize("times", [0, 1, 60])
+def test_full_disk(capfd, world, batch, file_format, options, times):
+    with pytest.raises(OutputError, match="/dev/full.*No space left"):
+        write("/dev/full", world, *[batch] * times, format=file_format, **options)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_full_disk_for_unmapped_reads(tmp_path, world, batch):
+    with pytest.raises(OutputError, match="/dev/full"):
+        write(tmp_path / "out.bam", world, batch, unmapped_path="/dev/full")
+    assert not visible_and_hidden(tmp_path)
+
+
+@pytest.mark.parametrize("options", [{}, {"sort": True}])
+def test_named_pipe(tmp_path, world, batch, options):
+    os.mkfifo(tmp_path / "out.bam")
+    received = []
+    reader = threading.Thread(target=lambda: received.append((tmp_path / "out.bam").read_bytes()))
+    reader.start()
+    write(tmp_path / "out.bam", world, batch, **options)
+    reader.join()
+    (tmp_path / "copy.bam").write_bytes(received[0])
+    assert sorted(lines_in(tmp_path / "copy.bam")) == sorted(batch.lines())
+
+
+@pytest.fixture(scope="module")
+def run_child(world, batch, tmp_path_factory):
+    """(code) -> a process with the names of `sam_worlds`, `world` and `batch`, whose standard output is a pipe."""
+    pickled = tmp_path_factory.mktemp("child") / "world.pickle"
+    pickled.write_bytes(pickle.dumps((world, batch)))
+    head = f"import pickle, sys\nfrom sam_worlds import *\nworld, batch = pickle.load(open({str(pickled)!r}, 'rb'))\n"
+    return lambda code: start_child(head + code)
+
+
+def start_child(code):
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+
+
+CHILD = """
+try:
+    write({path!r}, world, *[batch] * {times}, **{options!r})
+except BrokenPipeError:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("path", [None, "-", "/dev/stdout"])
+@pytest.mark.parametrize("options", [{"format": "bam"}, {"format": "cram", "sort": True}, {}])
+def test_standard_output(run_child, tmp_path, batch, path, options):
+    out, err = run_child(CHILD.format(path=path, times=1, options=options)).communicate()
+    assert err == b""
+    (tmp_path / "out").write_bytes(out)
+    assert sorted(sorted_tags(lines_in(tmp_path / "out"))) == sorted(sorted_tags(batch.lines()))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"format": "bam"}, {"format": "bam", "threads": 2}, {"format": "cram"}, {"sort": True}]
+)
+def test_reader_of_standard_output_goes_away(run_child, options):
+    child = run_child(CHILD.format(path="-", times=150, options=options))
+    child.stdout.read(10)
+    child.stdout.close()
+    err = child.stderr.read()
+    assert (child.wait(), err) == (7, b"")
+
+
+ABORTED = """
+with sam.AlignmentWriter("-", world.header(), world.arrays, format="bam") as writer:
+    writer.write_batch(*batch.arrays)
+    {last}
+"""
+
+
+def test_an_aborted_stream_does_not_look_complete(run_child):
+    end_of_bgzf = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+    complete, _ = run_child(ABORTED.format(last="pass")).communicate()
+    aborted, _ = run_child(ABORTED.format(last="sys.exit(1)")).communicate()
+    assert complete.endswith(end_of_bgzf)
+    assert not aborted.endswith(end_of_bgzf)
+
+
+def test_htslib_speaks_again_after_the_last_writer(tmp_path, world):
+    before = pysam.get_verbosity()
+    with sam.AlignmentWriter(tmp_path / "a.bam", world.header(), world.arrays):
+        with sam.AlignmentWriter(tmp_path / "b.bam", world.header(), world.arrays):
+            assert pysam.get_verbosity() == 0
+        assert pysam.get_verbosity() == 0
+    assert pysam.get_verbosity() == before

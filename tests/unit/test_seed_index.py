@@ -1,0 +1,541 @@
+"""The seed index against brute force over the text of the reference, and its file against damage."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import environment
+
+from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
+from gassst.io.reference import FRONT, GAP, TAIL, Reference
+from gassst.seeding import seed_index as module
+from gassst.seeding.seed_index import Index, SeedIndex, base_length
+
+ARRAYS = ("table", "positions", "following")
+SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code", *ARRAYS)
+
+
+def random_text(rng, n, letters="ACGT"):
+    return "".join(rng.choice(list(letters), n))
+
+
+def genome(kind):
+    rng = np.random.default_rng(sum(kind.encode()))
+    unit = random_text(rng, 37)
+    contigs = {
+        "random": [random_text(rng, 3000), random_text(rng, 1500)],
+        "masked": [random_text(rng, 900, "ACGT" * 4 + "N") + "N" * 90 + random_text(rng, 300), "NNNACGTNNN"],
+        "tiny": ["ACGTACGTTT"],
+        "one base": ["T"],
+        "poly-A": ["A" * 1500, "A" * 200],
+        "poly-T": ["T" * 1500, "T" * 200],
+        "dinucleotide": ["AC" * 800],
+        "tandem": [unit * 40 + random_text(rng, 200) + unit * 20],
+        "two letters": [random_text(rng, 3000, "AT")],
+        "many contigs": [random_text(rng, n) for n in rng.integers(1, 90, 30)],
+    }[kind]
+    return [(f"c{i}", text) for i, text in enumerate(contigs)]
+
+
+KINDS = ["random", "masked", "tiny", "one base", "poly-A", "poly-T", "dinucleotide", "tandem", "two letters"]
+KINDS.append("many contigs")
+
+
+def reference_of(contigs):
+    return Reference.from_sequences((name, text.encode()) for name, text in contigs)
+
+
+def text_of(contigs):
+    """(concatenated text with masked bases as A, coordinates of unmasked bases)."""
+    text = "." * FRONT + ("." * GAP).join(text for _, text in contigs) + "." * TAIL
+    unmasked = [i for i, letter in enumerate(text) if letter in "ACGT"]
+    return "".join(letter if letter in "ACGT" else "A" for letter in text), unmasked
+
+
+def code(bases):
+    value = 0
+    for letter in bases:
+        value = value * 4 + "ACGT".index(letter)
+    return value
+
+
+def index_with(reference, k, threads=1):
+    return SeedIndex(reference, k, *module._build_arrays(reference, k, threads))
+
+
+def assert_equal(a, b):
+    assert a.k == b.k
+    for name in ARRAYS:
+        x, y = getattr(a, name), getattr(b, name)
+        assert x.dtype == y.dtype and np.array_equal(x, y), name
+    in_a, in_b = ((r.planes, *r.exceptions, r.lengths, r.starts) for r in (a.reference, b.reference))
+    for x, y in zip(in_a, in_b, strict=True):
+        assert x.dtype == y.dtype and np.array_equal(x, y)
+    for name in ("total", "names", "md5", "unmasked"):
+        assert getattr(a.reference, name) == getattr(b.reference, name)
+
+
+# --- content ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", range(4, 11))
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_are_as_defined(kind, k):
+    contigs = genome(kind)
+    index = index_with(reference_of(contigs), k)
+    text, unmasked = text_of(contigs)
+    expected = sorted(unmasked, key=lambda i: (text[i : i + k + 16], i))
+    assert index.positions.tolist() == expected
+    assert index.following.tolist() == [code(text[i + k : i + k + 4]) for i in expected]
+    kmers = np.array([code(text[i : i + k]) for i in expected])
+    assert np.array_equal(index.table, np.searchsorted(kmers, np.arange(4**k + 1)))
+    assert [getattr(index, name).dtype for name in ARRAYS] == [np.uint32, np.uint32, np.uint8]
+    index.check()
+
+
+@pytest.mark.parametrize("k", [12, 14])
+def test_large_k(k):
+    """Codes of k + 16 = 30 bases still fit their word (the table for k = 14 takes 1 GiB)."""
+    contigs = genome("tandem")
+    index = index_with(reference_of(contigs), k)
+    text, unmasked = text_of(contigs)
+    assert index.positions.tolist() == sorted(unmasked, key=lambda i: (text[i : i + k + 16], i))
+    for w in (1, k, k + 4, k + 5, k + 12, k + 16):
+        seeds = [text[i : i + w] for i in unmasked[::50]] + ["T" * w]
+        for seed, lo, hi in zip(seeds, *index.lookup([code(seed) for seed in seeds], w), strict=True):
+            assert sorted(index.positions[lo:hi].tolist()) == brute_force(text, unmasked, seed)
+
+
+def brute_force(text, unmasked, seed):
+    return [i for i in unmasked if text.startswith(seed, i)]
+
+
+@pytest.mark.parametrize("k", [4, 7])
+@pytest.mark.parametrize("kind", KINDS)
+def test_lookup_of_every_length(kind, k):
+    contigs = genome(kind)
+    index = index_with(reference_of(contigs), k)
+    text, unmasked = text_of(contigs)
+    rng = np.random.default_rng(k)
+    for w in range(1, k + 17):
+        seeds = [text[i : i + w] for i in rng.choice(unmasked, 12)]
+        seeds += [text[i : i + w - 1] + "ACGT"[rng.integers(4)] for i in rng.choice(unmasked, 8)]
+        seeds += [random_text(rng, w) for _ in range(4)] + ["A" * w, "T" * w]
+        lo, hi = index.lookup([code(seed) for seed in seeds], w)
+        for seed, first, last in zip(seeds, lo.tolist(), hi.tolist(), strict=True):
+            found = sorted(index.positions[first:last].tolist())
+            assert first <= last and found == brute_force(text, unmasked, seed), (w, seed)
+
+
+def test_hits_are_spurious_at_masked_bases_only():
+    contigs = genome("masked")
+    index = index_with(reference_of(contigs), 5)
+    true_text = "." * FRONT + ("." * GAP).join(text for _, text in contigs) + "." * TAIL
+    text, unmasked = text_of(contigs)
+    for w in (3, 5, 9, 13, 14, 21):
+        seeds = sorted({text[i : i + w] for i in unmasked})
+        spurious = 0
+        for seed, lo, hi in zip(seeds, *index.lookup([code(s) for s in seeds], w), strict=True):
+            for i in index.positions[lo:hi].tolist():
+                if true_text[i : i + w] != seed:
+                    assert set(true_text[i : i + w]) & set("N.")
+                    spurious += 1
+            true_hits = {i for i in unmasked if true_text.startswith(seed, i)}
+            assert true_hits <= set(index.positions[lo:hi].tolist())
+        assert spurious
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.text(alphabet="ACGTN", min_size=1, max_size=120), min_size=1, max_size=3),
+    st.integers(1, 5),
+    st.integers(4, 6),
+    st.data(),
+)
+def test_any_small_genome(sequences, repeats, k, data):
+    contigs = [(f"c{i}", text * repeats) for i, text in enumerate(sequences)]
+    text, unmasked = text_of(contigs)
+    if not unmasked:
+        return
+    index = index_with(reference_of(contigs), k, threads=2)
+    assert index.positions.tolist() == sorted(unmasked, key=lambda i: (text[i : i + k + 16], i))
+    w = data.draw(st.integers(1, k + 16))
+    at = data.draw(st.sampled_from(unmasked))
+    seed = text[at : at + w]
+    lo, hi = index.lookup([code(seed)], w)
+    assert sorted(index.positions[lo[0] : hi[0]].tolist()) == brute_force(text, unmasked, seed)
+
+
+def test_large_buckets_and_many_parts():
+    """Buckets beyond insertion sort and linear lookup, and parts enough for a longer prefix."""
+    rng = np.random.default_rng(3)
+    unit = random_text(rng, 171)
+    texts = [random_text(rng, 150_000), unit * 300, "A" * 30_000, random_text(rng, 100_000, "AAAAAAAC")]
+    reference = reference_of([(f"c{i}", text) for i, text in enumerate(texts)])
+    index = SeedIndex.build(reference, threads=2)
+    assert module._prefix_length(reference.unmasked, index.k) > 1
+    index.check()
+    codes, unmasked = text_codes(reference)
+    k = index.k
+    keys = np.array(np.lib.stride_tricks.sliding_window_view(codes, k + 16)[unmasked] + 65, np.uint8)
+    expected = unmasked[np.argsort(keys.view(f"S{k + 16}").ravel(), kind="stable")]
+    assert np.array_equal(index.positions, expected)
+    check_large_lookups(index, codes, unmasked)
+
+
+def text_codes(reference):
+    """(codes 0-3 of all coordinates, masked 0; coordinates of unmasked bases), by NumPy alone."""
+    low, high, masked = (
+        np.unpackbits(reference.planes[:, i].copy().view(np.uint8), bitorder="little") for i in range(3)
+    )
+    return low + 2 * high, np.flatnonzero(masked == 0)
+
+
+def check_large_lookups(index, codes, unmasked):
+    rng = np.random.default_rng(4)
+    for w in (index.k + i for i in (-2, 0, 1, 4, 5, 8, 12, 16)):
+        windows = np.lib.stride_tricks.sliding_window_view(codes, w)
+        values = np.zeros(len(unmasked), np.uint64)
+        for i in range(w):
+            values = values * np.uint64(4) + windows[unmasked, i].astype(np.uint64)
+        seeds = np.concatenate([rng.choice(values, 500), rng.choice(values, 500) ^ np.uint64(1)])
+        lo, hi = index.lookup(seeds, w)
+        left, right = (np.searchsorted(np.sort(values), seeds, side) for side in ("left", "right"))
+        assert np.array_equal(hi.astype(int) - lo, right - left), w
+        found = lo < hi
+        row = np.searchsorted(unmasked, index.positions[lo[found]])
+        assert np.array_equal(values[row], seeds[found])
+        row = np.searchsorted(unmasked, index.positions[hi[found] - 1])
+        assert np.array_equal(values[row], seeds[found])
+
+
+def test_lookup_refuses():
+    index = SeedIndex.build(reference_of(genome("tiny")))
+    for w in (0, index.k + 17):
+        with pytest.raises(ValueError, match="1 to 20 bases"):
+            index.lookup([0], w)
+    with pytest.raises(ValueError, match="beyond 3 bases"):
+        index.lookup([64], 3)
+    assert [len(a) for a in index.lookup([], 3)] == [0, 0]
+
+
+# --- build --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["random", "masked", "poly-A", "tiny"])
+def test_threads_change_nothing(kind, monkeypatch):
+    monkeypatch.setattr(module, "_PART", 64)
+    reference = reference_of(genome(kind))
+    one = SeedIndex.build(reference, threads=1)
+    for threads in (2, 5, None):
+        assert_equal(one, SeedIndex.build(reference, threads))
+
+
+@pytest.mark.parametrize("part", [1, 16, 256, 1 << 20])
+def test_parts_change_nothing(part, monkeypatch):
+    reference = reference_of(genome("random"))
+    expected = index_with(reference, 6)
+    monkeypatch.setattr(module, "_PART", part)
+    assert_equal(expected, index_with(reference, 6, 2))
+
+
+def test_base_length():
+    assert [base_length(n) for n in (1, 1706, 6826, 6827, 27_306, 27_307)] == [4, 4, 4, 5, 5, 6]
+    assert base_length(4_639_675) == 9 and base_length(13_629_274) == 10 and base_length(3 * 10**9) == 14
+    for n in np.logspace(3.3, 9.6, 100).astype(int).tolist():
+        k = base_length(n)
+        assert 4 * 4**k <= 0.6 * n and (k == 14 or 4 * 4 ** (k + 1) > 0.6 * n)
+
+
+def test_build_from_file(tmp_path):
+    path = tmp_path / "genome.fa"
+    path.write_text(">c0\nACGTACGTTT\n")
+    assert Index is SeedIndex
+    assert_equal(Index.build(path, threads=1), SeedIndex.build(reference_of(genome("tiny")), threads=1))
+    path.write_text(">c0\nNNN\n")
+    with pytest.raises(InputError, match="genome.fa: no base in it"):
+        Index.build(path)
+    with pytest.raises(UsageError, match="threads"):
+        Index.build(path, threads=0)
+
+
+def test_error_in_a_thread_comes_out(monkeypatch):
+    def fail(*_):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(module._seed_index, "sort_part", fail)
+    with pytest.raises(MemoryError):
+        SeedIndex.build(reference_of(genome("random")), threads=2)
+
+
+# --- file ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built():
+    return SeedIndex.build(reference_of(genome("masked")), threads=1)
+
+
+@pytest.fixture
+def saved(built, tmp_path):
+    path = tmp_path / "genome.gsi"
+    built.save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_is_fresh(kind, tmp_path):
+    fresh = SeedIndex.build(reference_of(genome(kind)))
+    fresh.save(tmp_path / "genome.gsi")
+    opened = SeedIndex.open(tmp_path / "genome.gsi", check=True)
+    assert_equal(fresh, opened)
+    assert opened.path == tmp_path / "genome.gsi"
+    for i in range(len(fresh.reference.names)):
+        assert opened.reference.sequence(i) == fresh.reference.sequence(i)
+    w = opened.k + 3
+    for a, b in zip(fresh.lookup(range(500), w), opened.lookup(range(500), w), strict=True):
+        assert np.array_equal(a, b)
+    opened.save(tmp_path / "again.gsi")
+    assert (tmp_path / "again.gsi").read_bytes() == (tmp_path / "genome.gsi").read_bytes()
+
+
+def test_opened_arrays_are_read_only_and_aligned(saved):
+    index = SeedIndex.open(saved)
+    for array in (*(getattr(index, name) for name in ARRAYS), index.reference.planes):
+        assert not array.flags.writeable and array.flags.aligned and array.flags.c_contiguous
+        assert type(array) is np.ndarray
+        if len(array):
+            assert array.ctypes.data % 4096 == 0
+
+
+def test_size(tmp_path):
+    n = -(-(4 * 4**9) * 5 // 3)  # the first n at which k = 9: the largest table there can be
+    reference = reference_of([("a", random_text(np.random.default_rng(1), n))])
+    SeedIndex.build(reference).save(tmp_path / "genome.gsi")
+    assert (tmp_path / "genome.gsi").stat().st_size <= 6 * n
+
+
+def layout(path):
+    """{section: (offset, bytes)} from the bytes of the file, as docs/index-format.md gives them."""
+    page = path.read_bytes()[:4096]
+    rows = {}
+    for i in range(int.from_bytes(page[24:28], "little")):
+        row = page[64 + 40 * i :][:40]
+        name = row[:20].rstrip(b"\0").decode()
+        rows[name] = (int.from_bytes(row[24:32], "little"), int.from_bytes(row[32:40], "little"))
+    return rows
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x10
+    path.write_bytes(data)
+
+
+def test_layout_in_bytes(saved, built):
+    data = saved.read_bytes()
+    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\2\0\0\0" and data[12:16] == b"\4\3\2\1"
+    assert int.from_bytes(data[16:24], "little") == len(data)
+    rows = layout(saved)
+    assert tuple(rows) == SECTIONS
+    assert all(offset % 4096 == 0 for offset, _ in rows.values())
+
+    def section(name):
+        return data[rows[name][0] :][: rows[name][1]]
+
+    assert section("positions") == built.positions.astype("<u4").tobytes()
+    assert section("following") == built.following.astype("u1").tobytes()
+    assert section("table") == built.table.astype("<u4").tobytes()
+    assert section("planes") == built.reference.planes.astype("<u8").tobytes()
+    metadata = json.loads(section("metadata"))
+    assert metadata["names"] == built.reference.names and metadata["k"] == built.k
+    assert metadata["md5"] == built.reference.md5 and metadata["program"].startswith("gassst ")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("where", [0, -1])
+def test_one_flipped_bit_is_found_and_named(saved, name, where):
+    offset, length = layout(saved)[name]
+    assert length
+    flip(saved, offset + where % length)
+    with pytest.raises(IndexFormatError, match=rf"genome\.gsi: damaged index: section {name}$"):
+        SeedIndex.open(saved, check=True)
+    if name != "metadata":
+        with pytest.raises(IndexFormatError, match=f"section {name}"):
+            SeedIndex.open(saved).check()
+
+
+@pytest.mark.parametrize(
+    "at, complaint",
+    [
+        (0, "not a gassst index"),
+        (8, r"a newer index format \(18, this program reads 2\): rebuild with `gassst index`"),
+        (13, "header"),
+        (17, "header"),
+        (64, "header"),
+        (100, "header"),
+        (3000, "header"),
+        (4095, "header"),
+    ],
+)
+def test_damaged_header(saved, at, complaint):
+    flip(saved, at)
+    with pytest.raises(IndexFormatError, match=complaint):
+        SeedIndex.open(saved)
+
+
+def test_older_version_and_other_byte_order(saved):
+    data = bytearray(saved.read_bytes())
+    saved.write_bytes(data[:8] + bytes(4) + data[12:])
+    with pytest.raises(IndexFormatError, match="an older index format"):
+        SeedIndex.open(saved)
+    saved.write_bytes(data[:8] + data[8:12][::-1] + data[12:16][::-1] + data[16:])
+    with pytest.raises(IndexFormatError, match="other byte order"):
+        SeedIndex.open(saved)
+
+
+@pytest.mark.parametrize("keep", [9, 4095, 4096, 10_000, -1])
+def test_truncated(saved, keep):
+    data = saved.read_bytes()
+    saved.write_bytes(data[:keep])
+    expected = len(data) if len(data[:keep]) >= 4096 else 4096
+    with pytest.raises(IndexFormatError, match=f"truncated index.* {len(data[:keep])} bytes.*{expected}"):
+        SeedIndex.open(saved)
+
+
+def test_too_long(saved):
+    saved.write_bytes(saved.read_bytes() + b"x")
+    with pytest.raises(IndexFormatError, match="bytes behind the end"):
+        SeedIndex.open(saved)
+
+
+@pytest.mark.parametrize(
+    "data, complaint",
+    [
+        (b"", "empty file"),
+        (b">chr1\nACGT\n", "a FASTA file, not an index: build its index with `gassst index`"),
+        (b"\x1f\x8b\x08\0", "a gzip file"),
+        (b"\x89GSI\n\x1a\n", "not a gassst index"),
+        (bytes(5000), "not a gassst index"),
+    ],
+)
+def test_not_an_index(tmp_path, data, complaint):
+    path = tmp_path / "genome.gsi"
+    path.write_bytes(data)
+    with pytest.raises(IndexFormatError, match=complaint) as error:
+        SeedIndex.open(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="absent.gsi: No such file"):
+        SeedIndex.open(tmp_path / "absent.gsi")
+    with pytest.raises(InputError, match="directory"):
+        SeedIndex.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, at, value",
+    [("table", 5, 2**31), ("table", 0, 1), ("positions", 0, 1), ("positions", -1, 2**32 - 1)],
+)
+def test_check_of_an_index_in_memory(built, name, at, value):
+    built.check()
+    getattr(built, name)[at] = value
+    with pytest.raises(IndexFormatError, match=f"section {name}"):
+        built.check()
+
+
+# --- failure to write ---------------------------------------------------------------------------------------
+
+
+class Failing:
+    """A block writer that fails on its third call."""
+
+    def __init__(self, error):
+        self.calls, self.error, self.write = 0, error, module._write_array
+
+    def __call__(self, file, array):
+        self.calls += 1
+        if self.calls == 3:
+            raise self.error
+        return self.write(file, array)
+
+
+@pytest.mark.parametrize("old", [None, b"an older file"])
+def test_full_disk_leaves_what_was_there(built, tmp_path, monkeypatch, old):
+    path = tmp_path / "genome.gsi"
+    if old:
+        path.write_bytes(old)
+    monkeypatch.setattr(module, "_write_array", Failing(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    with pytest.raises(OutputError, match=r"genome\.gsi: No space left"):
+        built.save(path)
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
+
+
+def test_interrupt_leaves_nothing(built, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_write_array", Failing(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        built.save(tmp_path / "genome.gsi")
+    assert not list(tmp_path.iterdir())
+
+
+def test_file_size_limit_of_the_system(tmp_path):
+    """A write that the kernel refuses, in a process of its own for the limit's sake."""
+    program = (
+        "import resource, sys\n"
+        "from gassst.errors import OutputError\n"
+        "from gassst.io.reference import Reference\n"
+        "from gassst.seeding.seed_index import SeedIndex\n"
+        "index = SeedIndex.build(Reference.from_sequences([('a', b'ACGT' * 5000)]), 1)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        "try:\n    index.save(sys.argv[1])\nexcept OutputError as error:\n    print(error)\n"
+    )
+    path = tmp_path / "genome.gsi"
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert done.stdout.strip() == f"cannot write {path}: File too large"
+    assert not list(tmp_path.iterdir())
+
+
+def test_target_that_is_no_file(built, tmp_path):
+    with pytest.raises(OutputError, match="/dev/full: not a regular file"):
+        built.save("/dev/full")
+    with pytest.raises(OutputError, match="not a regular file"):
+        built.save(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_directory_that_cannot_be_written(built, tmp_path):
+    with pytest.raises(OutputError, match="absent/genome.gsi: No such file or directory"):
+        built.save(tmp_path / "absent" / "genome.gsi")
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="Not a directory"):
+        built.save(tmp_path / "file" / "genome.gsi")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_directory_without_permission(built, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="Permission denied"):
+        built.save(tmp_path / "genome.gsi")
+
+
+def test_replaces_a_mapped_index_and_follows_links(built, saved, tmp_path):
+    mapped = SeedIndex.open(saved)
+    link = tmp_path / "link.gsi"
+    link.symlink_to(saved)
+    SeedIndex.build(reference_of(genome("tiny"))).save(link)
+    assert link.is_symlink()
+    mapped.check()
+    assert_equal(mapped, built)
+    assert SeedIndex.open(saved).reference.names == ["c0"]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert saved.stat().st_mode & 0o777 == 0o666 & ~umask

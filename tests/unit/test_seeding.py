@@ -1,0 +1,132 @@
+"""Seed lengths and error limits."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from gassst.params import MapParams
+from gassst.seeding.miss_model import (
+    Stage,
+    _missed_by_seeds,
+    longest_seed,
+    miss_probability,
+    seed_offsets,
+    settled_errors,
+    stage_miss,
+)
+from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_errors
+
+
+def test_published_values():
+    """Rizk Figure 4.3: 200 bases with 20 errors."""
+    assert miss_probability(200, 20, 19) == pytest.approx(0.0066, abs=5e-5)
+    assert miss_probability(200, 20, 20) == pytest.approx(0.0149, abs=5e-5)
+
+
+@pytest.mark.parametrize("m, r, w", [(36, 3, 12), (50, 5, 14), (100, 10, 18)])
+def test_miss_probability_is_what_simulation_shows(m, r, w):
+    rng = np.random.default_rng(1)
+    misses = 0
+    for _ in range(4000):
+        errors = np.sort(rng.choice(m, r, replace=False))
+        misses += max(np.diff(np.concatenate([[-1], errors, [m]])) - 1) < w
+    assert misses / 4000 == pytest.approx(miss_probability(m, r, w), abs=0.03)
+
+
+def test_longest_seed_is_never_shorter_than_the_pigeonhole():
+    for m, r in ((36, 3), (100, 9), (250, 40)):
+        w = longest_seed(m, r, 0.01)
+        assert w >= m // (r + 1)
+        assert miss_probability(m, r, w) <= 0.01
+        assert miss_probability(m, r, w + 1) > 0.01
+
+
+def test_default_errors_grow_with_the_read_and_shrink_with_the_genome():
+    assert default_errors(100, 14_000_000) == 20
+    assert default_errors(36, 3_000_000_000) < default_errors(36, 14_000_000) < default_errors(50, 14_000_000)
+    assert all(chance_hits(m, default_errors(m, 3 * 10**9), 3 * 10**9) <= 0.01 for m in range(20, 300, 7))
+
+
+def test_bands_hold_every_gap():
+    for gaps in range(249):
+        words = band_words(gaps, 4)
+        assert 16 + 2 * gaps <= 64 * words
+    assert band_words(16, 5) == 1
+
+
+def test_reads_are_settled_where_disjoint_seeds_rarely_miss():
+    rng = np.random.default_rng(2)
+    plan = SearchPlan(MapParams(sensitivity=2), 11, 14_000_000)
+    plan.prepare(np.array([100], np.uint32))
+    assert plan.settled[0, 100] == -1
+    for stage, (w, count, _, _) in enumerate((s for s in plan.plan(100).stages if s.disjoint), 1):
+        for errors, beyond in (
+            (int(plan.settled[stage, 100]), False),
+            (int(plan.settled[stage, 100]) + 2, True),
+        ):
+            wrong = rng.random((4000, w * count)) < errors / 100
+            missed = wrong.reshape(4000, count, w).any(axis=2).all(axis=1).mean()
+            assert (missed > 0.13) == beyond
+
+
+def test_no_read_is_settled_early_where_strata_must_be_complete():
+    plan = SearchPlan(MapParams(sensitivity=4), 11, 14_000_000)
+    plan.prepare(np.array([50, 100], np.uint32))
+    assert (plan.settled == -1).all()
+
+
+@pytest.mark.parametrize("all_hits", [False, True])
+@pytest.mark.parametrize("m", [20, 36, 50, 100, 151, 300, 1000])
+def test_stages_grow_and_fit(m, all_hits):
+    plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
+    counts = [stage.looked_up for stage in plan.stages]
+    assert counts == sorted(counts)
+    for w, count, disjoint, every in plan.stages:
+        assert 4 <= w <= 27
+        assert not disjoint or w * count <= m
+        assert every == 1 or not disjoint
+
+
+@pytest.mark.parametrize("stage", [(3, 10, False, 1), (3, 10, False, 4), (5, 8, False, 3), (4, 3, False, 1)])
+def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
+    """All sets of errors in 12 bases, one by one."""
+    m, stage = 12, Stage(*stage)
+    seeds = [set(range(o, o + stage.length)) for o in seed_offsets(m, stage)]
+    assert len(seeds) == stage.looked_up
+    for errors in range(m):
+        sets = [set(some) for some in combinations(range(m), errors)]
+        missed = sum(all(seed & some for seed in seeds) for some in sets)
+        assert _missed_by_seeds(m, stage)[errors] == pytest.approx(missed / len(sets), abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
+def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
+    plan = SearchPlan(MapParams(), 13, 14_000_000)
+    *_, sparse, dense = plan.plan(m).stages
+    assert (sparse.length, sparse.number) == (dense.length, dense.number)
+    assert sparse.every > 1 == dense.every
+    assert set(seed_offsets(m, sparse)) < set(seed_offsets(m, dense))
+    shares = [stage_miss(m, errors, sparse) for errors in range(m // 5)]
+    assert shares == sorted(shares) and shares[0] == 0
+    assert all(stage_miss(m, e, dense) <= share + 1e-9 for e, share in enumerate(shares))
+    plan.prepare(np.array([m], np.uint32))
+    last = len(plan.plan(m).stages) - 1
+    assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.preset.missed) > 1
+
+
+def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
+    plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
+    assert plan.errors == 4
+    assert plan.stages == (Stage(10, 5, True),)
+
+
+def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
+    plan = SearchPlan(MapParams(sensitivity=1), 12, 10**6)
+    level = plan.preset
+    assert plan.occurrence_cap(25) == level.occurrences
+    assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
+    w, count, disjoint, _ = plan.plan(100).stages[-1]
+    assert not disjoint and count == -(-(100 - w) // level.step) + 1

@@ -1,0 +1,415 @@
+"""The simulator against plain Python on strings: names are split here, sequences compared by letter."""
+
+import argparse
+import gzip
+import importlib.util
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import edlib
+import numpy as np
+import pytest
+from places import SCRIPTS, environment
+
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.tools import simulate
+from gassst.tools.haplotypes import left_aligned
+from gassst.tools.profiles import Fitted
+
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def write_fasta(path, contigs):
+    path.write_text(
+        "".join(f">{name} note\n" + "\n".join(wrapped(seq)) + "\n" for name, seq in contigs.items())
+    )
+    return str(path)
+
+
+def wrapped(seq, width=61):
+    return [seq[i : i + width] for i in range(0, len(seq), width)]
+
+
+def random_sequence(n, seed):
+    return "".join(np.random.default_rng(seed).choice(list("ACGT"), n))
+
+
+@pytest.fixture(scope="module")
+def genome(tmp_path_factory):
+    contigs = {"chr1": random_sequence(40_000, 1), "HLA*01:02_x": random_sequence(20_000, 2).lower()}
+    path = tmp_path_factory.mktemp("genome") / "g.fa"
+    return write_fasta(path, contigs), {name: seq.upper() for name, seq in contigs.items()}
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    simulate.add_arguments(parser)
+    return simulate.main(parser.parse_args([str(a) for a in arguments]))
+
+
+def read_fastq(path):
+    opener = gzip.open if str(path).endswith(".gz") else open
+    with opener(path, "rt") as file:
+        lines = file.read().split("\n")
+    assert lines.pop() == "" and len(lines) % 4 == 0
+    assert all(line.startswith("@") for line in lines[::4]) and set(lines[2::4]) <= {"+"}
+    return list(zip((line[1:] for line in lines[::4]), lines[1::4], lines[3::4], strict=True))
+
+
+def truth_of(name, mate=0):
+    serial, contig, *rest = name.split(",")
+    start, end, strand, subs, ins, dels = rest[6 * mate : 6 * mate + 6]
+    return int(serial[1:]), contig, int(start), int(end), strand, int(subs), int(ins), int(dels)
+
+
+def forward(sequence, strand):
+    return sequence if strand == "+" else sequence.translate(COMPLEMENT)[::-1]
+
+
+def simulated(tmp_path, fasta, *arguments, name="r.fq"):
+    assert run(fasta, "-o", tmp_path / name, *arguments) == 0
+    return read_fastq(tmp_path / name)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("length", [36, 150])
+def test_reads_lie_where_their_names_say(tmp_path, genome, error, length):
+    fasta, contigs = genome
+    reads = simulated(tmp_path, fasta, "-n", 2000, "-l", length, "-e", error)
+    assert [truth_of(name)[0] for name, *_ in reads] == list(range(1, 2001))
+    for name, sequence, quality in reads:
+        _, contig, start, end, strand, subs, ins, dels = truth_of(name)
+        template = contigs[contig][start - 1 : end]
+        assert len(sequence) == len(quality) == length
+        assert len(template) == end - start + 1 == length - ins + dels
+        distance = edlib.align(forward(sequence, strand), template, mode="NW")["editDistance"]
+        assert distance <= subs + ins + dels
+        if error == 0:
+            assert subs + ins + dels == 0
+
+
+def test_substitutions_are_counted_exactly_and_always_change_the_base(tmp_path, genome):
+    fasta, contigs = genome
+    reads = simulated(tmp_path, fasta, "-n", 2000, "-l", 100, "-e", 0.2, "--indel-share", 0)
+    changes, total = Counter(), 0
+    for name, sequence, _ in reads:
+        _, contig, start, end, strand, subs, *_ = truth_of(name)
+        template = forward(contigs[contig][start - 1 : end], strand)
+        different = [(a, b) for a, b in zip(template, sequence, strict=True) if a != b]
+        assert len(different) == subs
+        changes.update(different)
+        total += subs
+    assert total / 200_000 == pytest.approx(0.2, abs=0.005)
+    assert len(changes) == 12
+    assert max(changes.values()) < 1.2 * min(changes.values())
+
+
+def test_error_rates_and_indel_lengths_are_those_of_the_thesis():
+    n, length, rate = 20_000, 100, 0.05
+    errors = simulate.draw_errors(np.random.default_rng(3), n, length, rate, 0.2)
+    bases = n * length
+    assert errors.substituted.size / bases == pytest.approx(0.8 * rate, rel=0.05)
+    steps = np.diff(errors.template, axis=1)
+    deleted = steps[steps > 1] - 1
+    inserted = np.zeros(bases, dtype=bool)
+    inserted[errors.inserted] = True
+    assert not inserted[errors.substituted].any()
+    assert not inserted.reshape(n, length)[:, 0].any()
+    rows = inserted.reshape(n, length)[:, :-5].astype(np.uint8) + 48
+    runs = np.array([len(run) for row in rows for run in row.tobytes().split(b"0") if run])
+    # No indel is at the first base, and the last five were left out of the runs.
+    for sizes, positions in ((deleted, length - 1), (runs, length - 6)):
+        assert sizes.size / (n * positions) == pytest.approx(0.1 * rate, rel=0.04)
+        assert np.mean(sizes == 1) == pytest.approx(0.7, abs=0.02)
+        assert np.mean(sizes == 2) == pytest.approx(0.21, abs=0.02)
+    assert errors.deletions.sum() == deleted.sum()
+    assert np.array_equal(errors.span, length - inserted.reshape(n, length).sum(1) + errors.deletions)
+
+
+def test_both_strands_and_all_positions_are_equally_likely(tmp_path):
+    fasta = write_fasta(
+        tmp_path / "g.fa", {"a": "ACGTACGTACGT" + "N" * 5 + "ACGTTGCATG", "b": "ACGTTTGACA", "c": "ACG"}
+    )
+    reads = simulated(tmp_path, fasta, "-n", 8000, "-l", 10, "-e", 0)
+    places = Counter((truth_of(name)[1], truth_of(name)[2]) for name, *_ in reads)
+    assert set(places) == {("a", 1), ("a", 2), ("a", 3), ("a", 18), ("b", 1)}
+    assert all(1400 < count < 1800 for count in places.values())
+    assert 3800 < sum(truth_of(name)[4] == "+" for name, *_ in reads) < 4200
+
+
+def test_no_read_touches_anything_but_acgt(tmp_path):
+    seq = list(random_sequence(3000, 5))
+    for at in np.random.default_rng(6).integers(0, 3000, 40):
+        seq[at] = "NRYn"[at % 4]
+    contigs = {"x": "".join(seq), "y": random_sequence(80, 7)}
+    fasta = write_fasta(tmp_path / "g.fa", contigs)
+    for name, sequence, _ in simulated(tmp_path, fasta, "-n", 3000, "-l", 40, "-e", 0.1):
+        _, contig, start, end, *_ = truth_of(name)
+        assert set(contigs[contig][start - 1 : end]) <= set("ACGT")
+        assert 1 <= start <= end <= len(contigs[contig])
+        assert set(sequence) <= set("ACGT")
+
+
+def test_the_same_seed_gives_the_same_reads(tmp_path, genome):
+    options = (genome[0], "-n", 500, "-l", 80, "-e", 0.03, "--snp-rate", 0.01)
+    first = simulated(tmp_path, *options, "--seed", 4)
+    assert first == simulated(tmp_path, *options, "--seed", 4, name="again.fq.gz")
+    assert first != simulated(tmp_path, *options, "--seed", 5)
+
+
+def test_pairs_face_each_other_at_the_insert_size(tmp_path, genome):
+    fasta, contigs = genome
+    out = tmp_path / "1.fq", tmp_path / "2.fq.gz"
+    run(fasta, "-n", 3000, "-l", 100, "-e", 0.02, "--pairs", "300,25", "-o", out[0], "-o", out[1])
+    first, second = map(read_fastq, out)
+    inserts, first_strands = [], Counter()
+    for (name, *read1), (name2, *read2) in zip(first, second, strict=True):
+        assert name == name2
+        mates = [truth_of(name, mate) for mate in (0, 1)]
+        for (sequence, _), (_, contig, start, end, strand, *counts) in zip(
+            (read1, read2), mates, strict=True
+        ):
+            template = contigs[contig][start - 1 : end]
+            assert edlib.align(forward(sequence, strand), template)["editDistance"] <= sum(counts)
+        assert {mate[4] for mate in mates} == {"+", "-"}
+        left, right = sorted(mates, key=lambda mate: mate[4])
+        assert left[4] == "+" and left[2] <= right[2] and left[3] <= right[3]
+        inserts.append(right[3] - left[2] + 1)
+        first_strands[mates[0][4]] += 1
+    assert np.mean(inserts) == pytest.approx(300, abs=2)
+    assert np.std(inserts) == pytest.approx(25, abs=1.5)
+    assert 1380 < first_strands["+"] < 1620
+
+
+def test_short_inserts_never_cut_a_mate(tmp_path, genome):
+    out = tmp_path / "1.fq", tmp_path / "2.fq"
+    run(genome[0], "-n", 300, "-l", 100, "-e", 0, "--pairs", "90,20", "-o", out[0], "-o", out[1])
+    for (name, one, _), (_, two, _) in zip(*map(read_fastq, out), strict=True):
+        assert len(one) == len(two) == 100
+        assert abs(truth_of(name)[2] - truth_of(name, 1)[2]) <= 60
+
+
+@pytest.mark.parametrize(("error", "quality"), [(0.1, 10), (0.02, 17), (0.0, 40), (0.5, 3)])
+def test_uniform_quality_says_the_error_rate(tmp_path, genome, error, quality):
+    reads = simulated(tmp_path, genome[0], "-n", 5, "-l", 50, "-e", error)
+    assert {letter for *_, letters in reads for letter in letters} == {chr(33 + quality)}
+
+
+@pytest.mark.parametrize("profile", ["illumina", "illumina-gaiix"])
+def test_fitted_qualities_and_the_errors_they_promise(tmp_path, genome, profile):
+    fasta, contigs = genome
+    reads = simulated(
+        tmp_path, fasta, "-n", 6000, "-l", 100, "--profile", profile, "-e", 0.04, "--indel-share", 0
+    )
+    wrong, bases = np.zeros(64), np.zeros(64)
+    for name, sequence, letters in reads:
+        _, contig, start, end, strand, *_ = truth_of(name)
+        template = forward(contigs[contig][start - 1 : end], strand)
+        levels = np.frombuffer(letters.encode(), dtype=np.uint8) - 33
+        different = np.frombuffer(template.encode(), np.uint8) != np.frombuffer(sequence.encode(), np.uint8)
+        wrong += np.bincount(levels[different], minlength=64)
+        bases += np.bincount(levels, minlength=64)
+    assert wrong.sum() / bases.sum() == pytest.approx(0.04, rel=0.05)
+    model = Fitted(profile, 100, 0.04)
+    common = bases > 5000
+    assert common.sum() > 5
+    assert wrong[common] / bases[common] == pytest.approx(model.error_of[common], rel=0.25, abs=0.003)
+    assert bases / bases.sum() == pytest.approx(model.levels().mean(axis=0), abs=0.006)
+    assert wrong[2] / bases[2] > 5 * wrong[38] / bases[38]
+
+
+def test_fitted_qualities_fall_along_the_read_and_stretch_over_long_ones():
+    rng = np.random.default_rng(1)
+    qualities, rate = Fitted("illumina", 400).draw(rng, 2000, 400)
+    assert qualities.shape == rate.shape == (2000, 400)
+    mean = qualities.mean(axis=0)
+    assert mean[:100].mean() > mean[350:].mean() + 4
+    assert Fitted("illumina", 1).draw(rng, 10, 1)[0].shape == (10, 1)
+
+
+def test_shipped_profiles_are_small_and_hold_numbers_only():
+    for path in Path(simulate.__file__).parent.joinpath("data").glob("*.json"):
+        assert path.stat().st_size < 300_000
+
+
+def test_the_fit_counts_what_is_there(tmp_path):
+    script = SCRIPTS / "fit_illumina_profile.py"
+    spec = importlib.util.spec_from_file_location("fit_illumina_profile", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "a.fq").write_text("@a\nACG\n+\nIIH\n@b\nAC\n+\n#I\n")
+    model = module.fit(module.quality_matrix([str(tmp_path / "a.fq")]))
+    assert (model["reads"], model["cycles"], model["bins"]) == (2, 3, [1, 2])
+    assert model["first"] == {40: 1, 2: 1}
+    assert model["transitions"] == [{40: {40: 1}, 2: {40: 1}}, {40: {39: 1}}]
+
+
+def haplotypes_of(vcf, contigs):
+    """{contig: [(sequence, reference index of each base or None)]} by editing lists, last variant first."""
+    lines = [line.split("\t") for line in vcf.read_text().split("\n") if line and line[0] != "#"]
+    count = len(lines[0][9].split("|"))
+    built = {
+        name: [(list(seq), list(range(len(seq)))) for _ in range(count)] for name, seq in contigs.items()
+    }
+    for contig, position, _, ref, alt, *_, genotype in reversed(lines):
+        at = int(position) - 1
+        assert contigs[contig][at : at + len(ref)] == ref and alt != ref
+        for (bases, index), carried in zip(built[contig], genotype.split("|"), strict=True):
+            if carried == "1":
+                bases[at : at + len(ref)] = alt
+                index[at : at + len(ref)] = [*range(at, at + len(ref))][: len(alt)] + [None] * (
+                    len(alt) - len(ref)
+                )
+    return lines, {name: [("".join(b), i) for b, i in pair] for name, pair in built.items()}
+
+
+@pytest.mark.parametrize("diploid", [False, True])
+def test_planted_variants_are_in_the_reads_and_the_truth_is_in_reference_coordinates(
+    tmp_path, genome, diploid
+):
+    fasta, contigs = genome
+    vcf = tmp_path / "t.vcf"
+    options = ["-n", 4000, "-l", 60, "-e", 0, "--snp-rate", 0.01, "--indel-rate", 0.01, "--truth-vcf", vcf]
+    reads = simulated(tmp_path, fasta, *options, *["--diploid"] * diploid)
+    lines, haplotypes = haplotypes_of(vcf, contigs)
+    used = Counter()
+    for name, sequence, _ in reads:
+        _, contig, start, end, strand, *counts = truth_of(name)
+        assert counts == [0, 0, 0]
+        sequence, fits = forward(sequence, strand), []
+        for number, (bases, index) in enumerate(haplotypes[contig]):
+            at = bases.find(sequence)
+            if at >= 0:
+                aligned = [i for i in index[at : at + 60] if i is not None]
+                fits.append((aligned[0] + 1, aligned[-1] + 1))
+                used[number] += 1
+        assert (start, end) in fits
+    if diploid:
+        assert used[0] == pytest.approx(used[1], rel=0.1)
+
+
+def test_variant_rates_genotypes_and_left_alignment(tmp_path, genome):
+    fasta, contigs = genome
+    vcf = tmp_path / "t.vcf"
+    options = ["--snp-rate", 0.01, "--indel-rate", 0.005, "--diploid", "--truth-vcf", vcf]
+    simulated(tmp_path, fasta, "-n", 1, "-l", 60, "-e", 0, *options)
+    lines, _ = haplotypes_of(vcf, contigs)
+    snps = [line for line in lines if len(line[3]) == len(line[4]) == 1]
+    indels = [line for line in lines if len(line[3]) != len(line[4])]
+    assert len(snps) + len(indels) == len(lines)
+    assert len(snps) == pytest.approx(600, rel=0.15) and len(indels) == pytest.approx(300, rel=0.25)
+    genotypes = Counter(line[9] for line in lines)
+    assert genotypes["1|1"] / len(lines) == pytest.approx(1 / 3, abs=0.06)
+    assert genotypes["0|1"] == pytest.approx(genotypes["1|0"], rel=0.25)
+    for *_, ref, alt, _, _, _, _, _ in indels:
+        assert min(len(ref), len(alt)) == 1 and ref[0] == alt[0] and ref[-1] != alt[-1]
+
+
+def test_left_alignment_rotates_an_insertion():
+    codes = np.array([3, 0, 1, 0, 1, 2], dtype=np.uint8)
+    at, bases = left_aligned(codes, 5, np.array([0, 1], dtype=np.uint8))
+    assert at == 1 and bases.tolist() == [0, 1]
+    at, bases = left_aligned(codes, 4, np.array([1, 0], dtype=np.uint8))
+    assert at == 1 and bases.tolist() == [0, 1]
+
+
+def test_decimal_and_assemble_write_plain_numbers():
+    values = np.array([0, 7, 10, 4_294_967_296, 105, 0])
+    text = simulate.assemble(6, b"<", simulate.decimal(values), b">\n").tobytes().decode()
+    assert text == "".join(f"<{value}>\n" for value in values)
+
+
+@pytest.mark.parametrize(
+    ("fasta", "message"),
+    [
+        ("ACGT\n", "not FASTA"),
+        ("", "not FASTA"),
+        (">\nACGT\n", "without a name"),
+        (">a,b\nACGT\n", "'a,b'"),
+        (">a\nACGT\n>a x\nACGT\n", "same name"),
+        (">a\nACGTNNNACGT\n", "without N"),
+    ],
+)
+def test_unusable_references_are_refused(tmp_path, fasta, message):
+    (tmp_path / "g.fa").write_text(fasta)
+    with pytest.raises(InputError, match=message):
+        run(tmp_path / "g.fa", "-n", 1, "-l", 5, "-e", 0, "-o", tmp_path / "o.fq")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-l", 0, "-e", 0],
+        ["-l", 50],
+        ["-l", 50, "-e", 0.7],
+        ["-l", 50, "-e", 0.1, "--indel-share", 2],
+        ["-l", 50, "-e", 0.1, "--pairs", "300,20"],
+        ["-l", 50, "-e", 0.1, "--snp-rate", -1],
+        ["-l", 50, "-e", 0.1, "--diploid"],
+        ["-l", 50, "-e", 0.1, "--pairs", "300", "-o", "x"],
+    ],
+)
+def test_senseless_arguments_are_refused(tmp_path, genome, options):
+    with pytest.raises(UsageError):
+        run(genome[0], "-n", 1, "-o", tmp_path / "o.fq", *options)
+
+
+def test_files_that_cannot_be_opened(tmp_path, genome):
+    with pytest.raises(InputError, match="none.fa"):
+        run(tmp_path / "none.fa", "-n", 1, "-l", 50, "-e", 0, "-o", tmp_path / "o.fq")
+    with pytest.raises(OutputError, match="no/o.fq"):
+        run(genome[0], "-n", 1, "-l", 50, "-e", 0, "-o", tmp_path / "no" / "o.fq")
+
+
+def test_a_failed_run_leaves_what_was_there(tmp_path, genome):
+    (tmp_path / "1.fq").write_text("an older file")
+    options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1", "--snp-rate", 0.01]
+    with pytest.raises(InputError, match="pairs"):
+        run(
+            genome[0],
+            *options,
+            "-o",
+            tmp_path / "1.fq",
+            "-o",
+            tmp_path / "2.fq",
+            "--truth-vcf",
+            tmp_path / "t.vcf",
+        )
+    assert [p.name for p in tmp_path.iterdir()] == ["1.fq"]
+    assert (tmp_path / "1.fq").read_text() == "an older file"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_device_is_named(tmp_path, genome):
+    options = ["-n", 2000, "-l", 50, "-e", 0, "--truth-vcf", tmp_path / "t.vcf"]
+    with pytest.raises(OutputError, match="cannot write /dev/full: No space left"):
+        run(genome[0], *options, "-o", "/dev/full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_longer_than_every_contig_are_refused(tmp_path, genome):
+    options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1"]
+    with pytest.raises(InputError, match="pairs"):
+        run(genome[0], *options, "-o", tmp_path / "1.fq", "-o", tmp_path / "2.fq")
+
+
+def test_it_runs_as_a_module(tmp_path, genome):
+    command = [
+        sys.executable,
+        "-m",
+        "gassst.tools.simulate",
+        genome[0],
+        "-n",
+        "3",
+        "-l",
+        "50",
+        "-e",
+        "0.9",
+        "-o",
+        "x.fq",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert done.returncode == 2
+    assert done.stderr == "gassst simulate: -e 0.9: must be between 0 and 0.5\n"
