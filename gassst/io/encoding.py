@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+
 from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
 from gassst.io import bgzf
 

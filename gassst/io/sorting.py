@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
 from numpy.typing import NDArray
 
 from gassst._core.records import (
