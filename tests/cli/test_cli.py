@@ -734,7 +734,8 @@ def test_signal_while_sorting(small_index, small_fastq, tmp_path):
 
 
 SLOW_MERGE = """
-import signal
+import os, signal
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # its threads, begun before `main.run`, would take the signal
 from gassst.cli import main
 from gassst.io import sorting
 sorting.bam_header = lambda *_: signal.pause()  # what the merged file begins with
