@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.py*' -o -name '*.px*' -o -name '*.h' -o -name '*.cl' -o -name '*.json')
-DATA := tests/data
+# What an editable install is made from; a change of other Python files needs no new one.
+SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
 .PHONY: demo test lint docs docs-check clean
 
@@ -11,27 +11,30 @@ demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.tested
-	$(BIN)/pytest
+	$(BIN)/python -m pytest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy gassst
 
-$(BIN)/python:
+# A folder that `venv` did not complete has python, but no pip.
+$(VENV)/.made:
+	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
 
-$(VENV)/.installed: $(SOURCES) | $(BIN)/python
-	$(BIN)/pip install --quiet --editable .
-	touch $@
+$(VENV)/.installed: $(SOURCES) | $(VENV)/.made
+	$(BIN)/python scripts/install.py --editable .
+	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
-	$(BIN)/pip install --quiet -r tests/requirements.txt
-	touch $@
+	$(BIN)/python -m pip install --quiet -r tests/requirements.txt
+	@touch $@
 
-$(VENV)/.lint: | $(BIN)/python
-	$(BIN)/pip install --quiet ruff mypy numpy
-	touch $@
+$(VENV)/.lint: | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet ruff mypy numpy
+	@touch $@
 
 # The site, in build/site; a warning is an error.
 docs: $(VENV)/.docs
@@ -44,9 +47,10 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 	$(BIN)/python scripts/data/pipeline_svg.py --check
 	$(BIN)/python scripts/check/doc_commands.py
 
-$(VENV)/.docs: docs/requirements.txt | $(BIN)/python
-	$(BIN)/pip install --quiet -r docs/requirements.txt matplotlib
-	touch $@
+$(VENV)/.docs: docs/requirements.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet -r docs/requirements.txt matplotlib
+	@touch $@
 
 clean:
-	rm -rf $(VENV) build demo dist *.egg-info
+	rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find gassst ext index tests scripts \( -name '*.so' -o -name '__pycache__' \) -prune -exec rm -rf {} +

@@ -1,21 +1,38 @@
 """Builds the compiled modules; everything else about the project is in pyproject.toml.
 
-`GASSST_DEBUG=1` brings back Cython's bounds and wraparound checks and turns optimisation down.
+The build works by files, in `build/`. Cython translates each module to C, each C file is compiled to an object, and
+the objects of a module are linked. A step runs only if its inputs have changed: a `.pyx` with all that it includes or
+cimports, a C file with all its headers, or the options. Every kind of build uses the same objects: `pip install .`,
+`pip install --editable .` and `setup.py build_ext --inplace`.
+
+`GASSST_DEBUG=1` turns on Cython's checks of bounds, wraparound and initialization, and turns optimisation off.
 """
 
+import copy
+import functools
+import logging
 import os
+import re
+import shutil
 import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-import numpy as np
-import pysam
-from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build import build
+from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
-CORES = os.cpu_count() or 1
-HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "index", "gassst/extension/kernels"]
-CFLAGS = ["-O0", "-g"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
+GENERATED = Path("build/cython")
+OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
+HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/extension/kernels"]
+# Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
+COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
+FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
+BOILERPLATE_FLAGS = FLAGS if DEBUG else ["-O1", *COMMON_FLAGS]
+TRANSLATORS = 4  # processes: each reads Cython's own sources once more, 1 s
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -25,34 +42,9 @@ DIRECTIVES = {
     "embedsignature": True,
 }
 
-
-def extension(name, source, **kwargs):
-    return Extension(
-        f"gassst._core.{name}",
-        [source],
-        include_dirs=[*HEADERS, np.get_include()] + kwargs.pop("include_dirs", []),
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *kwargs.pop("define_macros", [])],
-        extra_compile_args=CFLAGS,
-        depends=sorted(
-            str(p)
-            for d in (*HEADERS, "gassst/_core")
-            for suffix in ("*.h", "*.pxd")
-            for p in Path(d).glob(suffix)
-        ),
-        **kwargs,
-    )
-
-
-def htslib_link():
-    """Link against the htslib inside pysam: its file name carries the Python ABI, hence `-l:`."""
-    import pysam.libchtslib as libchtslib
-
-    library = Path(libchtslib.__file__)
-    if sys.platform == "darwin":
-        return [str(library), "-Wl,-rpath,@loader_path/../../pysam", f"-Wl,-rpath,{library.parent}"]
-    return [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN/../../pysam"]
-
-
+# Cython's own code for memoryviews and functions. Without a module of its own it would be part of each of the others,
+# and take two thirds of the time that all of them need to compile.
+SHARED = "gassst._core._cyutility"
 # Module of gassst._core: its source.
 SOURCES = {
     "seed_index": "index/seed_index.pyx",
@@ -72,24 +64,178 @@ SOURCES = {
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
+    "records": "ext/io/records.pyx",
 }
-extensions = [extension(name, source) for name, source in SOURCES.items()]
-extensions.append(
-    extension(
-        "records",
-        "ext/io/records.pyx",
-        include_dirs=pysam.get_include(),
-        define_macros=pysam.get_defines(),
-        extra_link_args=htslib_link(),
-    )
-)
+# C files that a module links besides its own.
+KERNELS = {"banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"]}
 
-setup(
-    ext_modules=cythonize(
-        extensions,
-        build_dir="build/cython",
-        compiler_directives=DIRECTIVES,
-        nthreads=CORES,
-    ),
-    options={"build_ext": {"parallel": CORES}},
-)
+
+def extensions():
+    """Every module. What depends on other packages is added when it is built: a list of sources needs none of them."""
+    modules = [
+        Extension(
+            f"gassst._core.{name}",
+            [source, *KERNELS.get(name, [])],
+            include_dirs=HEADERS,
+            extra_compile_args=FLAGS,
+        )
+        for name, source in SOURCES.items()
+    ]
+    shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"], extra_compile_args=BOILERPLATE_FLAGS)
+    return [*modules, shared]
+
+
+def add_numpy(extension):
+    """For modules that cimport numpy."""
+    import numpy as np
+
+    extension.include_dirs = [*extension.include_dirs, np.get_include()]
+    extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")]
+
+
+def add_htslib(extension):
+    """Link against the htslib inside pysam: its file name carries the Python ABI, hence `-l:`."""
+    import pysam
+    import pysam.libchtslib as libchtslib
+
+    library = Path(libchtslib.__file__)
+    if sys.platform == "darwin":
+        link = [str(library), "-Wl,-rpath,@loader_path/../../pysam", f"-Wl,-rpath,{library.parent}"]
+    else:
+        link = [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN/../../pysam"]
+    extension.include_dirs = [*extension.include_dirs, *pysam.get_include()]
+    extension.define_macros = pysam.get_defines()
+    extension.extra_link_args = link
+
+
+def options():
+    """All but the sources that changes what the build makes."""
+    import Cython
+    import numpy as np
+    import pysam
+
+    versions = [f"{package.__name__} {package.__version__}" for package in (Cython, np, pysam)]
+    variables = [f"{name}={os.environ.get(name)}" for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")]
+    return repr([versions, variables, FLAGS, BOILERPLATE_FLAGS, DIRECTIVES, SHARED])
+
+
+@functools.cache
+def headers(source):
+    """The project's own headers that a C file or header includes, directly or through others."""
+    found = set()
+    for name in re.findall(r'^\s*#\s*include "([^"]+)"', Path(source).read_text("utf-8"), re.MULTILINE):
+        places = [Path(folder, name) for folder in (Path(source).parent, *HEADERS)]
+        for header in [str(place) for place in places if place.is_file()][:1]:
+            found |= {header} | headers(header)
+    return found
+
+
+class Build(build):
+    """Begins with an empty build/lib: whatever an older version left there would become part of the wheel."""
+
+    def run(self):
+        if Path(self.build_lib).parent == Path(self.build_base):
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+class BuildExtensions(build_ext):
+    """Translates, compiles and links what is stale, on all cores, and tells of each file."""
+
+    def build_extensions(self):
+        modules = {extension.name: extension for extension in self.extensions}
+        add_numpy(modules["gassst._core.reads"])
+        add_htslib(modules["gassst._core.records"])
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        workers = self.parallel or cores or 1
+
+        translated = self.translate(workers)
+        c_files = {
+            name: [translated.get(source, source) for source in extension.sources]
+            for name, extension in modules.items()
+        }
+        self.compile(
+            [(modules[name], c_file) for name, files in c_files.items() for c_file in files], workers
+        )
+        for name, extension in modules.items():
+            module = copy.copy(extension)  # the command of an sdist lists the sources of the original
+            module.sources = []
+            module.depends = module.extra_objects = [str(self.object_of(c_file)) for c_file in c_files[name]]
+            self.build_extension(module)
+
+    def translate(self, workers):
+        """Cython to C; returns the C file of each source."""
+        from Cython.Build import cythonize
+
+        sources = {
+            extension.name: source
+            for extension in self.extensions
+            for source in extension.sources
+            if source.endswith(".pyx") or extension.name == SHARED
+        }
+        stamp = GENERATED / "options"
+        if self.force or not stamp.is_file() or stamp.read_text("utf-8") != options():
+            for folder in (GENERATED, *GENERATED.parent.glob("objects-*")):
+                shutil.rmtree(folder, ignore_errors=True)
+        stamp.unlink(
+            missing_ok=True
+        )  # until all files are translated: a file cut short is not trusted either
+        self.announce(f"gassst: translating {len(sources)} modules to C", level=logging.INFO)
+        generated = cythonize(
+            [Extension(name, [source]) for name, source in sources.items()],
+            build_dir=str(GENERATED),
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
+            nthreads=min(workers, TRANSLATORS),
+            quiet=True,
+        )
+        # cythonize copies headers there too, where a copy would hide the original even after that has moved.
+        for header in GENERATED.rglob("*.h"):
+            header.unlink()
+        stamp.write_text(options(), "utf-8")
+        return {sources[extension.name]: extension.sources[0] for extension in generated}
+
+    def compile(self, jobs, workers):
+        """Objects of (extension, C file) pairs; the first that fails ends the build."""
+        jobs = [
+            (extension, c_file)
+            for extension, c_file in jobs
+            if newer_group([c_file, *headers(c_file)], self.object_of(c_file))
+        ]
+        # The longest first, so that no core waits for one at the end: kernels, then what Cython made, by its length.
+        jobs.sort(key=lambda job: (GENERATED in Path(job[1]).parents, -Path(job[1]).stat().st_size))
+        if jobs:
+            self.announce(f"gassst: compiling {len(jobs)} files", level=logging.INFO)
+        with ThreadPoolExecutor(workers) as pool:
+            running = {pool.submit(self.compile_file, *job): job for job in jobs}
+            try:
+                for done, job in enumerate(as_completed(running), 1):
+                    job.result()
+                    name = Path(running[job][1])
+                    name = name.relative_to(GENERATED) if name.is_relative_to(GENERATED) else name
+                    self.announce(
+                        f"gassst: [{done:2}/{len(jobs)}] {name.with_suffix('')}", level=logging.INFO
+                    )
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def compile_file(self, extension, c_file):
+        """An object takes its name when it is complete: a build that was killed leaves none behind to be trusted."""
+        (made,) = self.compiler.compile(
+            [c_file],
+            output_dir=str(OBJECTS / "unfinished"),
+            macros=extension.define_macros,
+            include_dirs=extension.include_dirs,
+            debug=self.debug,
+            extra_postargs=extension.extra_compile_args,
+        )
+        self.object_of(c_file).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(made, self.object_of(c_file))
+
+    def object_of(self, c_file):
+        return OBJECTS / Path(c_file).with_suffix(".o")
+
+
+if __name__ == "__main__":  # Cython's processes import this file where they are not forked
+    setup(ext_modules=extensions(), cmdclass={"build": Build, "build_ext": BuildExtensions})

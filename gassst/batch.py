@@ -46,9 +46,9 @@ def map_batch(
         pairs = PairContext.of(context, mate, insert)
         found = paired.search(backend, HostPairPasses(context, pairs, stats))
         result = _report(backend, found, pairs)
-    # Proper as the mates lie in the end, gaps and clipped ends included.
+    # Proper as the mates lie in the end, by the reference bases that they cover.
     starts = context.reference.starts
-    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, *pairs.window)
+    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
     stats.pairs += len(pairs.first)
     return result
 

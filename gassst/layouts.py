@@ -1,4 +1,4 @@
-"""NumPy dtypes of the packed structs in `_types.pxd`."""
+"""NumPy dtypes of the packed structs in `gassst/_core/layouts.pxd`, and the values that stand for nothing."""
 
 import numpy as np
 

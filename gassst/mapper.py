@@ -14,6 +14,7 @@ from gassst.batch import map_batch
 from gassst.errors import UsageError
 from gassst.extension.choose import make_extender
 from gassst.io import records as sam
+from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_unparsed
 from gassst.io.reference import Reference
@@ -23,6 +24,7 @@ from gassst.run import MappingRun
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
+from gassst.seeding.index_file import Integrity
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -92,6 +94,10 @@ class Mapper:
         other._set(**fields)
         return other
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy in another process opens the index and the device anew. TypeError where the index has no file."""
+        return _reopened, (self.index, self.params)
+
     def for_best_hits(self) -> Mapper:
         """This mapper without `all_hits`: it looks for the best place of every read only."""
         return self._with(**_planned(replace(self.params, all_hits=False), self.index))
@@ -119,6 +125,11 @@ class Mapper:
     def reference(self) -> Reference:
         """The reference of the index."""
         return self.index.reference
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that the first run makes."""
+        return self.index.integrity
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
@@ -225,10 +236,15 @@ class Mapper:
         ------
         UsageError
             Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
-            reads.
+            reads; an output that is an input, or two outputs that are one file.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
+        written = with_indexes(output) if output_options.get("sort") else [output]
+        if (unmapped := output_options.get("unmapped_path")) is not None:
+            written.append(unmapped)
+        check_distinct(written, [self.index.path, *reads, *(mates or [])])
         size = self.params.batch_size
         batches = open_unparsed(
             reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
@@ -268,6 +284,10 @@ class Mapper:
             "device": self.extender.describe(),
             "parameters": params,
         }
+
+
+def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
+    return Mapper(index, **vars(params))
 
 
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from gassst.io.reference import Reference
 from gassst.pairing.insert_size import LEARN_READS, InsertModel, template_lengths
 from gassst.params import MapParams
 from gassst.search.arrays import BatchResult
+from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
@@ -37,6 +38,11 @@ class BatchMapper(Protocol):
     @property
     def insert(self) -> InsertModel:
         """Insert sizes as given, or as assumed until they are learned."""
+        ...
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that is still to be made, if there is one."""
         ...
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
@@ -75,8 +81,12 @@ class MappingRun(Generic[Finished]):
     ) -> Generator[tuple[Finished, Stats], None, None]:
         """What `finish` made of every batch, and its counters, in the order of the batches.
 
-        Closing the generator drops the batches that have not begun, without waiting for those that have.
+        Closing the generator drops the batches that have not begun, without waiting for those that have. Raises
+        IndexFormatError, at the latest after the last batch, where the file of the index is damaged.
         """
+        integrity = self.mapper.integrity
+        if integrity is not None:
+            integrity.start()
         waiting: deque[Future[tuple[Finished, Stats]]] = deque()
         # One batch that takes long must not leave the other workers without work.
         most = self._threads + self._threads // 2 + 1
@@ -88,6 +98,8 @@ class MappingRun(Generic[Finished]):
                     yield waiting.popleft().result()  # raises what a worker raised, MemoryError included
             while waiting:
                 yield waiting.popleft().result()
+            if integrity is not None:
+                integrity.wait()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

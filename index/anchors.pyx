@@ -1,8 +1,8 @@
 """The occurrences of the seeds of a batch of reads become candidates.
 
-Passes over the batch, each without the GIL: `gather` (ranges of positions, from `_seeds.Seeds`, to anchors, sorted and
+Passes over the batch, each without the GIL: `gather` (ranges of positions, from `seeds.Seeds`, to anchors, sorted and
 merged by diagonal, read by read, positions asked for ahead of time) and `best_supported` / `supported` / `buckets`
-(anchors to buckets of diagonals). Everything runs on the read's canonical orientation (`_seeds.orient`).
+(anchors to buckets of diagonals). Everything runs on the read's canonical orientation (`seeds.orient`).
 """
 
 import numpy as np
@@ -10,13 +10,30 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 
+from gassst._core.intrinsics cimport prefetch
+from gassst._core.key_sort cimport sort_keys
 from gassst._core.seeds cimport Seed, Seeds
 
-cdef extern from "key_sort.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+cdef enum:
+    AHEAD = 4               # reads from the prefetch of their positions to their use
 
-cdef extern from *:
-    void PREFETCH "__builtin_prefetch"(const void *p) nogil
+
+cdef struct read_t:
+    # What the anchors of one read are made of.
+    uint32_t number
+    bint flip
+    int shift               # log2 of the bucket span
+    const Seed *seeds
+    Py_ssize_t n_seeds
+    const uint64_t *scored  # sorted keys of its scored buckets
+    Py_ssize_t n_scored
+
+
+cdef struct columns_t:
+    uint32_t *read_strand
+    uint32_t *diagonal
+    uint16_t *offset
+    uint16_t *length
 
 
 cdef class KeyBuffer:
@@ -55,54 +72,55 @@ cdef class KeyBuffer:
 cdef class Anchors:
     """Growing columns of anchors; `take()` hands them out as NumPy arrays."""
 
-    cdef uint32_t *read_strand
-    cdef uint32_t *diagonal
-    cdef uint16_t *offset
-    cdef uint16_t *length
+    cdef columns_t columns
     cdef Py_ssize_t n, room
 
     def __cinit__(self):
         self.n = self.room = 0
-        self.read_strand = self.diagonal = NULL
-        self.offset = self.length = NULL
+        self.columns = columns_t(NULL, NULL, NULL, NULL)
 
     def __dealloc__(self):
-        free(self.read_strand)
-        free(self.diagonal)
-        free(self.offset)
-        free(self.length)
+        free(self.columns.read_strand)
+        free(self.columns.diagonal)
+        free(self.columns.offset)
+        free(self.columns.length)
 
     cdef int reserve(self, Py_ssize_t n) except -1 nogil:
         cdef void *p[4]
         if n <= self.room:
             return 0
         n += n >> 1
-        p[0] = realloc(self.read_strand, n * 4)
+        p[0] = realloc(self.columns.read_strand, n * 4)
         if p[0] != NULL:
-            self.read_strand = <uint32_t *>p[0]
-        p[1] = realloc(self.diagonal, n * 4)
+            self.columns.read_strand = <uint32_t *>p[0]
+        p[1] = realloc(self.columns.diagonal, n * 4)
         if p[1] != NULL:
-            self.diagonal = <uint32_t *>p[1]
-        p[2] = realloc(self.offset, n * 2)
+            self.columns.diagonal = <uint32_t *>p[1]
+        p[2] = realloc(self.columns.offset, n * 2)
         if p[2] != NULL:
-            self.offset = <uint16_t *>p[2]
-        p[3] = realloc(self.length, n * 2)
+            self.columns.offset = <uint16_t *>p[2]
+        p[3] = realloc(self.columns.length, n * 2)
         if p[3] != NULL:
-            self.length = <uint16_t *>p[3]
+            self.columns.length = <uint16_t *>p[3]
         if p[0] == NULL or p[1] == NULL or p[2] == NULL or p[3] == NULL:
             with gil:
                 raise MemoryError
         self.room = n
         return 0
 
+    cdef inline columns_t end(self) noexcept nogil:
+        """Where the next anchor goes."""
+        return columns_t(self.columns.read_strand + self.n, self.columns.diagonal + self.n,
+                         self.columns.offset + self.n, self.columns.length + self.n)
+
     cdef tuple take(self):
         if self.n == 0:
             return (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint16))
         return (
-            np.array(<uint32_t[:self.n]>self.read_strand),
-            np.array(<uint32_t[:self.n]>self.diagonal),
-            np.array(<uint16_t[:self.n]>self.offset),
-            np.array(<uint16_t[:self.n]>self.length),
+            np.array(<uint32_t[:self.n]>self.columns.read_strand),
+            np.array(<uint32_t[:self.n]>self.columns.diagonal),
+            np.array(<uint16_t[:self.n]>self.columns.offset),
+            np.array(<uint16_t[:self.n]>self.columns.length),
         )
 
 
@@ -117,8 +135,7 @@ cdef inline Py_ssize_t first_from(uint64_t key, const uint64_t *keys, Py_ssize_t
     return lo
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, const uint8_t[::1] flip,
-           int shift, const uint64_t[::1] scored, const int64_t[::1] scored_start):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
@@ -128,13 +145,12 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     ----------
     seeds : Seeds
     positions : uint32[p]
+        Of the index.
     active : uint32[a]
-    flip : uint8[n]
-        Orientation of every read: anchors come in the order of the canonical strand.
-    shift : int
-        log2 of the bucket span.
-    scored : uint64[s], scored_start : int64[n + 1]
-        `read_strand << 32 | bucket` of the buckets scored before, grouped by read and sorted.
+    context : search.context.BatchContext
+        Of n reads. Read: `shift`; `flip`, as anchors come in the order of the canonical strand.
+    scored : search.arrays.ScoredBuckets
+        The buckets scored before.
 
     Returns
     -------
@@ -142,14 +158,20 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     start : int64[a + 1]
         Anchors of active read i are start[i] .. start[i + 1].
     """
+    cdef const uint8_t[::1] flip = context.flip
+    cdef const uint64_t[::1] scored_keys = scored.keys
+    cdef const int64_t[::1] scored_start = scored.start
     cdef Anchors out = Anchors()
     cdef KeyBuffer buffer = KeyBuffer()
     cdef Py_ssize_t a = active.shape[0], i, j
     start_array = np.zeros(a + 1, np.int64)
     cdef int64_t[::1] start = start_array
     cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
-    cdef uint32_t r
+    cdef const uint64_t *keys = &scored_keys[0] if scored_keys.shape[0] else NULL
+    cdef int shift = context.shift
     cdef int64_t at = 0
+    cdef uint32_t r
+    cdef read_t read
     with nogil:
         if seeds.copied is not None:
             p = &seeds.copied[0]
@@ -159,19 +181,17 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         for i in range(a):
             r = active[i]
             start[i] = out.n
-            for j in range(seeds.start[min(i + 4, a)], seeds.start[min(i + 5, a)]):
+            for j in range(seeds.start[min(i + AHEAD, a)], seeds.start[min(i + AHEAD + 1, a)]):
                 if seeds.seeds[j].count:
-                    PREFETCH(p + seeds.seeds[j].lo)
-            _gather_read(seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i], p, r, flip[r], shift,
-                         &scored[0] + scored_start[r] if scored.shape[0] else NULL,
-                         scored_start[r + 1] - scored_start[r], buffer, out)
+                    prefetch(p + seeds.seeds[j].lo)
+            read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
+                          keys + scored_start[r], scored_start[r + 1] - scored_start[r])
+            gather_read(&read, p, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
 
 
-cdef int _gather_read(const Seed *seeds, Py_ssize_t n_seeds, const uint32_t *positions, uint32_t read, bint flip,
-                      int shift, const uint64_t *scored, Py_ssize_t n_scored, KeyBuffer buffer,
-                      Anchors out) except -1 nogil:
+cdef int gather_read(const read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil:
     # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
     cdef size_t total = 0
     cdef Py_ssize_t i
@@ -179,30 +199,38 @@ cdef int _gather_read(const Seed *seeds, Py_ssize_t n_seeds, const uint32_t *pos
     cdef uint64_t low, strand_bit
     cdef const uint32_t *from_position
     cdef uint64_t *to
-    for i in range(n_seeds):
-        total += seeds[i].count
+    cdef columns_t end
+    for i in range(read.n_seeds):
+        total += read.seeds[i].count
     if total == 0:
         return 0
     buffer.reserve(total)
     out.reserve(out.n + <Py_ssize_t>total)
     to = buffer.keys
-    for i in range(n_seeds):
-        strand_bit = <uint64_t>(seeds[i].reverse ^ flip) << 56
-        low = <uint64_t>seeds[i].offset << 8 | seeds[i].length
-        from_position = positions + seeds[i].lo
-        for j in range(seeds[i].count):
-            to[j] = strand_bit | <uint64_t>(from_position[j] - seeds[i].offset) << 24 | low
-        to += seeds[i].count
+    for i in range(read.n_seeds):
+        strand_bit = <uint64_t>(read.seeds[i].reverse ^ read.flip) << 56
+        low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
+        from_position = positions + read.seeds[i].lo
+        for j in range(read.seeds[i].count):
+            to[j] = strand_bit | <uint64_t>(from_position[j] - read.seeds[i].offset) << 24 | low
+        to += read.seeds[i].count
     sort_keys(buffer.keys, buffer.scratch, total)
-    out.n += merge_anchors(buffer.keys, total, read << 1, flip, shift, scored, n_scored, out.read_strand + out.n,
-                           out.diagonal + out.n, out.offset + out.n, out.length + out.n)
+    end = out.end()
+    out.n += merge_anchors(buffer.keys, total, read, &end)
     return 0
 
 
-cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forward, uint32_t flip, int shift,
-                              const uint64_t *scored, Py_ssize_t n_scored, uint32_t *read_strand, uint32_t *diagonal,
-                              uint16_t *offset, uint16_t *length) noexcept nogil:
+cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, const read_t *read, const columns_t *out) noexcept nogil:
     """Anchors of the sorted keys of a read that lie in no scored bucket; returns how many."""
+    # Locals: the compiler cannot know that what is written does not change them.
+    cdef uint32_t *read_strand = out.read_strand
+    cdef uint32_t *diagonal = out.diagonal
+    cdef uint16_t *offset = out.offset
+    cdef uint16_t *length = out.length
+    cdef const uint64_t *scored = read.scored
+    cdef Py_ssize_t n_scored = read.n_scored
+    cdef uint32_t forward = read.number << 1, flip = read.flip
+    cdef int shift = read.shift
     cdef Py_ssize_t i, m = 0, at = 0
     cdef uint64_t bucket_key, previous = 0, place
     cdef uint32_t end, first, width, own, strand = 0xffffffff
@@ -232,14 +260,13 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, uint32_t forwa
     return m
 
 
-def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length,
-                   const int64_t[::1] start, int shift, const uint8_t[::1] chosen=None):
+def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
     """For every read the bucket whose anchors cover most bases: the likeliest place, scored before all others.
 
     Parameters
     ----------
-    read_strand, diagonal, length, start
-        From `gather`.
+    anchors : search.arrays.Anchors
+        c anchors. Read: `read_strand`, `diagonal`, `length`, `start`.
     shift : int
         log2 of the bucket span.
     chosen : uint8[c], optional
@@ -250,6 +277,9 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     read_strand : uint32[b], bucket : uint32[b]
         One row for each read that has anchors.
     """
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal
+    cdef const uint16_t[::1] length = anchors.length
+    cdef const int64_t[::1] start = anchors.start
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, n = 0
     rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
@@ -273,8 +303,7 @@ def best_supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal
     return rs_array[:n].copy(), bucket_array[:n].copy()
 
 
-def supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] length, int shift,
-              const uint16_t[::1] width, const uint16_t[::1] need):
+def supported(candidates, int shift, const uint16_t[::1] width, const uint16_t[::1] need):
     """Candidates whose bands hold enough seeds for an alignment within the limit.
 
     An alignment with e errors leaves all but e of the disjoint seeds of a stage free of errors, and its band lies in its
@@ -282,8 +311,9 @@ def supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, con
 
     Parameters
     ----------
-    read_strand, diagonal : uint32[c], length : uint16[c]
-        Sorted candidates: all that the stage found of every read with a need.
+    candidates : search.arrays.Candidates
+        c sorted candidates: all that the stage found of every read with a need. Read: `read_strand`, `diagonal`,
+        `length`.
     shift : int
         log2 of the bucket span.
     width : uint16[n]
@@ -296,6 +326,8 @@ def supported(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, con
     int64[k]
         Rows of the candidates to go on with.
     """
+    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint16_t[::1] length = candidates.length
     cdef Py_ssize_t c = read_strand.shape[0], i, j, n = 0, previous = -1, start = 0
     cdef uint32_t read, seeds, before = 0, here, after, bucket
     rows_array = np.empty(c, np.int64)
@@ -333,33 +365,34 @@ cdef inline uint32_t seeds_of_bucket(const uint32_t[::1] read_strand, const uint
     return seeds
 
 
-def buckets(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, int shift,
-            const uint32_t[::1] known_read_strand, const uint32_t[::1] known_bucket):
+def buckets(candidates, int shift, known):
     """Distinct buckets of sorted candidates, without those already scored in this stage.
 
     Parameters
     ----------
-    read_strand, diagonal : uint32[c]
-        Ascending by read, candidates of one bucket next to each other.
+    candidates : search.arrays.Candidates
+        c candidates, ascending by read, those of one bucket next to each other. Read: `read_strand`, `diagonal`.
     shift : int
         log2 of the bucket span.
-    known_read_strand, known_bucket : uint32[b]
+    known : search.arrays.Buckets
         From `best_supported`: at most one bucket of each read, ascending.
 
     Returns
     -------
     read_strand : uint32[n], bucket : uint32[n]
     """
-    cdef Py_ssize_t c = read_strand.shape[0], known = known_bucket.shape[0], i, j = 0, n = 0
+    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint32_t[::1] known_read_strand = known.read_strand, known_bucket = known.bucket
+    cdef Py_ssize_t c = read_strand.shape[0], n_known = known_bucket.shape[0], i, j = 0, n = 0
     rs_array, bucket_array = np.empty(c, np.uint32), np.empty(c, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
     cdef uint32_t bucket
     with nogil:
         for i in range(c):
             bucket = diagonal[i] >> shift
-            while j < known and known_read_strand[j] >> 1 < read_strand[i] >> 1:
+            while j < n_known and known_read_strand[j] >> 1 < read_strand[i] >> 1:
                 j += 1
-            if j < known and known_read_strand[j] == read_strand[i] and known_bucket[j] == bucket:
+            if j < n_known and known_read_strand[j] == read_strand[i] and known_bucket[j] == bucket:
                 continue
             if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
                 rs_out[n], bucket_out[n] = read_strand[i], bucket

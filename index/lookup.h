@@ -26,8 +26,10 @@ typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
     const uint32_t *positions;  /* [p] concatenated coordinates */
     const uint8_t *following;   /* [p] the 4 bases after the k-mer */
-    const uint64_t *planes;     /* [n][3] */
+    const uint64_t *planes;     /* [rows][3], at least two rows */
     unsigned k;
+    uint32_t p;
+    uint64_t rows;
 } seed_index_t;
 
 typedef struct {
@@ -72,14 +74,23 @@ static inline void lookup_prefetch_following(const seed_index_t *index, seed_ran
     }
 }
 
+/* Entries of the k-mers from one to before another. An index file may be damaged, and is checked only while it is used:
+ * the range may then be wrong, but never lies outside the arrays. */
+static inline seed_range_t lookup_entries(const seed_index_t *index, uint64_t kmer, uint64_t end)
+{
+    const uint32_t hi = index->table[end] < index->p ? index->table[end] : index->p;
+    const uint32_t lo = index->table[kmer] < hi ? index->table[kmer] : hi;
+    return (seed_range_t){lo, hi};
+}
+
 /* Entries of the k-mers that begin with the seed, or of the k-mer that the seed begins with. */
 static inline seed_range_t lookup_bucket(const seed_index_t *index, uint64_t seed, unsigned w)
 {
     const unsigned k = index->k;
     if (w <= k)
-        return (seed_range_t){index->table[seed << 2 * (k - w)], index->table[(seed + 1) << 2 * (k - w)]};
+        return lookup_entries(index, seed << 2 * (k - w), (seed + 1) << 2 * (k - w));
     const uint64_t kmer = lookup_kmer(index, seed, w);
-    const seed_range_t range = {index->table[kmer], index->table[kmer + 1]};
+    const seed_range_t range = lookup_entries(index, kmer, kmer + 1);
     lookup_prefetch_following(index, range);
     return range;
 }
@@ -146,7 +157,8 @@ static inline seed_range_t lookup_following(const uint8_t *following, seed_range
 /* The n bases (1 <= n <= 12) behind the k-mer of an entry and its 4 following ones. */
 static inline uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n)
 {
-    return plane_bases(index->planes, (uint64_t)index->positions[entry] + index->k + LOOKUP_INLINE, n);
+    const uint64_t at = (uint64_t)index->positions[entry] + index->k + LOOKUP_INLINE, last = 64 * (index->rows - 1) - 1;
+    return plane_bases(index->planes, at < last ? at : last, n);
 }
 
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:

@@ -261,7 +261,8 @@ def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8
     cdef uint32_t[::1] hi = np.zeros(n, np.uint32)
     cdef seed_index_t index
     if n and positions.shape[0]:
-        index = seed_index_t(&table[0], &positions[0], &following[0], &planes[0, 0], k)
+        index = seed_index_t(&table[0], &positions[0], &following[0], &planes[0, 0], k,
+                             <uint32_t>positions.shape[0], planes.shape[0])
         with nogil:
             _lookup_all(&index, &seeds[0], n, w, &lo[0], &hi[0])
     return lo.base, hi.base

@@ -85,7 +85,10 @@ cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t le
     cdef Py_ssize_t n = min(length - seed.offset, longest)
     cdef uint64_t masked = plane_bits(planes, 2, at) | <uint64_t>1 << n
     n = TRAILING_ZEROS(masked)
-    seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at)) >> 2 * (32 - n)
+    seed.code = 0
+    if n:  # a shift by 64 is undefined
+        seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at))
+        seed.code >>= 2 * (32 - n)
     seed.room = <uint8_t>n
 
 
@@ -268,7 +271,8 @@ cdef class Seeds:
         if positions.shape[0] == 0 or self.n == 0:
             return
         index.table, index.positions, index.following = &table[0], &positions[0], &following[0]
-        index.planes, index.k = &reference_planes[0, 0], k
+        index.planes, index.rows, index.k = &reference_planes[0, 0], reference_planes.shape[0], k
+        index.p = <uint32_t>positions.shape[0]
         with nogil:
             resolve_seeds(&index, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
 

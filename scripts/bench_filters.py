@@ -45,6 +45,7 @@ from gassst.extension.cpu import CpuExtender
 from gassst.io.reads import ReadBatch, open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
+from gassst.search.arrays import Buckets
 from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
 from gassst.threads import usable_threads
@@ -71,8 +72,7 @@ class Call:
     def bands(self, candidates: Candidates, words: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, int]]:
         """(read_strand, band_start, words) of the buckets of `candidates`, by words (docs/pipeline.md)."""
         shift = self.batch.shift
-        none = np.empty(0, np.uint32)
-        read_strand, bucket = _anchors.buckets(candidates.read_strand, candidates.diagonal, shift, none, none)
+        read_strand, bucket = _anchors.buckets(candidates, shift, Buckets.none())
         of_band = words[self.batch.packed.lengths[read_strand >> 1]].astype(np.uint32)
         start = (bucket << np.uint32(shift)) - (32 * of_band - np.uint32((1 << shift) >> 1))
         rows = ((int(w), of_band == w) for w in np.unique(of_band))

@@ -8,47 +8,31 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PACKAGED = {".py", ".pyi", ".pxd", ".cl", ".h", ".json", ".typed"}
 
 
-def wanted_in_wheel() -> set[str]:
-    package = ROOT / "gassst"
-    names = {
-        f"gassst/{p.relative_to(package)}"
-        for suffix in ("*.py", "*.pyi", "*.pxd", "py.typed")
-        for p in package.glob(suffix)
-    }
-    names |= {
-        f"gassst/extension/kernels/{p.name}"
-        for p in (package / "kernels").iterdir()
-        if p.suffix in (".cl", ".h")
-    }
-    names |= {f"gassst/tools/data/{p.name}" for p in (package / "data").glob("*.json")}
-    return names
+def under(folder: str, suffixes: set[str]) -> set[str]:
+    return {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.suffix in suffixes}
 
 
 def main(folder: Path) -> int:
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
-        wheel = archive.namelist()
+        wheel = set(archive.namelist())
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        sdist = [name.split("/", 1)[-1] for name in archive.getnames()]
-    modules = [f"gassst/_{p.stem}." for d in ("ext", "index") for p in (ROOT / d).glob("*.pyx")]
-    problems = [f"wheel lacks {name}" for name in sorted(wanted_in_wheel() - set(wheel))]
-    problems += [
-        f"wheel lacks {m}so" for m in modules if not any(n.startswith(m) and n.endswith(".so") for n in wheel)
-    ]
-    problems += [
-        f"wheel holds {name}"
-        for name in wheel
-        if name.split("/")[0] not in ("gassst", wheel[-1].split("/")[0])
-    ]
-    problems += [f"wheel holds source {name}" for name in wheel if name.endswith((".c", ".pyx"))]
-    sources = [
-        str(p.relative_to(ROOT))
-        for d in ("ext", "index")
-        for p in (ROOT / d).iterdir()
-        if p.suffix in (".pyx", ".h")
-    ]
-    problems += [f"sdist lacks {name}" for name in sources if name not in sdist]
+        sdist = {name.partition("/")[2] for name in archive.getnames()}
+    modules = {f"gassst/_core/{Path(p).stem}" for p in under("ext", {".pyx"}) | under("index", {".pyx"})}
+    modules.add("gassst/_core/_cyutility")
+    compiled = {name.partition(".")[0] for name in wheel if name.endswith(".so")}
+    packaged = under("gassst", PACKAGED) | {"gassst/py.typed"}
+    expected = packaged | {name for name in wheel if name.endswith(".so") or ".dist-info/" in name}
+    sources = {"setup.py", "pyproject.toml"} | packaged
+    sources |= under("ext", {".pyx", ".pxi", ".h", ".c"}) | under("index", {".pyx", ".h"})
+
+    problems = [f"wheel lacks {name}" for name in sorted(packaged - wheel)]
+    problems += [f"wheel lacks module {name}" for name in sorted(modules - compiled)]
+    problems += [f"wheel holds module {name}" for name in sorted(compiled - modules)]
+    problems += [f"wheel holds {name}" for name in sorted(wheel - expected)]
+    problems += [f"sdist lacks {name}" for name in sorted(sources - sdist)]
     print("\n".join(problems) or f"wheel: {len(wheel)} files, sdist: {len(sdist)} files, nothing missing")
     return 1 if problems else 0
 

@@ -1,9 +1,20 @@
+"""Fixtures of the whole suite.
+
+unit/ tries one module at a time, property/ what must hold for any input, parity/ one computation on every backend,
+golden/ real data with a known outcome, cli/ the command line and the scripts as programs. The modules beside this file
+hold the oracles and the small worlds that several tests share.
+
+A test depends on no clock, on no load, on no order and on no number of cores. `pytest --shuffle 7` runs the modules,
+and the tests of each, in another order.
+"""
+
 from __future__ import annotations
 
 import fcntl
 import gzip
 import os
 import pickle
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +23,27 @@ from typing import Any
 import brute_force as bf
 import numpy as np
 import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run modules, and tests of a module, in random order"
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    seed = config.getoption("--shuffle")
+    if seed is None:
+        return
+    rng = random.Random(seed)  # the same order for each worker of pytest-xdist
+    modules: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    shuffled = list(modules.values())
+    rng.shuffle(shuffled)
+    for tests in shuffled:
+        rng.shuffle(tests)
+    items[:] = [item for tests in shuffled for item in tests]
 
 
 def pytest_configure(config):

@@ -1,18 +1,18 @@
-"""How wide the bands are in which local alignments are looked for, and which rows come next (local_align.py)."""
+"""How wide the bands are in which local alignments are looked for, and which targets come next (gassst/local/align.py)."""
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 
-def expected(const int64_t[::1] loss, const int64_t[::1] most, const int64_t[::1] leaving,
-             const int64_t[::1] widths):
+def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const int64_t[::1] leaving,
+                    const int64_t[::1] widths):
     """The narrowest band that proves an alignment which loses as much as expected.
 
     Parameters
     ----------
-    loss, most : int64[k]
-        What alignments are expected to lose, and their widest bands.
+    loss, widest : int64[k]
+        What alignments are expected to lose, and the widths of their widest bands.
     leaving, widths : int64[w]
         Ascending; the least loss of an alignment that leaves a band of each width.
 
@@ -28,25 +28,27 @@ def expected(const int64_t[::1] loss, const int64_t[::1] most, const int64_t[::1
             w = 0
             while w < last and leaving[w] <= loss[i]:
                 w += 1
-            width[i] = <uint16_t>min(widths[w], most[i])
+            width[i] = <uint16_t>min(widths[w], widest[i])
     return width_array
 
 
-def of_width(const uint16_t[::1] width, uint16_t w, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
-             const uint32_t[::1] band_start, const int64_t[::1] most):
-    """The rows whose turn it is, and their bands.
+def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
+    """The targets whose turn it is, and their bands.
 
     Parameters
     ----------
     width : uint16[k]
-        Rows of this width are looked at in bands of `w` diagonals.
-    read_strand, diagonal, band_start : uint32[k], most : int64[k]
-        The band lies around the diagonal, but begins with `band_start` where it is the widest.
+        Targets of this width are looked at in bands of `w` diagonals.
+    targets : local.places.Targets
+        k of them. A band lies around the diagonal, but begins with `band_start` where it is the widest.
 
     Returns
     -------
     rows : int64[m], read_strand, first : uint32[m]
     """
+    cdef const uint32_t[::1] read_strand = targets.read_strand, diagonal = targets.diagonal
+    cdef const uint32_t[::1] band_start = targets.band_start
+    cdef const int64_t[::1] widest = targets.width
     cdef Py_ssize_t k = width.shape[0], i, m = 0
     with nogil:
         for i in range(k):
@@ -59,44 +61,52 @@ def of_width(const uint16_t[::1] width, uint16_t w, const uint32_t[::1] read_str
         for i in range(k):
             if width[i] == w:
                 rows[m], strand[m] = i, read_strand[i]
-                first[m] = band_start[i] if most[i] <= w else diagonal[i] - (w >> 1)
+                first[m] = band_start[i] if widest[i] <= w else diagonal[i] - (w >> 1)
                 m += 1
     return rows_array, strand_array, first_array
 
 
-def widen(uint16_t[::1] width, uint16_t w, int64_t leaving, const int64_t[::1] rows, const int32_t[::1] score,
-          const uint8_t[::1] reached, const uint32_t[::1] read_strand, const int64_t[::1] most,
-          const uint32_t[::1] lengths, int64_t match, int64_t clip):
-    """Twice the width for what lost as much as it costs to leave a band of `w` diagonals, and may be looked at in more.
+def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, context, targets):
+    """Double the width of targets whose best alignment lost as much as it costs to leave the band.
 
     Parameters
     ----------
     width : uint16[k]
-        Changed in place.
+        Of the band in which each target was looked at last. Changed in place, unless it is the widest.
+    rows : int64[m]
+        The targets that were looked at.
+    found : tuple
+        score int32[m], reached uint8[m], as `ReadsHandle.local` returns them.
     leaving : int
-    rows : int64[m], score : int32[m], reached : uint8[m], read_strand : uint32[m]
-        Alignments, as `ReadsHandle.local` has them.
-    most : int64[k]
-        Their widest bands.
-    lengths : uint32[n]
-    match, clip : int
-        Of params.Scoring.
+        Least loss of an alignment that leaves a band of this width.
+    context : search.context.BatchContext
+        Read: `lengths`, `params.scoring`.
+    targets : local.places.Targets
+        k of them.
     """
+    cdef const int32_t[::1] score = found[0]
+    cdef const uint8_t[::1] reached = found[1]
+    cdef const uint32_t[::1] read_strand = targets.read_strand, lengths = context.lengths
+    cdef const int64_t[::1] widest = targets.width
+    cdef int64_t match = context.params.scoring.match, clip = context.params.scoring.clip, loss, row
     cdef Py_ssize_t i
-    cdef int64_t loss
     with nogil:
         for i in range(rows.shape[0]):
-            loss = match * lengths[read_strand[i] >> 1] - score[i] + clip * (2 - (reached[i] & 1) - (reached[i] >> 1))
-            if loss >= leaving and w < most[rows[i]]:
-                width[rows[i]] = 2 * w
+            row = rows[i]
+            loss = (match * lengths[read_strand[row] >> 1] - score[i]
+                    + clip * (2 - (reached[i] & 1) - (reached[i] >> 1)))
+            if loss >= leaving and width[row] < widest[row]:
+                width[row] *= 2
 
 
-def put(const int64_t[::1] rows, const uint32_t[::1] first, found, into):
-    """Put what `ReadsHandle.local` found in bands from the diagonals `first` on into these rows of columns.
+def store_scores(const int64_t[::1] rows, const uint32_t[::1] first, found, into):
+    """Copy what `ReadsHandle.local` found in bands that begin with the diagonals `first`.
 
     Parameters
     ----------
-    rows : int64[m], first : uint32[m]
+    rows : int64[m]
+        Where to.
+    first : uint32[m]
     found : tuple
         score int32[m], reached uint8[m], rows uint16[m], end uint16[m].
     into : tuple

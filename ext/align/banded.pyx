@@ -26,20 +26,6 @@ cdef extern from "banded.h" nogil:
         uint16_t *n_runs
         uint32_t *runs
 
-    ctypedef struct nw_variant:
-        const char *name
-        void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
-        void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
-        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
-        int (*within[4])(const band_batch *, const uint16_t *limit, uint8_t *keep) noexcept nogil
-
-    const nw_variant *nw_variants
-    int NW_VARIANTS
-    int nw_usable(int variant)
-    void nw_pack(const uint32_t *runs, const uint32_t *slot_end, const uint16_t *n_runs, uint32_t n,
-                 uint32_t *cigars, uint32_t *cigar_start)
-
-cdef extern from "local_cpu.h" nogil:
     ctypedef struct local_scoring:
         int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
 
@@ -55,17 +41,27 @@ cdef extern from "local_cpu.h" nogil:
         uint16_t *n_runs
         uint32_t *runs
 
-    ctypedef struct local_variant:
-        void (*score)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *) noexcept nogil
-        int (*align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
-                     const local_paths *, uint32_t rows) noexcept nogil
+    ctypedef struct cpu_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
+        void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
+        void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
+        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
+        int (*within[4])(const band_batch *, const uint16_t *limit, uint8_t *keep) noexcept nogil
+        void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,
+                            const local_ends *) noexcept nogil
+        int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
+                           const local_paths *, uint32_t rows) noexcept nogil
 
-    const local_variant *local_variants
+    const cpu_kernels *const *cpu_tables
+    int CPU_TABLES
+    void nw_pack(const uint32_t *runs, const uint32_t *slot_end, const uint16_t *n_runs, uint32_t n,
+                 uint32_t *cigars, uint32_t *cigar_start)
 
 
 def instruction_sets():
     """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
-    return [nw_variants[i].name.decode() for i in range(NW_VARIANTS) if nw_usable(i)]
+    return [cpu_tables[i].name.decode() for i in range(CPU_TABLES) if cpu_tables[i].usable()]
 
 
 cdef class Band:
@@ -76,18 +72,16 @@ cdef class Band:
     """
 
     cdef band_batch batch
-    cdef const nw_variant *variant
-    cdef const local_variant *local_variant
+    cdef const cpu_kernels *kernels
     cdef object arrays
 
     def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
                  const uint32_t[::1] read_row, const uint32_t[::1] read_length, str instruction_set):
-        self.variant = NULL
-        for i in range(NW_VARIANTS):
-            if nw_variants[i].name.decode() == instruction_set and nw_usable(i):
-                self.variant = &nw_variants[i]
-                self.local_variant = &local_variants[i]
-        if self.variant == NULL:
+        self.kernels = NULL
+        for i in range(CPU_TABLES):
+            if cpu_tables[i].name.decode() == instruction_set and cpu_tables[i].usable():
+                self.kernels = cpu_tables[i]
+        if self.kernels == NULL:
             raise ValueError(f"this processor has no {instruction_set!r}")
         self.arrays = (reference, reads, read_row, read_length)
         self.batch.reference = &reference[0, 0] if reference.shape[0] else NULL
@@ -110,7 +104,7 @@ cdef class Band:
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
         with nogil:
-            self.variant.score[width](&batch, &best[0], &end[0])
+            self.kernels.score[width](&batch, &best[0], &end[0])
 
     def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
                 uint16_t[:, ::1] errors):
@@ -118,7 +112,7 @@ cdef class Band:
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
         with nogil:
-            self.variant.profile[width](&batch, <uint64_t *>&errors[0, 0])
+            self.kernels.profile[width](&batch, <uint64_t *>&errors[0, 0])
 
     def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
               const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end,
@@ -133,7 +127,7 @@ cdef class Band:
         cdef int width = words.bit_length() - 1
         cdef int failed
         with nogil:
-            failed = self.variant.align[width](&batch, &paths, rows)
+            failed = self.kernels.align[width](&batch, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
 
@@ -144,7 +138,7 @@ cdef class Band:
         cdef int width = words.bit_length() - 1
         cdef int failed
         with nogil:
-            failed = self.variant.within[width](&batch, &limit[0], &keep[0])
+            failed = self.kernels.within[width](&batch, &limit[0], &keep[0])
         if failed:
             raise MemoryError("no memory for the filter's state")
 
@@ -158,7 +152,7 @@ cdef class Band:
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
         with nogil:
-            self.local_variant.score(&batch, <const local_scoring *>&scoring[0], width, &out)
+            self.kernels.local_score(&batch, <const local_scoring *>&scoring[0], width, &out)
 
     def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width, uint32_t rows,
                     const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint16_t[:, ::1] ends,
@@ -173,7 +167,7 @@ cdef class Band:
         cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
         cdef int failed
         with nogil:
-            failed = self.local_variant.align(&batch, costs, width, &out, &paths, rows)
+            failed = self.kernels.local_align(&batch, costs, width, &out, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
 

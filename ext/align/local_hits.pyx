@@ -5,29 +5,43 @@ import numpy as np
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from gassst._core.planes cimport bases64_t, bases_at, differences, planes_t, prefetch_bases
+from gassst._core.cigar cimport (
+    CIGAR_DELETION,
+    CIGAR_INSERTION,
+    CIGAR_MATCH,
+    CIGAR_SOFT_CLIP,
+    cigar_length,
+    cigar_op,
+    cigar_push,
+    cigar_span,
+)
+from gassst._core.contigs cimport contig_near
+from gassst._core.intrinsics cimport popcount
 from gassst._core.layouts cimport hit_t
+from gassst._core.planes cimport (
+    MASKED_BASE,
+    base_at,
+    bases64_t,
+    bases_at,
+    differences,
+    first_bases,
+    planes_of,
+    planes_t,
+    prefetch_bases,
+)
+from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
 
-DEF MATCH = 0  # BAM operations
-DEF INSERTION = 1
-DEF DELETION = 2
-DEF CLIPPED = 4
-DEF AHEAD = 12          # alignments from prefetch to use
-DEF READ = 128  # bases that are prefetched
+cdef enum:
+    AHEAD = 12          # alignments from prefetch to use: a miss takes longer than scoring a few of them
+    PREFETCHED = 128    # bases: the usual read in three cache lines
 
 cdef struct costs_t:
     int32_t match, mismatch
     int32_t open_gap[3]  # by operation
     int32_t extend_gap[3]
     int32_t bonus
-
-cdef extern from "contigs.h" nogil:
-    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
-
-cdef extern from *:
-    int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
 
 cdef struct column_t:
     uint8_t op
@@ -43,16 +57,18 @@ cdef struct alignment_t:
     int64_t position     # of the first column
 
 
-cdef inline int base_at(planes_t planes, int64_t at) noexcept nogil:
-    """Code of a base, 4 where it is masked or outside."""
-    cdef const uint64_t *row
-    if at < 0 or at >> 6 >= planes.rows:
-        return 4
-    row = planes.words + 3 * (at >> 6)
-    at &= 63
-    if row[2] >> at & 1:
-        return 4
-    return <int>(row[0] >> at & 1 | (row[1] >> at & 1) << 1)
+cdef costs_t costs_of(scoring) except *:
+    """Of a params.Scoring."""
+    cdef costs_t costs
+    costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
+    costs.open_gap[CIGAR_DELETION], costs.open_gap[CIGAR_INSERTION] = scoring.gap_open
+    costs.extend_gap[CIGAR_DELETION], costs.extend_gap[CIGAR_INSERTION] = scoring.gap_extend
+    return costs
+
+
+cdef inline uint32_t clipped(uint32_t run) noexcept nogil:
+    """Bases of the run, if it is a clip."""
+    return cigar_length(run) if cigar_op(run) == CIGAR_SOFT_CLIP else 0
 
 
 cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base,
@@ -65,8 +81,8 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     cdef column_t *column
     a.n = a.clipped = 0
     for i in range(runs):
-        op, length = cigar[i] & 15, cigar[i] >> 4
-        if op == CLIPPED:
+        op, length = cigar_op(cigar[i]), cigar_length(cigar[i])
+        if op == CIGAR_SOFT_CLIP:
             if i == 0:
                 a.clipped = length
                 base += length
@@ -75,14 +91,15 @@ cdef void expand(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
             column = &a.columns[a.n]
             a.n += 1
             column.op, column.differs = <uint8_t>op, 1
-            if op == MATCH:
+            if op == CIGAR_MATCH:
                 x, y = base_at(reads, base), base_at(reference, at)
-                column.differs = x != y or x == 4
-                column.score = -1 if x == 4 or y == 4 else costs.match if x == y else -costs.mismatch
+                column.differs = x != y or x == MASKED_BASE
+                column.score = (-1 if x == MASKED_BASE or y == MASKED_BASE
+                                else costs.match if x == y else -costs.mismatch)
             else:
                 column.score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
-            base += op != DELETION
-            at += op != INSERTION
+            base += op != CIGAR_DELETION
+            at += op != CIGAR_INSERTION
     a.first, a.to = 0, a.n
 
 
@@ -102,38 +119,28 @@ cdef void cut(int64_t contig_start, int64_t contig_end, int32_t bonus, bint at_s
             total = running + (bonus if at_end and c == a.n - 1 else 0)
             if total > 0 and total >= best:
                 best, a.first, a.to = total, begin, c + 1
-        at += a.columns[c].op != INSERTION
-
-
-cdef inline uint32_t push(uint32_t *runs, uint32_t n, uint32_t op, uint32_t length) noexcept nogil:
-    if length == 0:
-        return n
-    if n and (runs[n - 1] & 15) == op:
-        runs[n - 1] += length << 4
-        return n
-    runs[n] = length << 4 | op
-    return n + 1
+        at += a.columns[c].op != CIGAR_INSERTION
 
 
 cdef void write(const alignment_t *a, uint32_t *cigars, hit_t *hit, uint16_t *begin, uint16_t *end) noexcept nogil:
     """Runs, position, score and edits of what is kept; no runs where nothing is."""
-    cdef Py_ssize_t c
-    cdef uint32_t q = a.clipped, n = 0, edits = 0
+    cdef Py_ssize_t c, n = 0
+    cdef uint32_t q = a.clipped, edits = 0
     cdef int64_t at = a.position
     cdef int32_t score = 0
     for c in range(a.first):
-        q += a.columns[c].op != DELETION
-        at += a.columns[c].op != INSERTION
+        q += a.columns[c].op != CIGAR_DELETION
+        at += a.columns[c].op != CIGAR_INSERTION
     begin[0] = <uint16_t>q
     hit.position = <uint32_t>at
-    n = push(cigars, n, CLIPPED, q)
+    n = cigar_push(cigars, n, CIGAR_SOFT_CLIP, q)
     for c in range(a.first, a.to):
-        n = push(cigars, n, a.columns[c].op, 1)
-        q += a.columns[c].op != DELETION
+        n = cigar_push(cigars, n, a.columns[c].op, 1)
+        q += a.columns[c].op != CIGAR_DELETION
         edits += a.columns[c].differs
         score += a.columns[c].score
     end[0] = <uint16_t>q
-    n = push(cigars, n, CLIPPED, a.length - q)
+    n = cigar_push(cigars, n, CIGAR_SOFT_CLIP, a.length - q)
     hit.cigar_runs = <uint16_t>(n if a.to > a.first else 0)
     hit.edits = <uint16_t>edits
     hit.score = score
@@ -148,40 +155,34 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     cdef bases64_t x, y
     cdef int32_t score = 0, edits = 0, unequal, unknown
     for i in range(runs):
-        op, length = cigar[i] & 15, cigar[i] >> 4
-        if op == MATCH:
+        op, length = cigar_op(cigar[i]), cigar_length(cigar[i])
+        if op == CIGAR_MATCH:
             unequal = unknown = 0
             for j in range(0, length, 64):
                 x, y = bases_at(reads, base + j), bases_at(reference, at + j)
-                live = ~<uint64_t>0 if length - j >= 64 else (<uint64_t>1 << (length - j)) - 1
+                live = first_bases(length - j)
                 differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
-                unequal += POPCOUNT(differ)
-                unknown += POPCOUNT(masked)
+                unequal += popcount(differ)
+                unknown += popcount(masked)
             edits += unequal
             score += costs.match * (<int32_t>length - unequal) - costs.mismatch * (unequal - unknown) - unknown
-        elif op != CLIPPED:
+        elif op != CIGAR_SOFT_CLIP:
             edits += length
             score -= costs.open_gap[op] + costs.extend_gap[op] * <int32_t>length
-        base += length if op != DELETION else 0
-        at += length if op == MATCH or op == DELETION else 0
+        base += length if op != CIGAR_DELETION else 0
+        at += length if op == CIGAR_MATCH or op == CIGAR_DELETION else 0
     hit.edits, hit.score = <uint16_t>edits, score
 
 
-def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const uint32_t[::1] cigars,
-           const uint32_t[::1] cigar_start, const uint16_t[::1] cigar_runs, const uint64_t[:, ::1] reference,
-           const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
-           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths, scoring, uint32_t first_run):
+def hits_from_alignments(aligned, context, uint32_t first_run):
     """Hits and CIGARs of local alignments, and where they lie.
 
     Parameters
     ----------
-    read_strand, position : uint32[k]
-    cigars : uint32[], cigar_start : uint32[k], cigar_runs : uint16[k]
-        From `ReadsHandle.align_local`.
-    reference, planes, plane_start, lengths
-        Planes of the reference and of the reads.
-    contig_starts, contig_lengths : int64[c]
-    scoring : params.Scoring
+    aligned : local.places.Aligned
+        k alignments.
+    context : search.context.BatchContext
+        Read: `packed`, `reference`, `params.scoring`.
     first_run : int
         Where the CIGARs that are returned will lie among others.
 
@@ -197,12 +198,17 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
     first_diagonal, last_diagonal : uint32[k]
         Of the first and of the last aligned base.
     """
+    cdef const uint32_t[::1] read_strand = aligned.read_strand, position = aligned.position
+    cdef const uint32_t[::1] cigars = aligned.cigars, cigar_start = aligned.start
+    cdef const uint16_t[::1] cigar_runs = aligned.n_runs
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
     cdef Py_ssize_t k = read_strand.shape[0], i, j, runs, contig
     cdef int64_t span, base
     cdef uint32_t r, strand, done = 0, columns, widest = 1
     cdef uint16_t first = 0, last = 0
-    cdef costs_t costs
-    cdef planes_t bases, read_bases
+    cdef costs_t costs = costs_of(context.params.scoring)
     cdef const uint32_t *cigar
     cdef alignment_t a
     hits_array, cigars_array = np.zeros(k, HIT), np.empty(cigars.shape[0] + 2 * k + 1, np.uint32)
@@ -215,15 +221,10 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
     cdef uint32_t[:, ::1] diagonals = diagonals_array
     if k == 0:
         return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
-    costs.match, costs.mismatch, costs.bonus = scoring.match, scoring.mismatch, scoring.clip
-    costs.open_gap[DELETION], costs.open_gap[INSERTION] = scoring.gap_open
-    costs.extend_gap[DELETION], costs.extend_gap[INSERTION] = scoring.gap_extend
-    bases.words, bases.rows = &reference[0, 0], reference.shape[0]
-    read_bases.words, read_bases.rows = &planes[0, 0], planes.shape[0]
     for i in range(k):
         columns = 0
         for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
-            columns += cigars[j] >> 4
+            columns += cigar_length(cigars[j])
         widest = max(widest, columns)
     a.columns = <column_t *>malloc(widest * sizeof(column_t))
     if a.columns == NULL:
@@ -231,31 +232,31 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(bases, position[i + AHEAD], position[i + AHEAD] + <int64_t>READ)
+                prefetch_bases(reference, position[i + AHEAD], position[i + AHEAD] + <int64_t>PREFETCHED)
             r, strand = read_strand[i] >> 1, read_strand[i] & 1
             a.length, a.position = lengths[r], position[i]
             base = 64 * (plane_start[r] + <int64_t>strand * ((a.length + 63) >> 6))
             cigar, runs = &cigars[cigar_start[i]], cigar_runs[i]
-            span = covered(cigar, runs)
-            contig = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
-                                             a.position + (span >> 1))
-            hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(strand << 4)
+            span = cigar_span(cigar, runs)
+            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0],
+                                 a.position + (span >> 1))
+            hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
             hits[i].cigar_start = first_run + done
             if (a.position >= contig_starts[contig]
                     and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
                 hits[i].position = position[i]
-                inside(cigar, runs, bases, read_bases, base, a.position, &costs, &hits[i])
-                first = <uint16_t>(cigar[0] >> 4 if cigar[0] & 15 == CLIPPED else 0)
-                last = <uint16_t>(a.length - (cigar[runs - 1] >> 4 if cigar[runs - 1] & 15 == CLIPPED else 0))
+                inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])
+                first = <uint16_t>clipped(cigar[0])
+                last = <uint16_t>(a.length - clipped(cigar[runs - 1]))
                 hits[i].cigar_runs = <uint16_t>(runs if span > 0 else 0)
                 for j in range(hits[i].cigar_runs):
                     out[done + j] = cigar[j]
             else:
-                expand(cigar, runs, bases, read_bases, base, &costs, &a)
+                expand(cigar, runs, reference, reads, base, &costs, &a)
                 cut(contig_starts[contig], contig_starts[contig] + contig_lengths[contig], costs.bonus,
-                    cigar[0] & 15 != CLIPPED, cigar[runs - 1] & 15 != CLIPPED, &a)
+                    clipped(cigar[0]) == 0, clipped(cigar[runs - 1]) == 0, &a)
                 write(&a, &out[done], &hits[i], &first, &last)
-                span = covered(&out[done], hits[i].cigar_runs)
+                span = cigar_span(&out[done], hits[i].cigar_runs)
             done += hits[i].cigar_runs
             ends[0, i], ends[1, i] = first, last
             if strand:
@@ -265,13 +266,3 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] position, const 
             diagonals[1, i] = hits[i].position + <uint32_t>span - last
     free(a.columns)
     return hits_array, cigars_array[:done].copy(), *ends_array, total_array, *diagonals_array
-
-
-cdef inline int64_t covered(const uint32_t *cigar, Py_ssize_t runs) noexcept nogil:
-    """Bases of the reference."""
-    cdef int64_t span = 0
-    cdef Py_ssize_t i
-    for i in range(runs):
-        if cigar[i] & 15 == MATCH or cigar[i] & 15 == DELETION:
-            span += cigar[i] >> 4
-    return span

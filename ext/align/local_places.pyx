@@ -8,18 +8,19 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._core.key_sort cimport sort_keys
 from gassst._core.same_place cimport SAME_PLACE, same_place
 
-cdef extern from "key_sort.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+cdef enum:
+    # As many as another look scores (gassst/local/reseed.py, NEW_PLACES).
+    MOST_KNOWN = 32         # places of a read that the search found
+    # The fields of the key of `sort_by_total`.
+    MOST_TOTAL = 0x7FFF     # more than any total is
+    ROW_BITS = 15           # of a place among those of its read
 
-DEF MOST_KNOWN = 32         # places of a read that the search found
-DEF MOST_TOTAL = 0x7FFF     # more than any total is
-DEF ROW_BITS = 15           # of a place among those of its read
 
-
-def apart(const uint32_t[::1] diagonal, const uint32_t[::1] other):
-    """bool[k]: which of these diagonals are not near enough to each other to be of one place."""
+def distinct_places(const uint32_t[::1] diagonal, const uint32_t[::1] other):
+    """bool[k]: which pairs of diagonals (uint32[k] each) are too far apart for one place."""
     cdef Py_ssize_t k = diagonal.shape[0], i
     apart_array = np.empty(k, np.uint8)
     cdef uint8_t[::1] out = apart_array
@@ -29,27 +30,24 @@ def apart(const uint32_t[::1] diagonal, const uint32_t[::1] other):
     return apart_array.view(bool)
 
 
-def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
-                 const uint16_t[::1] worst, const int64_t[::1] start, const int64_t[::1] chosen):
+def at_one_place(known):
     """Reads all of whose bands that count are at the chosen band's place.
 
     Parameters
     ----------
-    read_strand, diagonal : uint32[h]
-        Bands grouped by read, and the diagonals on which their alignments end.
-    edits : uint16[h], worst : uint16[n]
-        Bands with more errors than the worst of their read do not count.
-    start : int64[n + 1]
-        Rows of read r are start[r] .. start[r + 1].
-    chosen : int64[n]
-        Row of each read's band; -1 for none.
+    known : local.realign.Known
+        Of n reads. Read: `bands`, `start`, `chosen`, `worst`.
 
     Returns
     -------
     uint8[n]
         1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
+    cdef const uint32_t[::1] read_strand = known.bands.read_strand, band_start = known.bands.band_start
+    cdef const uint16_t[::1] end = known.bands.end, edits = known.bands.edits, worst = known.worst
+    cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = chosen.shape[0], r, row
+    cdef int64_t diagonal
     alone_array = np.zeros(n, np.uint8)
     cdef uint8_t[::1] alone = alone_array
     with nogil:
@@ -57,11 +55,12 @@ def at_one_place(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, 
             if chosen[r] < 0:
                 continue
             alone[r] = 1
+            diagonal = <int64_t>band_start[chosen[r]] + end[chosen[r]]
             for row in range(start[r], start[r + 1]):
                 if edits[row] > worst[r]:
                     continue
                 if (read_strand[row] != read_strand[chosen[r]]
-                        or not same_place(diagonal[row], diagonal[chosen[r]])):
+                        or not same_place(<int64_t>band_start[row] + end[row], diagonal)):
                     alone[r] = 0
                     break
     return alone_array
@@ -73,32 +72,28 @@ cdef struct known_t:
     int64_t row
 
 
-def known_places(const uint32_t[::1] read_strand, const uint32_t[::1] band_start, const uint16_t[::1] end,
-                 const uint16_t[::1] edits, const uint16_t[::1] worst, const int64_t[::1] start,
-                 const uint8_t[::1] wanted, const int64_t[::1] chosen, const uint8_t[::1] flip):
+def known_places(known, const uint8_t[::1] wanted, const uint8_t[::1] flip):
     """Up to 32 bands of each read that is wanted: the chosen one, then those with the fewest errors.
 
     Of bands whose alignments end on the same diagonal of one strand, which is one alignment, the first is taken.
 
     Parameters
     ----------
-    read_strand, band_start : uint32[h], end, edits : uint16[h]
-        Bands grouped by read.
-    worst : uint16[n]
-        Bands with more errors do not count.
-    start : int64[n + 1]
-        Rows of read r are start[r] .. start[r + 1].
+    known : local.realign.Known
+        Of n reads. Read: `bands`, `start`, `chosen`, `worst`.
     wanted : uint8[n]
-    chosen : int64[n]
-        Row of each wanted read's band.
+        1 for reads that have a chosen band.
     flip : uint8[n]
         From `orient`.
 
     Returns
     -------
-    rows : int64[k]
-        Read by read.
+    int64[k]
+        Rows of the bands, read by read.
     """
+    cdef const uint32_t[::1] read_strand = known.bands.read_strand, band_start = known.bands.band_start
+    cdef const uint16_t[::1] end = known.bands.end, edits = known.bands.edits, worst = known.worst
+    cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
     cdef int64_t row
     cdef known_t places[MOST_KNOWN]
@@ -148,8 +143,9 @@ cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noex
     return kept
 
 
-def within(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[:, ::1] windows):
-    """Which places lie in the windows of their reads.
+def in_windows(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
+               const int64_t[:, ::1] windows):
+    """Whether places lie in the windows of their reads.
 
     Parameters
     ----------
@@ -179,9 +175,7 @@ cdef struct tied_t:
     int64_t row
 
 
-def best_of(const uint8_t[::1] eligible, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
-            const uint32_t[::1] band_start, const int32_t[::1] total, const uint8_t[::1] given,
-            const uint8_t[::1] flip, const uint64_t[::1] digest):
+def best_of(places, const uint8_t[::1] eligible, context):
     """The best place of every read that has an eligible one.
 
     Of equals the given one, else one drawn by the hash of the read's bases. Of those on one diagonal, which are one
@@ -189,17 +183,22 @@ def best_of(const uint8_t[::1] eligible, const uint32_t[::1] read_strand, const 
 
     Parameters
     ----------
+    places : local.places.Places
+        k places, in any order. Read: `read_strand`, `diagonal`, `band_start`, `total`, `given`.
     eligible : uint8[k]
-    read_strand, diagonal, band_start : uint32[k], total : int32[k], given : uint8[k]
-        Columns of `local_places.Places`, in any order.
-    flip : uint8[n], digest : uint64[n]
-        From `orient`.
+    context : search.context.BatchContext
+        Read: `flip`, `digest`.
 
     Returns
     -------
     int64[m]
         Rows, by read.
     """
+    cdef const uint32_t[::1] read_strand = places.read_strand, diagonal = places.diagonal
+    cdef const uint32_t[::1] band_start = places.band_start
+    cdef const int32_t[::1] total = places.total
+    cdef const uint8_t[::1] given = places.given.view(np.uint8), flip = context.flip
+    cdef const uint64_t[::1] digest = context.digest
     cdef Py_ssize_t k = eligible.shape[0], n = flip.shape[0], i, r, found = 0, ties = 0, done = 0
     cdef uint32_t rs
     most_array, count_array = np.full(n, INT32_MIN, np.int32), np.zeros(n, np.int32)
@@ -265,6 +264,12 @@ cdef int64_t drawn(tied_t *tied, Py_ssize_t n, uint64_t digest, const uint8_t *g
     return chosen if chosen >= 0 else tied[<Py_ssize_t>(digest % <uint64_t>places)].row
 
 
+cdef struct places_t:
+    const uint32_t *read_strand
+    const uint32_t *diagonal
+    const int32_t *total
+
+
 cdef struct line_t:
     uint32_t read_strand
     int64_t begin, end, first_diagonal, last_diagonal
@@ -283,22 +288,17 @@ cdef inline bint is_rival(uint32_t read_strand, uint32_t diagonal, int64_t first
     return 2 * (min(end, line.end) - max(begin, line.begin)) >= min(end - begin, line.end - line.begin)
 
 
-def rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int32_t[::1] score,
-           const int32_t[::1] total, const uint8_t[::1] reached, const uint16_t[::1] rows,
-           const uint32_t[::1] line_strand, const int64_t[::1] line_begin, const int64_t[::1] line_end,
-           const uint32_t[::1] first_diagonal, const uint32_t[::1] last_diagonal, const uint32_t[::1] lengths,
-           int32_t match):
+def rivals(lines, places, context):
     """Of every line the next best places for the same part of the read.
 
     Parameters
     ----------
-    read_strand, diagonal : uint32[k], score, total : int32[k], reached : uint8[k], rows : uint16[k]
-        Columns of `local_places.Places`, in any order; fewer than 32768 of a read.
-    line_strand : uint32[l], line_begin, line_end : int64[l], first_diagonal, last_diagonal : uint32[l]
-        Columns of `local_places.Lines`, one a read at most.
-    lengths : uint32[n]
-    match : int
-        Score of a base, from which follows how many a place aligns for certain.
+    lines : local.places.Lines
+        l lines, one a read at most.
+    places : local.places.Places
+        k places, in any order; fewer than 32768 of a read.
+    context : search.context.BatchContext
+        Of n reads. Read: `lengths`, `params.scoring.match`.
 
     Returns
     -------
@@ -306,7 +306,21 @@ def rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const 
         Of the next best place, and how many there are with that total that are not within 10 diagonals of one another.
     order : int64[m]
         Rows of all rivals, by line, total (highest first), strand, diagonal.
+
+    Raises
+    ------
+    ValueError
+        A read has too many places.
     """
+    cdef const uint32_t[::1] read_strand = places.read_strand, diagonal = places.diagonal
+    cdef const int32_t[::1] score = places.score, total = places.total
+    cdef const uint8_t[::1] reached = places.reached
+    cdef const uint16_t[::1] strand_end = places.strand_end
+    cdef const uint32_t[::1] line_strand = lines.read_strand, lengths = context.lengths
+    cdef const int64_t[::1] line_begin = lines.begin, line_end = lines.end
+    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
+    cdef int32_t match = context.params.scoring.match
+    cdef places_t columns = places_t(NULL, NULL, NULL)
     cdef Py_ssize_t k = read_strand.shape[0], n_lines = line_strand.shape[0], i, l, widest = 1, n_rivals = 0
     cdef int64_t m, last, first
     cdef line_t line
@@ -317,6 +331,8 @@ def rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const 
     cdef int32_t[::1] of_read = of_read_array, of_place = of_place_array
     cdef int64_t[::1] start = start_array, order = order_array, count = count_array
     cdef int32_t[:, ::1] best = best_array
+    if k:
+        columns = places_t(&read_strand[0], &diagonal[0], &total[0])
     with nogil:
         for l in range(n_lines):
             of_read[line_strand[l] >> 1] = <int32_t>l
@@ -325,7 +341,7 @@ def rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const 
             of_place[i] = -1
             if l < 0:
                 continue
-            m, last = lengths[read_strand[i] >> 1], rows[i]
+            m, last = lengths[read_strand[i] >> 1], strand_end[i]
             first = 0 if reached[i] & 1 else max(0, last - whole_bases(score[i], match))
             line = line_t(line_strand[l], line_begin[l], line_end[l], first_diagonal[l], last_diagonal[l])
             if is_rival(read_strand[i], diagonal[i], first, last, m, &line):
@@ -351,10 +367,9 @@ def rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const 
                 n_rivals = start[l + 1] - start[l]
                 best[1, l] = INT32_MIN  # no rival
                 if n_rivals:
-                    by_total(&order[start[l]], n_rivals, &read_strand[0], &diagonal[0], &total[0], keys, scratch)
+                    sort_by_total(&order[start[l]], n_rivals, &columns, keys, scratch)
                     best[0, l], best[1, l] = total[order[start[l]]], score[order[start[l]]]
-                    count[l] = places_with(best[0, l], &order[start[l]], n_rivals, &read_strand[0], &diagonal[0],
-                                           &total[0])
+                    count[l] = count_with_total(best[0, l], &order[start[l]], n_rivals, &columns)
     finally:
         free(keys)
         free(scratch)
@@ -366,8 +381,8 @@ cdef inline int64_t whole_bases(int32_t score, int32_t match) noexcept nogil:
     return (score + match - 1) // match if score > 0 else -(-<int64_t>score // match)
 
 
-cdef void by_total(int64_t *rows, Py_ssize_t n, const uint32_t *read_strand, const uint32_t *diagonal,
-                   const int32_t *total, uint64_t *keys, int64_t *scratch) noexcept nogil:
+cdef void sort_by_total(int64_t *rows, Py_ssize_t n, const places_t *places, uint64_t *keys,
+                        int64_t *scratch) noexcept nogil:
     """Sort rows of one read by total, the highest first, then strand and diagonal."""
     cdef Py_ssize_t i
     cdef int64_t row
@@ -376,22 +391,21 @@ cdef void by_total(int64_t *rows, Py_ssize_t n, const uint32_t *read_strand, con
     for i in range(n):
         row = rows[i]
         scratch[i] = row
-        keys[i] = (<uint64_t>(MOST_TOTAL - total[row]) << (33 + ROW_BITS)
-                   | <uint64_t>(read_strand[row] & 1) << (32 + ROW_BITS) | <uint64_t>diagonal[row] << ROW_BITS
-                   | <uint64_t>i)
+        keys[i] = (<uint64_t>(MOST_TOTAL - places.total[row]) << (33 + ROW_BITS)
+                   | <uint64_t>(places.read_strand[row] & 1) << (32 + ROW_BITS)
+                   | <uint64_t>places.diagonal[row] << ROW_BITS | <uint64_t>i)
     sort_keys(keys, keys + n, n)
     for i in range(n):
         rows[i] = scratch[keys[i] & ((1 << ROW_BITS) - 1)]
 
 
-cdef int64_t places_with(int32_t best, const int64_t *rows, Py_ssize_t n, const uint32_t *read_strand,
-                         const uint32_t *diagonal, const int32_t *total) noexcept nogil:
-    """How many places the first of the sorted rows are, those with the best total: a row near the one before is the
-    same."""
+cdef int64_t count_with_total(int32_t best, const int64_t *rows, Py_ssize_t n, const places_t *places) noexcept nogil:
+    """Distinct places with the best total among sorted rows: a row near the one before is the same place."""
     cdef Py_ssize_t i = 1
-    cdef int64_t count = 1
-    while i < n and total[rows[i]] == best:
-        count += (read_strand[rows[i]] != read_strand[rows[i - 1]]
-                  or <int64_t>diagonal[rows[i]] - diagonal[rows[i - 1]] > SAME_PLACE)
+    cdef int64_t count = 1, row, before
+    while i < n and places.total[rows[i]] == best:
+        row, before = rows[i], rows[i - 1]
+        count += (places.read_strand[row] != places.read_strand[before]
+                  or <int64_t>places.diagonal[row] - places.diagonal[before] > SAME_PLACE)
         i += 1
     return count

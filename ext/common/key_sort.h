@@ -1,6 +1,6 @@
 /* Sorting of the anchors of one read: 64-bit keys, mostly a few dozen, at times many thousands. */
-#ifndef GASSST_CANDIDATES_H
-#define GASSST_CANDIDATES_H
+#ifndef GASSST_KEY_SORT_H
+#define GASSST_KEY_SORT_H
 
 #include <stdint.h>
 #include <stdlib.h>

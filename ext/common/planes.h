@@ -48,6 +48,34 @@ INLINE uint64_t differences(bases64_t a, bases64_t b)
     return (a.low ^ b.low) | (a.high ^ b.high) | a.masked | b.masked;
 }
 
+/* The bits of the first n of 64 bases, n > 0: all of them for n >= 64. */
+INLINE uint64_t first_bases(int64_t n)
+{
+    return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
+}
+
+/* How many of n bases differ, or a number above `limit`, where the count ends early. */
+INLINE int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
+{
+    int count = 0;
+    for (int64_t i = 0; i < n && count <= limit; i += 64)
+        count += __builtin_popcountll(differences(bases_at(a, a_first + i), bases_at(b, b_first + i)) &
+                                      first_bases(n - i));
+    return count;
+}
+
+enum { MASKED_BASE = 4 };
+
+/* A 0, C 1, G 2, T 3; MASKED_BASE also where there are no bases. */
+INLINE int base_at(planes_t planes, int64_t coordinate)
+{
+    if (coordinate < 0 || coordinate >> 6 >= planes.rows)
+        return MASKED_BASE;
+    const uint64_t *row = planes.words + 3 * (coordinate >> 6);
+    const int bit = (int)(coordinate & 63);
+    return row[2] >> bit & 1 ? MASKED_BASE : (int)((row[0] >> bit & 1) | (row[1] >> bit & 1) << 1);
+}
+
 INLINE void prefetch_bases(planes_t planes, int64_t from, int64_t to)
 {
     const uint64_t *end = planes.words + 3 * ((to >> 6) + 1);

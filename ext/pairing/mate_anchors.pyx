@@ -4,50 +4,58 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t
 from gassst._core.hashing cimport mix
+from gassst._core.key_sort cimport sort_keys, sort_nearly
+from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 
-cdef extern from "key_sort.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-    void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
-
-DEF REGION = 5          # log2 of the buckets that a hash takes for one
+cdef enum:
+    REGION = 5              # log2 of the buckets that a hash takes for one: a thousand bases, which most mates share
 
 
-def near(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] start,
-         const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] flip,
-         const uint32_t[::1] lengths, int orientation, int64_t low, int64_t high, int64_t slack):
-    """Anchors that have an anchor of the mate within the window.
+cdef struct run_t:
+    # Anchors of one read and strand, sorted by diagonal.
+    const uint32_t *diagonal
+    uint8_t *near           # what is marked
+    Py_ssize_t size
+    int64_t length          # of the read
+
+
+def mark_near_mates(anchors, context, pairs):
+    """Anchors that have an anchor of the mate in the window of the template length.
 
     Parameters
     ----------
-    read_strand, diagonal, start
-        Anchors of a stage (`_anchors.gather`): by read, canonical strand, diagonal.
-    active : uint32[a]
-        Reads of `start`.
-    mate, flip, lengths
-        Of the batch.
-    orientation, low, high
-        Of an InsertModel.
-    slack : int
-        Diagonals by which gaps may move an alignment away from its seed.
+    anchors : search.arrays.Anchors
+        c anchors by read, canonical strand, diagonal. Read: `read_strand`, `diagonal`, `start`, `reads`.
+    context : search.context.BatchContext
+        Read: `flip`, `lengths`; `plan.gaps`, by which gaps may move an alignment away from its seed.
+    pairs : search.context.PairContext
+        Read: `mate`, `insert`.
 
     Returns
     -------
     uint8[c]
         1 where the mate is near.
     """
-    cdef Py_ssize_t n = read_strand.shape[0], i, a, c
-    cdef window_t w = window_t(orientation, low - slack, high + slack)
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const int64_t[::1] start = anchors.start
+    cdef const uint8_t[::1] mate = pairs.mate, flip = context.flip
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef window_t w = window_of(pairs.insert)
+    cdef int64_t slack = context.plan.gaps
+    cdef Py_ssize_t n = read_strand.shape[0], i, a
     cdef int64_t bounds[2][3]  # of both mates: where the canonical strands begin and end
     cdef int strand
     cdef uint32_t read
+    cdef run_t own, other
     out_array = np.zeros(n, np.uint8)
     cdef uint8_t[::1] out = out_array
+    w.low -= slack
+    w.high += slack
     with nogil:
-        for i in range(active.shape[0] - 1):
-            read = active[i]
-            if mate[read] != 1 or active[i + 1] != read + 1:
+        for i in range(reads.shape[0] - 1):
+            read = reads[i]
+            if mate[read] != 1 or reads[i + 1] != read + 1:
                 continue
             if start[i] == start[i + 1] or start[i + 1] == start[i + 2]:
                 continue
@@ -57,46 +65,59 @@ def near(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const in
                 while bounds[a][1] < bounds[a][2] and (read_strand[bounds[a][1]] & 1) == flip[read + a]:
                     bounds[a][1] += 1
             for strand in range(2):
-                a = strand ^ flip[read]
-                c = partner_strand(&w, strand) ^ flip[read + 1]
-                mark_near(&w, strand, lengths[read], lengths[read + 1], &diagonal[0],
-                          bounds[0][a], bounds[0][a + 1], bounds[1][c], bounds[1][c + 1], &out[0])
+                own = run_on_strand(&diagonal[0], &out[0], &bounds[0][strand ^ flip[read]], lengths[read])
+                other = run_on_strand(&diagonal[0], &out[0],
+                                      &bounds[1][partner_strand(&w, strand) ^ flip[read + 1]], lengths[read + 1])
+                mark_near(&w, leads(&w, strand, True), &own, &other)
     return out_array
 
 
-cdef void mark_near(const window_t *w, bint reverse, int64_t own, int64_t other, const uint32_t *diagonal,
-                    int64_t a, int64_t a_end, int64_t b, int64_t b_end, uint8_t *out) noexcept nogil:
-    """Two sorted runs, one window that moves along: each anchor is looked at and marked once."""
-    cdef int64_t lo, hi, marked = b
-    cdef bint leading = leads(w, reverse, True)
-    while a < a_end and b < b_end:
-        partner_window(w, leading, own, other, diagonal[a], &lo, &hi)
-        while b < b_end and <int64_t>diagonal[b] < lo:
+cdef inline run_t run_on_strand(const uint32_t *diagonal, uint8_t *near, const int64_t *bounds,
+                                int64_t length) noexcept nogil:
+    return run_t(diagonal + bounds[0], near + bounds[0], bounds[1] - bounds[0], length)
+
+
+cdef void mark_near(const window_t *w, bint leading, const run_t *own, const run_t *other) noexcept nogil:
+    """Mark what lies near in two runs. The window moves along, so that each anchor is looked at and marked once."""
+    cdef int64_t lo, hi
+    cdef Py_ssize_t a = 0, b = 0, marked = 0
+    while a < own.size and b < other.size:
+        partner_window(w, leading, own.length, other.length, own.diagonal[a], &lo, &hi)
+        while b < other.size and <int64_t>other.diagonal[b] < lo:
             b += 1
-        if b < b_end and <int64_t>diagonal[b] <= hi:
-            out[a] = 1
+        if b < other.size and <int64_t>other.diagonal[b] <= hi:
+            own.near[a] = 1
             marked = max(marked, b)
-            while marked < b_end and <int64_t>diagonal[marked] <= hi:
-                out[marked] = 1
+            while marked < other.size and <int64_t>other.diagonal[marked] <= hi:
+                other.near[marked] = 1
                 marked += 1
         a += 1
 
 
-cdef inline Py_ssize_t end_of_bucket(const uint8_t[::1] chosen, const uint32_t[::1] read_strand,
-                                     const uint32_t[::1] diagonal, const uint16_t[::1] length, int shift, Py_ssize_t i,
-                                     Py_ssize_t end, uint64_t *support) noexcept nogil:
-    """The first anchor behind i..end-1 that is not in the bucket of anchor i; `support`: bases of its chosen ones."""
-    cdef Py_ssize_t j = i
-    support[0] = 0
-    while j < end and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
-        support[0] += length[j] * chosen[j]
-        j += 1
-    return j
+cdef struct bucket_t:
+    Py_ssize_t end          # the first anchor behind it
+    uint64_t support        # bases of its chosen anchors
 
 
-def best_buckets(const uint8_t[::1] chosen, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
-                 const uint16_t[::1] length, const int64_t[::1] start, const uint32_t[::1] active,
-                 const uint8_t[::1] limited, const uint8_t[::1] mate, const uint64_t[::1] digest, int shift, int most):
+cdef struct anchors_t:
+    const uint32_t *read_strand
+    const uint32_t *diagonal
+    const uint16_t *length
+    const uint8_t *chosen
+
+
+cdef inline bucket_t bucket_from(const anchors_t *anchors, int shift, Py_ssize_t i, Py_ssize_t end) noexcept nogil:
+    """The bucket of anchor i, among the anchors i..end-1."""
+    cdef bucket_t bucket = bucket_t(i, 0)
+    cdef uint32_t read_strand = anchors.read_strand[i], number = anchors.diagonal[i] >> shift
+    while (bucket.end < end and anchors.read_strand[bucket.end] == read_strand
+            and anchors.diagonal[bucket.end] >> shift == number):
+        bucket.support += anchors.length[bucket.end] * anchors.chosen[bucket.end]
+        bucket.end += 1
+    return bucket
+
+
+def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited, context, pairs, int most):
     """Chosen anchors, of limited reads those in the `most` best supported buckets alone.
 
     Of buckets with equal support those are taken that a hash of the pair and of their place prefers; it is the same
@@ -104,56 +125,67 @@ def best_buckets(const uint8_t[::1] chosen, const uint32_t[::1] read_strand, con
 
     Parameters
     ----------
+    anchors : search.arrays.Anchors
+        c anchors. Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
     chosen : uint8[c]
-    read_strand, diagonal : uint32[c], length : uint16[c], start : int64[a + 1]
-        Anchors (`_anchors.gather`).
-    active : uint32[a]
     limited : uint8[n]
         1 for the reads of pairs for which this holds.
-    mate : uint8[n], digest : uint64[n]
-    shift : int
-        log2 of the bucket span.
+    context : search.context.BatchContext
+        Read: `digest`, `shift`.
+    pairs : search.context.PairContext
+        Read: `mate`.
     most : int
 
     Returns
     -------
     uint8[c]
     """
-    cdef Py_ssize_t i, j, k, n, a, widest = 0
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint16_t[::1] length = anchors.length
+    cdef const int64_t[::1] start = anchors.start
+    cdef const uint64_t[::1] digest = context.digest
+    cdef const uint8_t[::1] mate = pairs.mate
+    cdef int shift = context.shift
+    cdef Py_ssize_t i, k, n, a, widest = 0
     cdef uint32_t r
-    cdef uint64_t support, pair, key, last
-    for a in range(active.shape[0]):
+    cdef uint64_t pair, key, last
+    cdef anchors_t columns
+    cdef bucket_t bucket
+    for a in range(reads.shape[0]):
         widest = max(widest, start[a + 1] - start[a])
     out_array = np.array(chosen)
+    if widest == 0:
+        return out_array
+    columns = anchors_t(&read_strand[0], &diagonal[0], &length[0], &chosen[0])
     keys_array, scratch_array = np.empty(widest, np.uint64), np.empty(widest, np.uint64)
     cdef uint8_t[::1] out = out_array
     cdef uint64_t[::1] keys = keys_array, scratch = scratch_array
     with nogil:
-        for a in range(active.shape[0]):
-            r = active[a]
+        for a in range(reads.shape[0]):
+            r = reads[a]
             if start[a + 1] - start[a] <= most or not limited[r]:
                 continue
             pair = digest[r] ^ digest[r + 1 if mate[r] == 1 else r - 1]
             n, i = 0, start[a]
             while i < start[a + 1]:
-                j = end_of_bucket(chosen, read_strand, diagonal, length, shift, i, start[a + 1], &support)
-                if support:
-                    keys[n] = bucket_key(support, pair, diagonal[i] >> shift, n)
+                bucket = bucket_from(&columns, shift, i, start[a + 1])
+                if bucket.support:
+                    keys[n] = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
                     n += 1
-                i = j
+                i = bucket.end
             if n <= most:
                 continue
             sort_keys(&keys[0], &scratch[0], n)
             last = keys[most - 1]
             n, i = 0, start[a]
             while i < start[a + 1]:
-                j = end_of_bucket(chosen, read_strand, diagonal, length, shift, i, start[a + 1], &support)
-                if support:
-                    key = bucket_key(support, pair, diagonal[i] >> shift, n)
+                bucket = bucket_from(&columns, shift, i, start[a + 1])
+                if bucket.support:
+                    key = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
                     n += 1
-                    for k in range(i, j):
+                    for k in range(i, bucket.end):
                         out[k] = chosen[k] & (key <= last)
-                i = j
+                i = bucket.end
     return out_array
 
 
@@ -163,14 +195,15 @@ cdef inline uint64_t bucket_key(uint64_t support, uint64_t pair, uint32_t bucket
     return (0x3fff - min(support, <uint64_t>0x3fff)) << 50 | lot << 20 | min(i, 0xfffff)
 
 
-def few(const uint8_t[::1] near, const int64_t[::1] start, const uint32_t[::1] active, const uint8_t[::1] mate,
-        int most):
-    """Reads of pairs both mates of which have at most so many anchors that are near.
+def reads_with_few_near(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int most):
+    """Reads of pairs both mates of which have at most `most` anchors near the other.
 
     Parameters
     ----------
-    near : uint8[c], start : int64[a + 1], active : uint32[a]
-        Anchors and the reads that they are of; the mates of a pair are both active.
+    anchors : search.arrays.Anchors
+        c anchors; the mates of a pair are both among its reads. Read: `start`, `reads`.
+    near : uint8[c]
+        From `mark_near_mates`.
     mate : uint8[n]
     most : int
 
@@ -178,24 +211,39 @@ def few(const uint8_t[::1] near, const int64_t[::1] start, const uint32_t[::1] a
     -------
     uint8[n]
     """
+    cdef const uint32_t[::1] reads = anchors.reads
+    cdef const int64_t[::1] start = anchors.start
     cdef Py_ssize_t i, j
     cdef int found = 0
     out_array = np.zeros(mate.shape[0], np.uint8)
     cdef uint8_t[::1] out = out_array
     with nogil:
-        for i in range(active.shape[0]):
+        for i in range(reads.shape[0]):
             found = 0
             for j in range(start[i], start[i + 1]):
                 found += near[j]
-            out[active[i]] = found <= most
+            out[reads[i]] = found <= most
         for i in range(mate.shape[0] - 1):
             if mate[i] == 1:
                 out[i] = out[i + 1] = out[i] & out[i + 1]
     return out_array
 
 
-def of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uint8_t[::1] reads, bint is_near):
-    """uint8[c]: anchors that are near, or are not, of the reads that are 1 in `reads` (uint8[n])."""
+def mark_anchors_of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uint8_t[::1] reads,
+                          bint is_near):
+    """Anchors that are near their mate, or are not, of some reads.
+
+    Parameters
+    ----------
+    read_strand : uint32[c], near : uint8[c]
+    reads : uint8[n]
+        1 for the reads whose anchors are wanted.
+    is_near : bool
+
+    Returns
+    -------
+    uint8[c]
+    """
     cdef Py_ssize_t i, c = read_strand.shape[0]
     out_array = np.empty(c, np.uint8)
     cdef uint8_t[::1] out = out_array
@@ -205,7 +253,7 @@ def of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uin
     return out_array
 
 
-def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
+def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     """Distinct buckets among these that are in none of the known arrays.
 
     Parameters
@@ -217,7 +265,7 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     Returns
     -------
     read_strand : uint32[n], bucket : uint32[n], keys : uint64[n]
-        Sorted.
+        Sorted; `keys` as the known ones.
     """
     cdef Py_ssize_t k = read_strand.shape[0], i, j, n = 0, m
     keys_array, scratch_array = np.empty(k, np.uint64), np.empty(k, np.uint64)
@@ -251,8 +299,20 @@ def fresh(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     return strand_array, bucket_array, keys_array[:n].copy()
 
 
-def of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open):
-    """uint32[k]: both mates of the pairs that are open and of which one is active (uint32[a], ascending)."""
+def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open):
+    """Both mates of the open pairs of which at least one is active.
+
+    Parameters
+    ----------
+    active : uint32[a]
+        Reads, ascending.
+    mate, open : uint8[n]
+
+    Returns
+    -------
+    uint32[k]
+        Ascending.
+    """
     cdef Py_ssize_t i, k = 0
     cdef uint32_t first
     out_array = np.empty(2 * active.shape[0], np.uint32)

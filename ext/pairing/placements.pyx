@@ -5,11 +5,10 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
-from gassst._core.orientation cimport leads, partner_strand, partner_window, window_t
-from gassst._core.same_place cimport NO_EDITS, SAME_PLACE
-
-cdef extern from "contigs.h" nogil:
-    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
+from gassst._core.contigs cimport contigs_before
+from gassst._core.layouts cimport NO_SCORE
+from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
+from gassst._core.same_place cimport SAME_PLACE
 
 
 cdef struct place_t:
@@ -30,8 +29,7 @@ cdef class Placements:
     mate : uint8[n]
         Of the ReadBatch.
     lengths : uint32[n]
-    orientation, low, high
-        Of an InsertModel.
+    insert : InsertModel
     borders : int64[c + 1]
         Coordinates that part the contigs: contig i owns the places whose middle is in borders[i] .. borders[i + 1].
 
@@ -39,7 +37,7 @@ cdef class Placements:
     ----------
     paired : uint16[n]
         Errors of each read in the concordant pair of least errors in all, the most where there are several of them;
-        65535 where there is none. So it does not depend on the order in which places were found.
+        NO_SCORE where there is none. So it does not depend on the order in which places were found.
     unguided : uint8[n]
         1 for reads with so many places that their mates were not looked for around them.
     """
@@ -56,16 +54,16 @@ cdef class Placements:
     cdef Py_ssize_t n, room
     cdef window_t window
 
-    def __cinit__(self, const uint8_t[::1] mate, const uint32_t[::1] lengths, int orientation, int64_t low,
-                  int64_t high, const int64_t[::1] borders):
+    def __cinit__(self, const uint8_t[::1] mate, const uint32_t[::1] lengths, insert,
+                  const int64_t[::1] borders):
         self.mate, self.lengths, self.borders = mate, lengths, borders
         self.start = np.zeros(2 * mate.shape[0] + 1, np.int64)
-        self.paired = np.full(mate.shape[0], NO_EDITS, np.uint16)
+        self.paired = np.full(mate.shape[0], NO_SCORE, np.uint16)
         self.paired_view = self.paired
-        self.least = np.full(mate.shape[0], 2 * NO_EDITS, np.uint32)
+        self.least = np.full(mate.shape[0], 2 * NO_SCORE, np.uint32)
         self.unguided = np.zeros(mate.shape[0], np.uint8)
         self.unguided_view = self.unguided
-        self.window = window_t(orientation, low, high)
+        self.window = window_of(insert)
         self.places = NULL
         self.n = self.room = 0
 
@@ -159,9 +157,9 @@ cdef class Placements:
     cdef inline uint16_t limit_of(self, uint32_t read, const uint16_t[::1] best, const uint16_t[::1] errors, int margin,
                                   int pair_margin) noexcept nogil:
         cdef int needed = best[read]
-        if needed == NO_EDITS:
+        if needed == NO_SCORE:
             return errors[read]
-        if self.mate[read] and self.paired_view[read] == NO_EDITS:
+        if self.mate[read] and self.paired_view[read] == NO_SCORE:
             needed += pair_margin
         elif self.mate[read]:
             needed = max(needed, self.paired_view[read])
@@ -240,7 +238,8 @@ cdef class Placements:
         cdef Py_ssize_t i, j
         cdef const place_t *place
         cdef uint32_t run, most = self.least[read] + margin
-        cdef uint64_t key, first[2], last[2]  # of the places of either mate
+        cdef uint64_t key
+        cdef uint64_t[2] first, last  # of the places of either mate
         cdef int64_t lo, hi, length = self.lengths[read + 1]
         first[0] = first[1] = ~<uint64_t>0
         last[0] = last[1] = 0
@@ -292,8 +291,8 @@ cdef class Placements:
         with nogil:
             for i in range(n):
                 r = reads[i]
-                if self.mate[r] and best[r] != NO_EDITS:
-                    limit[i] = best[r] if self.paired_view[r] == NO_EDITS else max(best[r], self.paired_view[r])
+                if self.mate[r] and best[r] != NO_SCORE:
+                    limit[i] = best[r] if self.paired_view[r] == NO_SCORE else max(best[r], self.paired_view[r])
                     guides[i] = self.is_guide(r, limit[i], most)
                     if guides[i]:
                         k += self.around(r, limit[i], &w, shift, NULL, NULL)

@@ -2,21 +2,16 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from gassst._core.orientation cimport leads, partner_strand, template_length, window_t
+from gassst._core.cigar cimport cigar_span
+from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport hit_t
-
-cdef extern from "contigs.h" nogil:
-    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
-
-DEF PROPER = 0x2
-DEF UNMAPPED = 0x4
-DEF MATCH = 0     # BAM operations
-DEF DELETION = 2
+from gassst._core.orientation cimport leads, partner_strand, template_length, window_of, window_t
+from gassst._core.sam_flags cimport PROPER_PAIR, UNMAPPED
 
 
 def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts,
-                int orientation, int64_t low, int64_t high):
-    """Set the flag of the primary alignments of proper pairs, gaps and clipped ends told.
+                insert):
+    """Set the flag of the primary alignments of proper pairs, by the reference bases that they cover.
 
     Parameters
     ----------
@@ -27,10 +22,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
         Of the batch.
     starts : int64[c]
         Contig starts.
-    orientation : int
-        `InsertModel.code`.
-    low, high : int
-        Least and greatest template length of a proper pair.
+    insert : InsertModel
 
     Returns
     -------
@@ -39,7 +31,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
     """
     cdef Py_ssize_t i, a = -1
     cdef int64_t template, proper = 0
-    cdef window_t w = window_t(orientation, low, high)
+    cdef window_t w = window_of(insert)
     cdef const uint32_t *runs = &cigars[0] if cigars.shape[0] else NULL
     with nogil:
         for i in range(hits.shape[0]):
@@ -48,11 +40,11 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
             if mate[hits[i].read] == 1:
                 a = i
             elif mate[hits[i].read] == 2 and fit(&hits[a], &hits[i], starts, &w):
-                template = template_length(leads(&w, hits[a].strand, True), span(&hits[a], runs), span(&hits[i], runs),
-                                           hits[a].position, hits[i].position)
-                if low <= template <= high:
-                    hits[a].flag |= PROPER
-                    hits[i].flag |= PROPER
+                template = template_length(leads(&w, hits[a].strand, True), span_of(&hits[a], runs),
+                                           span_of(&hits[i], runs), hits[a].position, hits[i].position)
+                if w.low <= template <= w.high:
+                    hits[a].flag |= PROPER_PAIR
+                    hits[i].flag |= PROPER_PAIR
                     proper += 1
     return proper
 
@@ -65,11 +57,6 @@ cdef inline bint fit(const hit_t *a, const hit_t *b, const int64_t[::1] starts, 
             == contigs_before(&starts[0], starts.shape[0], b.position))
 
 
-cdef inline int64_t span(const hit_t *hit, const uint32_t *cigars) noexcept nogil:
+cdef inline int64_t span_of(const hit_t *hit, const uint32_t *cigars) noexcept nogil:
     """Reference bases that an alignment covers."""
-    cdef int64_t bases = 0
-    cdef uint32_t i
-    for i in range(hit.cigar_start, hit.cigar_start + hit.cigar_runs):
-        if cigars[i] & 15 == MATCH or cigars[i] & 15 == DELETION:
-            bases += cigars[i] >> 4
-    return bases
+    return cigar_span(cigars + hit.cigar_start, hit.cigar_runs)

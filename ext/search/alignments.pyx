@@ -1,43 +1,24 @@
 """From scored bands to the alignments that are reported.
 
 `local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
-`finish` turns tracebacks into hits.
+`hits_from_bands` turns tracebacks into hits.
 """
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.planes cimport bases_at, differences, planes_t, prefetch_bases
-from gassst._core.layouts cimport hit_t
+from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
+from gassst._core.contigs cimport contig_near
+from gassst._core.layouts cimport NO_SCORE, hit_t
+from gassst._core.planes cimport count_differences, planes_of, planes_t, prefetch_bases
+from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
 
-cdef extern from "contigs.h" nogil:
-    size_t contig_near(const int64_t *starts, const int64_t *lengths, size_t n, int64_t coordinate)
-
-cdef extern from *:
-    int POPCOUNT "__builtin_popcountll"(uint64_t x) nogil
-
-DEF NONE = 0xFFFF
-DEF AHEAD = 12  # alignments from prefetch to use
-DEF READ = 128  # bases that are prefetched
-
-
-cdef inline int mismatches(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, Py_ssize_t m,
-                           int limit) noexcept nogil:
-    """Mismatches of the ungapped alignment on `diagonal`, or more than `limit`."""
-    cdef Py_ssize_t word
-    cdef int n = 0
-    cdef uint64_t x
-    for word in range((m + 63) >> 6):
-        x = differences(bases_at(reference, diagonal + 64 * word), bases_at(reads, first + 64 * word))
-        if m - 64 * word < 64:
-            x &= (<uint64_t>1 << (m - 64 * word)) - 1
-        n += POPCOUNT(x)
-        if n > limit:
-            break
-    return n
+cdef enum:
+    AHEAD = 12          # alignments from prefetch to use: a miss takes longer than aligning a few of them
+    PREFETCHED = 128    # bases: the usual read in three cache lines
 
 
 def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand, const uint32_t[::1] band_start,
@@ -91,7 +72,7 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
                 stop += 1
             span = band_start[stop - 1] - band_start[i] + width
             for c in range(<Py_ssize_t>span):
-                value[c] = NONE
+                value[c] = NO_SCORE
             for j in range(i, stop):
                 at = band_start[j] - band_start[i]
                 for c in range(width):
@@ -127,58 +108,47 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
     return np.concatenate(band_list), np.concatenate(end_list), np.concatenate(reach_list)
 
 
-def ungapped_diagonal(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes,
-                      const uint32_t[::1] plane_start, const uint32_t[::1] lengths,
-                      const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const uint16_t[::1] edits,
-                      const uint16_t[::1] reach):
-    """Diagonal of an ungapped alignment with exactly `edits` mismatches, at most `reach` behind `diagonal`, else 0.
+def ungapped_diagonals(bands, context):
+    """The diagonal of an ungapped alignment with as few errors as the best one of each band.
 
-    An ungapped alignment is preferred to gapped ones of the same number of errors. The leftmost optimal end may lie
-    before the ungapped one: a mismatch in the last base can be had as an insertion.
+    An ungapped alignment is preferred to gapped ones with as many errors. The leftmost optimal end may lie before the
+    ungapped one: a mismatch in the last base can be had as an insertion. So `reach` further diagonals are tried.
 
     Parameters
     ----------
-    reference, planes, plane_start, lengths
-        Planes of reference and reads.
-    read_strand : uint32[k], diagonal : uint32[k], edits : uint16[k], reach : uint16[k]
-        Alignments, the diagonals on which they end, and how far behind an end is as good.
+    bands : search.arrays.Bands
+        h scored bands. Read: `read_strand`, `band_start`, `end`, `edits`, `reach`.
+    context : search.context.BatchContext
+        Read: `reference.planes`, `packed`.
 
     Returns
     -------
-    uint32[k]
+    uint32[h]
+        0 where no alignment with so few errors is ungapped.
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i, m
-    cdef uint32_t r, shift
-    cdef planes_t reference_planes, read_planes
+    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
+    cdef Py_ssize_t h = read_strand.shape[0], i
+    cdef uint32_t r, m, shift, diagonal
     cdef int64_t first
-    reference_planes.words, reference_planes.rows = NULL, reference.shape[0]
-    read_planes.words, read_planes.rows = NULL, planes.shape[0]
-    if reference.shape[0] and planes.shape[0]:
-        reference_planes.words, read_planes.words = &reference[0, 0], &planes[0, 0]
-    found_array = np.zeros(k, np.uint32)
+    found_array = np.zeros(h, np.uint32)
     cdef uint32_t[::1] found = found_array
     with nogil:
-        for i in range(k):
-            if i + AHEAD < k:
-                prefetch_bases(reference_planes, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
+        for i in range(h):
+            if i + AHEAD < h:
+                first = band_start[i + AHEAD] + end[i + AHEAD]
+                prefetch_bases(reference, first, first + PREFETCHED)
             r = read_strand[i] >> 1
             m = lengths[r]
-            first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((m + 63) >> 6))
+            first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((<int64_t>m + 63) >> 6))
             for shift in range(<uint32_t>reach[i] + 1):
-                if mismatches(reference_planes, diagonal[i] + shift, read_planes, first, m, edits[i]) == edits[i]:
-                    found[i] = diagonal[i] + shift
+                diagonal = band_start[i] + end[i] + shift
+                if count_differences(reference, diagonal, reads, first, m, edits[i]) == edits[i]:
+                    found[i] = diagonal
                     break
     return found_array
-
-
-cdef Py_ssize_t push(uint32_t *runs, Py_ssize_t n, uint32_t op, uint32_t length) noexcept nogil:
-    if length == 0:
-        return n
-    if n and (runs[n - 1] & 15) == op:
-        runs[n - 1] += length << 4
-        return n
-    runs[n] = length << 4 | op
-    return n + 1
 
 
 cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t n, int64_t *position, int64_t contig_start,
@@ -193,41 +163,38 @@ cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t n, int64_t *positio
     cdef uint32_t op, length
     cdef bint placed = False
     for i in range(n):
-        op, length = cigar[i] & 15, cigar[i] >> 4
-        if op == 1 and i == n - 1 and n > 1:
-            op = 0
-        if op == 0:
+        op, length = cigar_op(cigar[i]), cigar_length(cigar[i])
+        if op == CIGAR_INSERTION and i == n - 1 and n > 1:
+            op = CIGAR_MATCH
+        if op == CIGAR_MATCH:
             before = min(max(contig_start - at, 0), length)
             inside = min(max(contig_end - max(at, contig_start), 0), length - before)
-            k = push(out, k, 1, <uint32_t>before)
+            k = cigar_push(out, k, CIGAR_INSERTION, <uint32_t>before)
             if inside and not placed:
                 position[0] = at + before
                 placed = True
-            k = push(out, k, 0, <uint32_t>inside)
-            k = push(out, k, 1, <uint32_t>(length - before - inside))
+            k = cigar_push(out, k, CIGAR_MATCH, <uint32_t>inside)
+            k = cigar_push(out, k, CIGAR_INSERTION, <uint32_t>(length - before - inside))
             at += length
-        elif op == 1:
-            k = push(out, k, 1, length)
         else:
-            k = push(out, k, 2, length)
-            at += length
+            k = cigar_push(out, k, op, length)
+            at += length if op == CIGAR_DELETION else 0
     return k
 
 
-def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const uint16_t[::1] edits,
-           const uint32_t[::1] traced_diagonal, const uint32_t[::1] traced_cigars, const uint32_t[::1] traced_start,
-           const uint16_t[::1] traced_runs, const uint32_t[::1] lengths,
-           const int64_t[::1] contig_starts, const int64_t[::1] contig_lengths):
+def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
     """Hits and CIGARs of the reported alignments.
 
     Parameters
     ----------
-    read_strand : uint32[k], ungapped : uint32[k], edits : uint16[k]
-        Alignments in output order; `ungapped` is the diagonal of those that need no traceback, else 0.
-    traced_diagonal : uint32[t], traced_cigars : uint32[], traced_start : uint32[t], traced_runs : uint16[t]
-        First diagonals and CIGARs of the others, in the same order.
-    lengths : uint32[n]
-    contig_starts, contig_lengths : int64[c]
+    bands : search.arrays.Bands
+        k bands in output order. Read: `read_strand`, `edits`.
+    ungapped : uint32[k]
+        From `ungapped_diagonals`: what is not 0 needs no traceback.
+    traced : search.arrays.Traced
+        The tracebacks of the others, in the same order.
+    context : search.context.BatchContext
+        Read: `lengths`, `reference.starts`, `reference.lengths`.
 
     Returns
     -------
@@ -235,7 +202,12 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
         `flag` holds the strand only; `mapq` is 0.
     cigars : uint32[]
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, lo
+    cdef const uint32_t[::1] read_strand = bands.read_strand, lengths = context.lengths
+    cdef const uint16_t[::1] edits = bands.edits, traced_runs = traced.n_runs
+    cdef const uint32_t[::1] traced_diagonal = traced.diagonal, traced_start = traced.start
+    cdef const uint32_t[::1] traced_cigars = traced.cigars
+    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
+    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, contig, runs
     cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
     hits_array = np.zeros(k, HIT)
     cigars_array = np.empty(max(room, 1), np.uint32)
@@ -244,7 +216,6 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
     cdef uint32_t whole
     cdef int64_t position, middle
     cdef const uint32_t *cigar
-    cdef Py_ssize_t runs
     with nogil:
         for i in range(k):
             if ungapped[i]:
@@ -257,15 +228,15 @@ def finish(const uint32_t[::1] read_strand, const uint32_t[::1] ungapped, const 
                 t += 1
             # The contig that holds the middle of the alignment, or the nearest one when the middle hangs over.
             middle = position + (lengths[read_strand[i] >> 1] >> 1)
-            lo = <Py_ssize_t>contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], middle)
+            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], middle)
             hits[i].read = read_strand[i] >> 1
             hits[i].strand = read_strand[i] & 1
-            hits[i].flag = (read_strand[i] & 1) << 4
+            hits[i].flag = REVERSE * (read_strand[i] & 1)
             hits[i].edits = edits[i]
             hits[i].score = -<int32_t>edits[i]
             hits[i].cigar_start = <uint32_t>n_runs
-            runs = fit_contig(cigar, runs, &position, contig_starts[lo], contig_starts[lo] + contig_lengths[lo],
-                              &cigars[n_runs])
+            runs = fit_contig(cigar, runs, &position, contig_starts[contig],
+                              contig_starts[contig] + contig_lengths[contig], &cigars[n_runs])
             hits[i].position = <uint32_t>position
             hits[i].cigar_runs = <uint16_t>runs
             n_runs += runs

@@ -7,38 +7,34 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "key_sort.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
+from gassst._core.key_sort cimport sort_keys
 
 
-def unsettled(const uint32_t[::1] lengths, const uint16_t[::1] best, const uint16_t[::1] rival,
-              const uint16_t[::1] complete, const uint16_t[::1] errors, const uint16_t[::1] seed_count,
-              const int16_t[::1] settled, const int16_t[::1] settled_alone, int strata, int margin):
+def unsettled(state, context, Py_ssize_t stage, int margin):
     """Reads that a stage has seeds for and that need it.
 
     Parameters
     ----------
-    lengths : uint32[n]
-    best : uint16[n]
-        Fewest errors of an alignment found so far, 65535 where there is none.
-    rival : uint16[n]
-        Fewest errors in any other band; a read is alone where that is more than `margin` worse.
-    complete : uint16[n]
-        Every alignment with fewer errors has been seen.
-    errors : uint16[n]
-        Most errors allowed.
-    seed_count : uint16[], settled, settled_alone : int16[]
-        Rows of the search plan for this stage, indexed by read length.
-    strata : int
-        Of `params.Level`.
+    state : search.state.SearchState
+        Read: `best`, `rival`, `complete`.
+    context : search.context.BatchContext
+        Of n reads. Read: `lengths`, `errors`; of its plan `seed_count`, `settled`, `settled_alone`, `preset.strata`.
+    stage : int
+    margin : int
+        A read stands alone where every other band has over `margin` errors more than its best one.
 
     Returns
     -------
     uint32[a]
         Ascending.
     """
+    plan = context.plan
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef const uint16_t[::1] best = state.best, rival = state.rival, complete = state.complete
+    cdef const uint16_t[::1] errors = context.errors, seed_count = plan.seed_count[stage]
+    cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
-    cdef int wanted, enough
+    cdef int strata = plan.preset.strata, wanted, enough
     cdef uint32_t m
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
@@ -163,7 +159,7 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
                 j = fresh_start[i + 1] - fresh_start[i]
                 sort_keys(&fresh[0] + fresh_start[i], &scratch[0], j)
                 total += merge(&scored[0] + scored_start[i] if scored.shape[0] else NULL,
-                               scored_start[i + 1] - scored_start[i], &fresh[0] + fresh_start[i], j, &merged[total])
+                               scored_start[i + 1] - scored_start[i], &fresh[0] + fresh_start[i], j, &merged[0] + total)
         start[n] = total
     return merged_array[:total], start_array
 

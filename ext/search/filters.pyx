@@ -3,11 +3,10 @@
 import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.planes cimport planes_of, planes_t
+
 
 cdef extern from "filters.h" nogil:
-    ctypedef struct planes_t:
-        const uint64_t *words
-        int64_t rows
     ctypedef struct columns_t:
         uint32_t *read_strand
         uint32_t *diagonal
@@ -68,7 +67,7 @@ cdef int _columns(arrays, Py_ssize_t n, columns_t *columns) except -1:
 cdef int _planes(const uint64_t[:, ::1] words, planes_t *planes) except -1:
     if words.shape[0] == 0 or words.shape[1] != 3:
         raise ValueError(f"planes are uint64[n, 3] with n > 0, not [{words.shape[0]}, {words.shape[1]}]")
-    planes.words, planes.rows = &words[0, 0], words.shape[0]
+    planes[0] = planes_of(words)
     return 0
 
 

@@ -5,34 +5,33 @@ import numpy as np
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from gassst._core.contigs cimport contigs_before
 from gassst._core.hashing cimport mix
-from gassst._core.same_place cimport NO_EDITS, SAME_PLACE
-from gassst._core.layouts cimport read_summary_t
+from gassst._core.key_sort cimport sort_keys
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
+from gassst._core.same_place cimport SAME_PLACE
 
 from gassst.layouts import READ_SUMMARY
 
-cdef extern from "key_sort.h" nogil:
-    void sort_keys(uint64_t *a, uint64_t *scratch, size_t n)
-
-cdef extern from "contigs.h" nogil:
-    Py_ssize_t contigs_before(const int64_t *starts, size_t n, int64_t coordinate)
-
-DEF MOST_STRATA = 63  # beyond the best
-DEF DROPPED = 0xFF    # no stratum
+cdef enum:
+    MOST_STRATA = 63        # beyond the best: one bit each
+    DROPPED = 0xFF          # in place of a stratum: at the place of a better row, or reported
+    ROW_BITS = 31           # of a row of its read, the lowest in a key
+    ROW_MASK = 0x7fffffff
 
 
-def grouped(parts, const uint32_t[::1] lengths):
+def group_by_read(parts, const uint32_t[::1] lengths):
     """All bands of some parts, grouped by read, within a read in their order.
 
     Parameters
     ----------
-    parts : sequence of search.Bands
+    parts : sequence of search.arrays.Bands
     lengths : uint32[n]
 
     Returns
     -------
     columns : tuple
-        Those of `search.Bands`.
+        Those of `search.arrays.Bands`.
     ends : uint32[h]
         Coordinates behind the last aligned bases.
     start : int64[n + 1]
@@ -74,22 +73,43 @@ def grouped(parts, const uint32_t[::1] lengths):
     return columns, ends_array, start_array
 
 
-def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_position, const uint16_t[::1] edits,
-                const int64_t[::1] start, const uint8_t[::1] flip, const uint64_t[::1] digest,
-                int margin, int further, uint32_t max_hits):
+cdef struct choice_t:
+    # How the places of a read are chosen.
+    int margin          # strata beyond the best that the summary counts
+    int further         # strata beyond the best of which there are rows
+    uint32_t max_hits   # most rows of a read
+
+
+cdef struct read_bands_t:
+    # The bands of one read.
+    const uint32_t *read_strand
+    const uint32_t *end_position
+    const uint16_t *edits
+    int64_t first       # row of the first one
+    Py_ssize_t size
+    bint flip
+    uint64_t digest
+
+
+cdef struct scratch_t:
+    # Room for the places of the read with the most bands.
+    uint64_t *keys      # sorted: canonical strand, end, row
+    uint64_t *sorting
+    uint8_t *stratum    # of each place, or DROPPED
+
+
+def select_best(found, context, int margin, int further, uint32_t max_hits):
     """Best and second best places of every read, and the rows to report.
 
-    Alignments on one strand that end within 10 bases of a better one (or of an equal one further left)
-    are the same place. Among equally good places the primary is drawn by the hash of the read's bases.
+    Alignments on one strand that end within 10 bases of a better one (or of an equal one further left) are the same
+    place. Among equally good places the primary is drawn by the hash of the read's bases.
 
     Parameters
     ----------
-    read_strand : uint32[h], end_position : uint32[h], edits : uint16[h]
-        Scored bands grouped by read; `end_position` is the coordinate behind the last aligned base.
-    start : int64[n + 1]
-        Rows of read r are start[r] .. start[r + 1].
-    flip : uint8[n], digest : uint64[n]
-        From `orient`.
+    found : search.backend.Grouped
+        h scored bands grouped by read. Read: `bands.read_strand`, `bands.edits`, `ends`, `start`.
+    context : search.context.BatchContext
+        Of n reads. Read: `flip`, `digest`.
     margin : int
         Strata beyond the best that the summary counts.
     further : int
@@ -103,9 +123,23 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
     rows : int64[k]
         Reported rows, read by read, the primary first, then by edits, strand and position.
     row_start : int64[n + 1]
+        Rows of read r are rows[row_start[r]] .. rows[row_start[r + 1]].
     summary : READ_SUMMARY[n]
+
+    Raises
+    ------
+    ValueError
+        Unless 0 <= margin <= further <= 63.
     """
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand, ends = found.ends
+    cdef const uint16_t[::1] edits = found.bands.edits
+    cdef const int64_t[::1] start = found.start
+    cdef const uint8_t[::1] flip = context.flip
+    cdef const uint64_t[::1] digest = context.digest
     cdef Py_ssize_t n = start.shape[0] - 1, h = read_strand.shape[0], r, widest = 1, out = 0, size
+    cdef choice_t choice = choice_t(margin, further, max_hits)
+    cdef read_bands_t bands
+    cdef scratch_t scratch
     if not 0 <= margin <= further <= MOST_STRATA:
         raise ValueError(f"margin {margin}, further {further}")
     summary_array = np.zeros(n, READ_SUMMARY)
@@ -116,73 +150,73 @@ def select_best(const uint32_t[::1] read_strand, const uint32_t[::1] end_positio
     with nogil:
         for r in range(n):
             widest = max(widest, start[r + 1] - start[r])
-    cdef uint64_t *keys = <uint64_t *>malloc(2 * widest * 8)
-    cdef uint8_t *stratum = <uint8_t *>malloc(widest)
+    scratch.keys, scratch.stratum = <uint64_t *>malloc(2 * widest * 8), <uint8_t *>malloc(widest)
+    scratch.sorting = scratch.keys + widest
     try:
-        if keys == NULL or stratum == NULL:
+        if scratch.keys == NULL or scratch.stratum == NULL:
             raise MemoryError
         with nogil:
             for r in range(n):
                 row_start[r] = out
-                summary[r].best = summary[r].second = NO_EDITS
-                summary[r].suboptimal = INT32_MIN
+                summary[r].best = summary[r].second = NO_SCORE
+                summary[r].suboptimal = NO_SUBOPTIMAL
                 size = start[r + 1] - start[r]
                 if size == 1:
                     summary[r].best, summary[r].n_best = edits[start[r]], 1
                     rows[out] = start[r]
                     summary[r].n_reported = 1
                 elif size > 1:
-                    places_of(&read_strand[start[r]], &end_position[start[r]], &edits[start[r]], start[r], size,
-                              flip[r], digest[r], margin, further, max_hits, keys, keys + widest, stratum, &summary[r],
-                              &rows[out])
+                    bands = read_bands_t(&read_strand[start[r]], &ends[start[r]], &edits[start[r]], start[r], size,
+                                         flip[r], digest[r])
+                    select_places(&bands, &choice, &scratch, &summary[r], &rows[out])
                 out += summary[r].n_reported
             row_start[n] = out
     finally:
-        free(keys)
-        free(stratum)
+        free(scratch.keys)
+        free(scratch.stratum)
     return rows_array[:out].copy(), row_start_array, summary_array
 
 
-cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits, int64_t first,
-                    Py_ssize_t size, bint flip, uint64_t digest, int margin, int further, uint32_t max_hits,
-                    uint64_t *keys, uint64_t *scratch, uint8_t *stratum, read_summary_t *summary,
-                    int64_t *rows) noexcept nogil:
-    """`select_best` of one read, whose rows begin with `first`."""
+cdef void select_places(const read_bands_t *bands, const choice_t *choice, const scratch_t *scratch,
+                        read_summary_t *summary, int64_t *rows) noexcept nogil:
+    """`select_best` of one read."""
     cdef Py_ssize_t i, k = 0, chosen = 0
-    cdef uint32_t best = NO_EDITS, d, kept
+    cdef uint32_t best = NO_SCORE, d, kept
     cdef uint64_t present = 0  # strata, bit 0 the best one
-    for i in range(size):
-        best = min(best, edits[i])
-    # Key: canonical strand, end, row: rows of a read are fewer than 2^31.
-    for i in range(size):
-        if edits[i] <= best + further:
-            keys[k] = <uint64_t>((read_strand[i] & 1) ^ flip) << 63 | <uint64_t>end_position[i] << 31 | <uint64_t>i
-            present |= <uint64_t>1 << (edits[i] - best)
+    cdef uint64_t *keys = scratch.keys
+    cdef uint8_t *stratum = scratch.stratum
+    for i in range(bands.size):
+        best = min(best, bands.edits[i])
+    for i in range(bands.size):
+        if bands.edits[i] <= best + choice.further:
+            keys[k] = (<uint64_t>((bands.read_strand[i] & 1) ^ bands.flip) << 63
+                       | <uint64_t>bands.end_position[i] << ROW_BITS | <uint64_t>i)
+            present |= <uint64_t>1 << (bands.edits[i] - best)
             k += 1
-    sort_keys(keys, scratch, k)
+    sort_keys(keys, scratch.sorting, k)
     for i in range(k):
-        stratum[i] = <uint8_t>(edits[keys[i] & 0x7fffffff] - best)
+        stratum[i] = <uint8_t>(bands.edits[keys[i] & ROW_MASK] - best)
     summary.best = <uint16_t>best
     summary.n_best = keep_places(keys, stratum, k, 0)
     if summary.n_best > 1:
-        chosen = <Py_ssize_t>(digest % summary.n_best)
+        chosen = <Py_ssize_t>(bands.digest % summary.n_best)
     i = -1
     while chosen >= 0:
         i += 1
         chosen -= stratum[i] == 0
-    rows[0] = first + <int64_t>(keys[i] & 0x7fffffff)
+    rows[0] = bands.first + <int64_t>(keys[i] & ROW_MASK)
     summary.n_reported = 1
     stratum[i] = DROPPED
-    for d in range(<uint32_t>further + 1):
+    for d in range(<uint32_t>choice.further + 1):
         if not present >> d & 1:
             continue
         if d:
             kept = keep_places(keys, stratum, k, d)
-            if kept and d <= <uint32_t>margin and summary.second == NO_EDITS:
+            if kept and d <= <uint32_t>choice.margin and summary.second == NO_SCORE:
                 summary.second, summary.n_second = <uint16_t>(best + d), kept
         for i in range(k):
-            if stratum[i] == d and summary.n_reported < max_hits:
-                rows[summary.n_reported] = first + <int64_t>(keys[i] & 0x7fffffff)
+            if stratum[i] == d and summary.n_reported < choice.max_hits:
+                rows[summary.n_reported] = bands.first + <int64_t>(keys[i] & ROW_MASK)
                 summary.n_reported += 1
     summary.suboptimal = suboptimal(summary)
 
@@ -190,7 +224,7 @@ cdef void places_of(const uint32_t *read_strand, const uint32_t *end_position, c
 cdef inline int32_t suboptimal(const read_summary_t *summary) noexcept nogil:
     if summary.n_best > 1:
         return -<int32_t>summary.best
-    return INT32_MIN if summary.second == NO_EDITS else -<int32_t>summary.second
+    return NO_SUBOPTIMAL if summary.second == NO_SCORE else -<int32_t>summary.second
 
 
 cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, uint8_t d) noexcept nogil:
@@ -203,12 +237,12 @@ cdef uint32_t keep_places(const uint64_t *keys, uint8_t *stratum, Py_ssize_t k, 
             continue
         kept += 1
         j = i - 1
-        while j >= 0 and (keys[i] >> 31) - (keys[j] >> 31) <= SAME_PLACE:
+        while j >= 0 and (keys[i] >> ROW_BITS) - (keys[j] >> ROW_BITS) <= SAME_PLACE:
             if stratum[j] > d:
                 stratum[j] = DROPPED
             j -= 1
         j = i + 1
-        while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE:
+        while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) <= SAME_PLACE:
             if stratum[j] >= d:
                 stratum[j] = DROPPED
             j += 1
@@ -254,8 +288,8 @@ def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_
     return rows_array[:out].copy(), start_array
 
 
-def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uint32_t[::1] lengths,
-            const int64_t[::1] borders):
+def contigs_of_places(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uint32_t[::1] lengths,
+                      const int64_t[::1] borders):
     """The contig that the middle of each place lies on.
 
     Parameters
@@ -264,7 +298,7 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
         Coordinates behind the last aligned bases.
     lengths : uint32[n]
     borders : int64[c + 1]
-        Contig i owns borders[i] .. borders[i + 1], as in `_placements.Placements`.
+        Contig i owns borders[i] .. borders[i + 1], as in `placements.Placements`.
 
     Returns
     -------
@@ -287,33 +321,34 @@ def contigs(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uin
     return contig_array
 
 
-def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const uint16_t[::1] complete,
-          const uint16_t[::1] planned, const uint8_t[::1] looked, const uint8_t[::1] capped):
-    """Reads of which the same is known but for how many places there are: a batch has some hundred kinds.
+def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] lengths, seen):
+    """Reads of which the same is known but for how many places there are: a batch has some hundred such cases.
 
     Parameters
     ----------
     summary : READ_SUMMARY[n]
         Of which `best` and `second` count.
     lengths : uint32[n]
-    complete, planned : uint16[n], looked, capped : uint8[n]
-        As in `select.Seen`.
+    seen : search.mapq.Seen
+        Read: `complete`, `planned`, `looked`, `capped`.
 
     Returns
     -------
     first : int64[k]
-        The first read of each kind.
-    kind : int64[n]
+        The first read of each case.
+    case : int64[n]
         Index into `first` of every read.
     """
+    cdef const uint16_t[::1] complete = seen.complete, planned = seen.planned
+    cdef const uint8_t[::1] looked = seen.looked, capped = seen.capped
     cdef Py_ssize_t n = lengths.shape[0], r, k = 0, size = 1024
     cdef uint64_t at, key, more
     while size < 2 * n:
         size *= 2
-    first_array, kind_array, table_array = np.empty(n, np.int64), np.empty(n, np.int64), np.full(size, -1, np.int32)
+    first_array, case_array, table_array = np.empty(n, np.int64), np.empty(n, np.int64), np.full(size, -1, np.int32)
     keys_array = np.empty((n, 2), np.uint64)
-    cdef int64_t[::1] first = first_array, kind = kind_array
-    cdef int32_t[::1] table = table_array  # kinds by hash, -1 where there is none
+    cdef int64_t[::1] first = first_array, case_of = case_array
+    cdef int32_t[::1] table = table_array  # cases by hash, -1 where there is none
     cdef uint64_t[:, ::1] keys = keys_array
     with nogil:
         for r in range(n):
@@ -328,5 +363,5 @@ def alike(const read_summary_t[::1] summary, const uint32_t[::1] lengths, const 
                 keys[k, 0], keys[k, 1] = key, more
                 first[k] = r
                 k += 1
-            kind[r] = table[at]
-    return first_array[:k].copy(), kind_array
+            case_of[r] = table[at]
+    return first_array[:k].copy(), case_array

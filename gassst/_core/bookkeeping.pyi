@@ -1,25 +1,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.search.context import BatchContext
+from gassst.search.state import SearchState
+
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
-_I16 = NDArray[np.int16]
 _I64 = NDArray[np.int64]
 
-def unsettled(
-    lengths: _U32,
-    best: _U16,
-    rival: _U16,
-    complete: _U16,
-    errors: _U16,
-    seed_count: _U16,
-    settled: _I16,
-    settled_alone: _I16,
-    strata: int,
-    margin: int,
-) -> _U32: ...
+def unsettled(state: SearchState, context: BatchContext, stage: int, margin: int) -> _U32: ...
 def bands_of(read_strand: _U32, bucket: _U32, shift: int, margin: _U32, words: _U8) -> tuple[_U32, _U8]: ...
 def within_limit(
     read_strand: _U32, edits: _U16, best: _U16, rival: _U16, limit: _U16, margin: int

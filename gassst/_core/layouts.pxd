@@ -1,6 +1,10 @@
 # Layouts shared by the extensions; `gassst/layouts.py` holds the NumPy dtypes, a test asserts they agree.
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
+cdef enum:
+    NO_SCORE = 0xFFFF                # errors where there is no alignment
+    NO_SUBOPTIMAL = -0x7FFFFFFF - 1  # INT32_MIN: score where there is no second alignment
+
 cdef packed struct hit_t:
     uint32_t read           # row in the ReadBatch
     uint32_t position       # concatenated reference coordinate of the first aligned base; 0 when unmapped
@@ -13,9 +17,9 @@ cdef packed struct hit_t:
     int32_t score           # tag AS; -edits where the whole read is aligned; 0 when unmapped
 
 cdef packed struct read_summary_t:
-    uint16_t best           # edits of the best hit, 65535 when there is none
-    uint16_t second         # edits of the best hit of a worse stratum, 65535 when there is none
+    uint16_t best           # edits of the best hit, NO_SCORE when there is none
+    uint16_t second         # edits of the best hit of a worse stratum, NO_SCORE when there is none
     uint32_t n_best         # hits with `best` edits (tag X0)
     uint32_t n_second       # hits with `second` edits (tag X1)
     uint32_t n_reported     # rows this read has in the hit array (tag NH)
-    int32_t suboptimal      # score of the best hit but one (tag XS), INT32_MIN when there is none
+    int32_t suboptimal      # score of the best hit but one (tag XS), NO_SUBOPTIMAL when there is none

@@ -8,6 +8,8 @@ cdef extern from "lookup.h" nogil:
         const uint8_t *following
         const uint64_t *planes
         unsigned k
+        uint32_t p
+        uint64_t rows
     ctypedef struct seed_range_t:
         uint32_t lo
         uint32_t hi

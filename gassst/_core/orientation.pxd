@@ -1,4 +1,4 @@
-"""Where the mate of a read lies in a concordant pair.
+"""Where the mate of a read lies in a concordant pair; `gassst/pairing/orientation.py` is the same for NumPy arrays.
 
 A pair is *concordant* when its mates lie on one contig, on the strands that the orientation of the library asks
 for, and its template length within the window. One mate *leads*: the template begins with its first base on the reference.
@@ -13,9 +13,15 @@ cdef enum:
 
 
 cdef struct window_t:
+    # Template lengths of concordant pairs.
     int orientation
     int64_t low
     int64_t high
+
+
+cdef inline window_t window_of(insert) except *:
+    """Of a pairing.insert_size.InsertModel."""
+    return window_t(insert.code, insert.low, insert.high)
 
 
 cdef inline bint leads(const window_t *w, bint reverse, bint is_first) noexcept nogil:

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.pairing.insert_size import InsertModel
+
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
@@ -9,9 +11,7 @@ _I64 = NDArray[np.int64]
 class Placements:
     paired: _U16
     unguided: _U8
-    def __init__(
-        self, mate: _U8, lengths: _U32, orientation: int, low: int, high: int, borders: _I64
-    ) -> None: ...
+    def __init__(self, mate: _U8, lengths: _U32, insert: InsertModel, borders: _I64) -> None: ...
     def add(self, read_strand: _U32, end_position: _U32, edits: _U16) -> None: ...
     def alone(self, first: _I64, margin: int) -> _U8: ...
     def tighten(

@@ -1,4 +1,4 @@
-# What the extensions call of ext/common/planes.h; declarations only, so that there is nothing to import at run time.
+# Bit planes, from ext/common/planes.h; nothing here is to be imported at run time.
 from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "planes.h" nogil:
@@ -9,4 +9,17 @@ cdef extern from "planes.h" nogil:
         uint64_t low, high, masked
     bases64_t bases_at(planes_t planes, int64_t coordinate)
     uint64_t differences(bases64_t a, bases64_t b)
+    uint64_t first_bases(int64_t n)
+    int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
+    int MASKED_BASE
+    int base_at(planes_t planes, int64_t coordinate)
     void prefetch_bases(planes_t planes, int64_t first, int64_t end)
+
+
+cdef inline planes_t planes_of(const uint64_t[:, ::1] rows) noexcept:
+    """The view of an array of planes, uint64[rows, 3]; it must outlive the view."""
+    cdef planes_t planes
+    planes.words, planes.rows = NULL, rows.shape[0]
+    if rows.shape[0]:
+        planes.words = &rows[0, 0]
+    return planes

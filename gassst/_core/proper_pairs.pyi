@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.pairing.insert_size import InsertModel
+
 def flag_proper(
     hits: NDArray[Any],
     cigars: NDArray[np.uint32],
     mate: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    orientation: int,
-    low: int,
-    high: int,
+    insert: InsertModel,
 ) -> int: ...

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
 _PRESETS = ("very-fast", "fast", "sensitive", "very-sensitive")  # of bowtie2
 
@@ -71,6 +70,8 @@ def hint_in(message: str) -> str:
 
 def similar(token: str, options: list[str]) -> str:
     """'Did you mean --x?' for a misspelt long option, else ''."""
+    from difflib import get_close_matches
+
     close = get_close_matches(token.partition("=")[0], options, 1) if token.startswith("--") else []
     return f"Did you mean {close[0]}?" if close else ""
 

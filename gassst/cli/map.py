@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
     if note := note_on_max_hits(params.max_hits):
         log.info(note)
     reads, mates = mates_of(args)
-    mapper = Mapper(load_index(args.index, args.threads), **vars(params))
+    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
     inputs = InputProgress([*reads, *(mates or [])])
     in_the_way = args.output == "-" and sys.stdout.isatty()  # of records on the same terminal

@@ -61,26 +61,18 @@ def parse_level(text: str) -> int:
 
 def add_map_options(parser: argparse.ArgumentParser) -> None:
     """All arguments of `gassst map`."""
-    _add_input(parser.add_argument_group("input", "The reference and the reads."))
-    _add_output(parser.add_argument_group("output", "Where the alignments go, and what their records hold."))
-    _add_alignment(
-        parser.add_argument_group("alignment", "Which alignments count, and how many are reported.")
+    scores = "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend."
+    groups = (
+        ("input", "The reference and the reads.", _add_input),
+        ("output", "Where the alignments go, and what their records hold.", _add_output),
+        ("alignment", "Which alignments count, and how many are reported.", _add_alignment),
+        ("sensitivity", "How much work goes into finding the best alignment.", _add_sensitivity),
+        ("pairs", "What the library of paired reads looks like.", _add_pairs),
+        ("scoring", scores, _add_scoring),
+        ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
     )
-    _add_sensitivity(
-        parser.add_argument_group("sensitivity", "How much work goes into finding the best alignment.")
-    )
-    _add_pairs(parser.add_argument_group("pairs", "What the library of paired reads looks like."))
-    _add_scoring(
-        parser.add_argument_group(
-            "scoring",
-            "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend.",
-        )
-    )
-    machine = parser.add_argument_group(
-        "machine", "Resources, and messages on stderr. Records never depend on them."
-    )
-    _add_machine(machine)
-    add_common(machine)
+    for title, comment, add_options in groups:
+        add_options(parser.add_argument_group(title, comment))
 
 
 def _add_input(group: Any) -> None:
@@ -340,7 +332,7 @@ def _add_machine(group: Any) -> None:
         "--device",
         metavar="NAME",
         help="OpenCL device: gpu, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
-        "(default: the best; `gassst devices` lists them).",
+        "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
         "--batch-size",
@@ -355,6 +347,14 @@ def _add_machine(group: Any) -> None:
         metavar="SIZE",
         help="Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
     )
+    add(
+        "--no-check",
+        dest="check",
+        action="store_false",
+        default=None,
+        help="Do not verify the checksums of the index while mapping.",
+    )
+    add_common(group)
 
 
 def add_common(group: Any) -> None:

@@ -69,7 +69,7 @@ class Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError, one line with a hint, where argparse would print the whole usage and exit."""
+    """Raises UsageError, which is one line with a hint, where argparse would print the whole usage and exit."""
 
     def __init__(self, **options: Any):
         super().__init__(**{"formatter_class": Help, "add_help": False, **options})
@@ -101,7 +101,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise UsageError(_unknown(unknown[0], subparser_of(parser, command)))
+        raise UsageError(_unknown(unknown[0], subparser_of(parser, command) if command else parser))
     args.argv = argv
     return args
 

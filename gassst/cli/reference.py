@@ -31,22 +31,22 @@ def reference_files(path: str) -> list[str]:
     return [path, beside] if os.path.exists(beside) else [path]
 
 
-def load_index(path: str, threads: int) -> SeedIndex:
+def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
     """The index at `path`. For a FASTA it is the fresh index beside it, else one built in memory.
 
-    One line in the log says which index a FASTA got. Raises InputError, IndexFormatError for an index that was
-    named itself.
+    One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`. Raises InputError, and
+    IndexFormatError for an index that was named itself.
     """
     from gassst.seeding.seed_index import SeedIndex
 
     if not _is_fasta(path):
-        return SeedIndex.open(path)
+        return SeedIndex.open(path, check)
     beside, keep = index_path(path), f"`gassst index {shlex.quote(path)}`"
     if not os.path.exists(beside):
         log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
         return SeedIndex.build(path, threads=threads)
     try:
-        index = SeedIndex.open(beside)
+        index = SeedIndex.open(beside, check)
         fault = _why_stale(index, beside, path)
     except InputError as error:
         index, fault = None, _fault(error, beside)

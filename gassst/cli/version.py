@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import platform
 from collections.abc import Callable
-from importlib import metadata
 from typing import Any
 
 from gassst.version import __version__
@@ -24,30 +23,36 @@ class PrintVersion(argparse.Action):
 
 def describe_versions() -> str:
     """A line each. What cannot be loaded says why: a bug report often begins here."""
+    from importlib import metadata  # 10 ms that other commands need not spend
+
+    def installed(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return "not installed"
+
     return "\n".join(
         [
             f"gassst {__version__}",
-            f"Python {platform.python_version()}, NumPy {_or_reason(lambda: metadata.version('numpy'))}",
-            _or_reason(_pysam, "pysam"),
-            f"pyopencl {_or_reason(lambda: metadata.version('pyopencl'))}",
+            f"Python {platform.python_version()}, NumPy {installed('numpy')}",
+            f"pysam {_or_reason(_pysam)}",
+            f"pyopencl {installed('pyopencl')}",
             f"CPU code path: {_or_reason(_instruction_set)}",
         ]
     )
 
 
-def _or_reason(text: Callable[[], str], name: str = "") -> str:
+def _or_reason(text: Callable[[], str]) -> str:
     try:
         return text()
-    except metadata.PackageNotFoundError:
-        return "not installed"
     except ImportError as error:
-        return f"{name} not usable: {error}".strip()
+        return f"not usable: {error}"
 
 
 def _pysam() -> str:
     from pysam.version import __htslib_version__, __version__
 
-    return f"pysam {__version__} with htslib {__htslib_version__}"
+    return f"{__version__} with htslib {__htslib_version__}"
 
 
 def _instruction_set() -> str:

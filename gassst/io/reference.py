@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
@@ -32,6 +33,9 @@ TAIL = 2048
 """Masked bases after the last contig."""
 MAX_TOTAL = 2**32 - 1
 """Largest `total`: coordinates are uint32."""
+
+# SAM's reference names: printable, but none of \\ , " ' ` ( ) [ ] { } < >, and neither * nor = at the beginning.
+_CONTIG_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 
 _BLOCK = 1 << 22  # bytes read at once: a whole block and its copies stay in the cache
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -90,9 +94,9 @@ class Reference:
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
         """Read FASTA, plain or gzip or BGZF by its content; lower case, IUPAC letters and CRLF are fine.
 
-        Raises InputError, naming file, contig and line, for a character that is no base, text before the
-        first header, a contig without name or bases, two of one name, no contig, a truncated or damaged gzip
-        file, and more than 2^32 - 1 padded bases.
+        Raises InputError, naming file, contig and line. Errors are a character that is no base, text before the first
+        header, and a file without contigs. So are a contig without bases or without a name, a name that SAM forbids,
+        and two contigs of one name. A damaged gzip file and more than 2^32 - 1 padded bases are errors, too.
         """
         return cls._assemble(_read_fasta(path), os.fspath(path))
 
@@ -108,6 +112,8 @@ class Reference:
         md5 = []
         total = FRONT + TAIL - GAP
         for name, text in contigs:
+            if not is_contig_name(name):
+                raise InputError(f"{source}: contig {name!r}: SAM does not allow this name")
             if name in texts:
                 raise InputError(f"{source}: contig {name}: two contigs have this name")
             if not text:
@@ -158,9 +164,17 @@ class Reference:
     def contig_of(self, positions: ArrayLike) -> NDArray[np.int32]:
         """Index of the contig that each concatenated coordinate lies in, int32, -1 in the padding."""
         positions = np.asarray(positions, np.int64)
-        contig = np.searchsorted(self.starts, positions, side="right") - 1
+        contig = contig_before(self.starts, positions)
         within = (contig >= 0) & (positions - self.starts[contig] < self.lengths[contig])
         return np.where(within, contig, -1).astype(np.int32)
+
+
+def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray[np.int64]:
+    """Index of the last contig that begins at or before each coordinate, int64[k], -1 before the first one.
+
+    `starts` int64[c], ascending. In compiled code `ext/common/contigs.h` has the same.
+    """
+    return np.searchsorted(starts, positions.astype(np.int64), side="right") - 1
 
 
 def contig_starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -249,14 +263,19 @@ def _stretches(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             at = end
 
 
+def is_contig_name(name: object) -> bool:
+    """Whether SAM allows this name of a reference sequence."""
+    return isinstance(name, str) and _CONTIG_NAME.fullmatch(name) is not None
+
+
 def _contig_name(header: bytes, source: str, line: int) -> str:
     words = header[1:].split(None, 1)
     if not words:
         raise InputError(f"{source}: line {line}: a contig without a name")
-    try:
-        return words[0].decode("ascii")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: line {line}: a contig name that is not ASCII") from error
+    name = words[0].decode("utf-8", "backslashreplace")
+    if not is_contig_name(name):
+        raise InputError(f"{source}: line {line}: contig {name!r}: SAM does not allow this name")
+    return name
 
 
 def _clean(text: bytes, source: str, name: str, line: int) -> bytes:

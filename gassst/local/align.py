@@ -15,9 +15,9 @@ from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
-from gassst.local.places import Lines, Places, Targets
+from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.params import Scoring
-from gassst.search.arrays import I64, U8, U32
+from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 
 
@@ -56,14 +56,14 @@ class Aligner:
         """Ungapped alignments of whole reads, in their order."""
         cigars = self.lengths[read_strand >> 1] << np.uint32(4)
         runs = np.arange(len(cigars), dtype=np.uint32), np.ones(len(cigars), np.uint16)
-        return self._lines(read_strand, diagonal, cigars, *runs, np.ones(len(cigars), bool))
+        return self._lines(Aligned(read_strand, diagonal, cigars, *runs), np.ones(len(cigars), bool))
 
     # --- scores --------------------------------------------------------------------------------------------------
 
     def score_touching(self, targets: Targets) -> Places:
         """The best scores of what touches the diagonals of targets, in their order."""
         places = self.score(targets)
-        strayed = np.flatnonzero(_local_places.apart(targets.diagonal, places.diagonal))
+        strayed = np.flatnonzero(_local_places.distinct_places(targets.diagonal, places.diagonal))
         if not strayed.size:
             return places
         again = self.score(_closest(targets, strayed))
@@ -77,7 +77,7 @@ class Aligner:
         strand_end, diagonal = np.empty(k, np.uint16), np.empty(k, np.uint32)
         for width, rows, read_strand, first, widen in self._by_width(targets):
             found = self.backend.score_local(read_strand, first, width, self.scoring)
-            _band_widths.put(rows, first, found, (score, reached, strand_end, diagonal))
+            _band_widths.store_scores(rows, first, found, (score, reached, strand_end, diagonal))
             widen(found[0], found[1])
         total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
         columns = targets.read_strand, targets.band_start, targets.width
@@ -96,9 +96,9 @@ class Aligner:
         Where none is proved in a narrow band, it is the best of the widest one, if possible one that touches.
         """
         lines = self._align(targets)
-        apart = _local_places.apart
+        distinct = _local_places.distinct_places
         strayed = np.flatnonzero(
-            apart(targets.diagonal, lines.first_diagonal) & apart(targets.diagonal, lines.last_diagonal)
+            distinct(targets.diagonal, lines.first_diagonal) & distinct(targets.diagonal, lines.last_diagonal)
         )
         if strayed.size:
             again = self._align(_closest(targets, strayed))
@@ -120,8 +120,8 @@ class Aligner:
             cigars.append(runs)
             offset += len(runs)
             widen(score, reached)
-        joined = np.concatenate(cigars)
-        return self._lines(targets.read_strand, position, joined, run_start, n_runs, targets.given)
+        aligned = Aligned(targets.read_strand, position, np.concatenate(cigars), run_start, n_runs)
+        return self._lines(aligned, targets.given)
 
     def _by_width(self, targets: Targets) -> Iterator[tuple[int, I64, U32, U32, Callable]]:
         """Width, rows, their read_strand and the first diagonals of their bands, the narrowest first.
@@ -129,30 +129,24 @@ class Aligner:
         The last item takes `score` and `reached` of these rows: what they do not prove comes again, in bands twice as
         wide.
         """
-        width = _band_widths.expected(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
-        scoring, lengths = self.scoring, self.lengths
-        columns = targets.read_strand, targets.diagonal, targets.band_start, targets.width
+        width = _band_widths.expected_widths(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
-            rows, read_strand, first = _band_widths.of_width(width, w, *columns)
+            rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
-            def widen(score, reached, w=w, leaving=leaving, rows=rows, read_strand=read_strand):
-                found = rows, score, reached, read_strand
-                bounds = targets.width, lengths, scoring.match, scoring.clip
-                _band_widths.widen(width, w, leaving, *found, *bounds)
+            def widen(score, reached, leaving=leaving, rows=rows):
+                found = score, reached
+                _band_widths.widen_unproved(width, rows, found, leaving, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen
 
-    def _lines(self, read_strand, position, cigars, run_start, n_runs, given) -> Lines:
+    def _lines(self, aligned: Aligned, given: Bool) -> Lines:
         """Alignments cut at the ends of their contigs, their runs appended to `cigars`."""
-        reference, packed = self.context.reference, self.context.packed
-        hits, cigars, begin, end, total, first, last = _local_hits.finish(
-            read_strand, position, cigars, run_start, n_runs, reference.planes, packed.planes, packed.plane_start,
-            self.lengths, reference.starts, reference.lengths, self.scoring, self._n_runs,
-        )  # fmt: skip
+        found = _local_hits.hits_from_alignments(aligned, self.context, self._n_runs)
+        hits, cigars, begin, end, total, first, last = found
         self._cigars.append(cigars)
         self._n_runs += len(cigars)
-        return Lines(hits, read_strand, begin, end, total, first, last, given)
+        return Lines(hits, aligned.read_strand, begin, end, total, first, last, given)
 
 
 def score_bands(aligner: Aligner, read_strand: U32, band_start: U32, words: U8) -> Places:

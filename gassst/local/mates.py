@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
 from gassst.local.rivals import Rivals, quality_of
-from gassst.pairing.orientation import mate_window
+from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import MAX_MAPQ
@@ -38,8 +39,6 @@ class PairedPlaces:
         Of the reads that were not settled at once.
     places : Places
         All known places, those found beside mates included.
-    decided : bool[n]
-        Reads whose place a concordant pair decided.
     joined : uint32[j]
         Reads that were placed beside their mate here.
     rescued : bool[n]
@@ -48,14 +47,13 @@ class PairedPlaces:
 
     primary: Lines
     places: Places
-    decided: Bool
     joined: U32
     rescued: Bool
 
     @classmethod
-    def none(cls, n: int, primary: Lines, places: Places, decided: Bool) -> PairedPlaces:
+    def none(cls, n: int, primary: Lines, places: Places) -> PairedPlaces:
         """Where no mates were placed together."""
-        return cls(primary, places, decided, np.empty(0, np.uint32), np.zeros(n, bool))
+        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool))
 
 
 def pair_up(
@@ -73,22 +71,21 @@ def pair_up(
     lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
     line = line_of_read(lines, n)
     windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
-    fits = _local_places.within(places.read_strand, places.diagonal, windows)
+    fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
     lonely = movable & pairs.rescuable
     lonely[places.read[fits]] = False
     n_known = len(places.read)
     new = score_bands(aligner, *_bands_within(context, lonely, windows))
     new = new.take(new.score >= min(context.params.scoring.min_score, WINDOW_SCORE))
     places = Places.concatenate([places, new])
-    fits = _local_places.within(places.read_strand, places.diagonal, windows)
-    rows = best_of(places, fits, context.flip, context.digest)
+    fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
+    rows = best_of(places, fits, context)
     taken = _better_mates(pairs, places, rows, lines, line)
     moved = aligner.align_places(places.take(taken))
-    decided, rescued = decided.copy(), np.zeros(n, bool)
-    decided[moved.read] = decided[pairs.partner[moved.read]] = True
+    rescued = np.zeros(n, bool)
     rescued[places.read[taken[taken >= n_known]]] = True
     staying = primary.take(~of_reads(moved, n)[primary.read])
-    return PairedPlaces(Lines.concatenate([staying, moved]), places, decided, moved.read, rescued)
+    return PairedPlaces(Lines.concatenate([staying, moved]), places, moved.read, rescued)
 
 
 def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:
@@ -134,16 +131,15 @@ def _windows(context: BatchContext, pairs: PairContext, reads: I64, lines: Lines
     diagonal = lines.first_diagonal[row].astype(np.int64)
     length, own = (context.lengths[r].astype(np.int64) for r in (partner, reads))
     strand = (lines.read_strand[row] & 1).astype(np.int64)
-    low, high, strand = mate_window(
-        pairs.insert, diagonal, strand, pairs.mate[partner].astype(np.int64), length, own
-    )
-    starts, lengths = context.reference.starts, context.reference.lengths
-    contig = np.searchsorted(starts, lines.hits["position"][row].astype(np.int64), side="right") - 1
+    insert, reference = pairs.insert, context.reference
+    leading = leads(insert.orientation, strand, pairs.mate[partner].astype(np.int64))
+    low, high = partner_window(leading, diagonal, length, own, insert.low, insert.high)
+    contig = contig_before(reference.starts, lines.hits["position"][row])
     windows = np.zeros((3, context.n), np.int64)
     windows[1] = -1
-    windows[0, reads] = np.maximum(low, starts[contig] - own)
-    windows[1, reads] = np.minimum(high, starts[contig] + lengths[contig])
-    windows[2, reads] = strand
+    windows[0, reads] = np.maximum(low, reference.starts[contig] - own)
+    windows[1, reads] = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
+    windows[2, reads] = partner_strand(insert.orientation, strand)
     return windows
 
 

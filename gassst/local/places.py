@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.search.arrays import I64, U8, U16, U32, U64, Bool
+from gassst.search.arrays import I64, U8, U16, U32, Bool
+from gassst.search.context import BatchContext
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20 bases
 # is the shortest that occurs once in a human genome by chance.
@@ -106,6 +107,27 @@ class Places(Columns):
         return np.where(reverse, m - last, first), np.where(reverse, m - first, last)
 
 
+class Aligned(NamedTuple):
+    """Alignments in bands, before they are cut at the ends of contigs.
+
+    Attributes
+    ----------
+    read_strand : uint32[k]
+    position : uint32[k]
+        Concatenated coordinate of the first aligned base.
+    cigars : uint32[]
+        Runs, length << 4 | operation.
+    start : uint32[k], n_runs : uint16[k]
+        Runs of alignment i are start[i] .. start[i] + n_runs[i].
+    """
+
+    read_strand: U32
+    position: U32
+    cigars: U32
+    start: U32
+    n_runs: U16
+
+
 @dataclass(frozen=True)
 class Lines(Columns):
     """Alignments.
@@ -143,16 +165,9 @@ class Lines(Columns):
         return lengths[self.read] - (self.end - self.begin)
 
 
-def best_of(places: Places, eligible: Bool, flip: U8, digest: U64) -> I64:
+def best_of(places: Places, eligible: Bool, context: BatchContext) -> I64:
     """int64[]: row of the best place of every read that has an eligible one (bool[k])."""
-    columns = (
-        places.read_strand,
-        places.diagonal,
-        places.band_start,
-        places.total,
-        places.given.view(np.uint8),
-    )
-    return _local_places.best_of(eligible.view(np.uint8), *columns, flip, digest)
+    return _local_places.best_of(places, eligible.view(np.uint8), context)
 
 
 def joined(arrays: list[np.ndarray]) -> np.ndarray:

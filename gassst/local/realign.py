@@ -136,7 +136,7 @@ class _Realignment:
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]))
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
-        paired = PairedPlaces.none(n, primary, places, self.known.decided)
+        paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, self.known.decided, clear, primary, places)
         primary, places = paired.primary, paired.places
@@ -183,25 +183,18 @@ class _Realignment:
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
-        end = known.bands.band_start + known.bands.end
-        single = _local_places.at_one_place(
-            known.bands.read_strand, end, known.bands.edits, known.worst, known.start, known.chosen
-        )
+        single = _local_places.at_one_place(known).view(bool)
         if self.pairs is None:
-            return single.view(bool)
-        return single.view(bool) & ~(self.pairs.paired & ~known.decided)
+            return single
+        return single & ~(self.pairs.paired & ~known.decided)
 
     # --- places --------------------------------------------------------------------------------------------------
 
     def _known_places(self, wanted: Bool) -> Places:
         """The places that the search found for these reads (bool[n]), those with the fewest errors."""
         known = self.known
-        bands = known.bands
-        rows = _local_places.known_places(
-            bands.read_strand, bands.band_start, bands.end, bands.edits, known.worst, known.start,
-            wanted.view(np.uint8), known.chosen, self.context.flip,
-        )  # fmt: skip
-        bands = bands.take(rows)
+        rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
+        bands = known.bands.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, False)
         given = rows == known.chosen[bands.read_strand >> 1]
         end = bands.band_start + bands.end
@@ -210,7 +203,7 @@ class _Realignment:
 
     def _primary(self, places: Places) -> Lines:
         """The primary line of every read that has a place."""
-        rows = best_of(places, self._eligible(places), self.context.flip, self.context.digest)
+        rows = best_of(places, self._eligible(places), self.context)
         return self.aligner.align_places(places.take(rows))
 
     def _eligible(self, places: Places) -> Bool:
@@ -235,7 +228,7 @@ class _Realignment:
         nothing = Rivals.none(len(clear.read)), np.zeros(context.n, bool)
         for lines, beside, reseeded in ((clear, *nothing), (primary, rivals, far)):
             own = np.flatnonzero(
-                ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~paired.decided[lines.read]
+                ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~self.known.decided[lines.read]
             )
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), reseeded[some.read])

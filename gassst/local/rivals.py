@@ -53,10 +53,7 @@ class Rivals(Columns):
 
 def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Rivals, Places]:
     """Of every line (one a read at most) the next best place for the same part of the read; and all such places."""
-    place = places.read_strand, places.diagonal, places.score, places.total, places.reached, places.strand_end
-    line = lines.read_strand, lines.begin, lines.end, lines.first_diagonal, lines.last_diagonal
-    match = context.params.scoring.match
-    total, score, count, order = _local_places.rivals(*place, *line, context.lengths, match)
+    total, score, count, order = _local_places.rivals(lines, places, context)
     return Rivals(total, score, count), places.take(order)
 
 
@@ -114,7 +111,7 @@ def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
         free &= (line >= 0) & ~overlap(begin, end, at(taken.begin, line), at(taken.end, line))
         if not free.any():
             break
-        best = best_of(places, free, context.flip, context.digest)
+        best = best_of(places, free, context)
         lines = aligner.align_places(places.take(best))
         keep = lines.hits["score"] >= least
         for before in (primary, *found):

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from gassst.errors import UsageError
+from gassst.io.reference import contig_before
+from gassst.pairing.orientation import leads, partner_strand, template_length
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
+from gassst.sam_flags import UNMAPPED
 
 LEARN_READS = 12288  # at the head of the input: the same whatever the batches and threads
 ENOUGH_PAIRS = 32
@@ -89,7 +92,7 @@ class InsertModel:
 def template_lengths(
     orientation: str, first: np.ndarray, hits: np.ndarray, lengths: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of the pairs that tell one.
+    """Template lengths of the pairs that are fit to learn from.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ def is_primary(hits: np.ndarray) -> np.ndarray:
 def pair_templates(
     orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of pairs as they lie.
+    """Template lengths of pairs in this orientation.
 
     Parameters
     ----------
@@ -141,10 +144,10 @@ def pair_templates(
         At most 0 for mates that face the wrong way; 0 where one is unmapped, or on another contig or strand than the
         orientation asks for.
     """
-    contig = [np.searchsorted(starts, mate["position"].astype(np.int64), side="right") for mate in (a, b)]
-    fits = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & 0x4 == 0)
-    same = a["strand"] == b["strand"]
-    fits &= same if orientation == "ff" else ~same
-    a_leads = (a["strand"] == 1) if orientation == "rf" else (a["strand"] == 0)
-    start_a, start_b = a["position"].astype(np.int64), b["position"].astype(np.int64)
-    return np.where(fits, np.where(a_leads, start_b + span_b - start_a, start_a + span_a - start_b), 0)
+    contig = [contig_before(starts, mate["position"]) for mate in (a, b)]
+    strand = [mate["strand"].astype(np.int64) for mate in (a, b)]
+    fits = (contig[0] == contig[1]) & ((a["flag"] | b["flag"]) & UNMAPPED == 0)
+    fits &= strand[1] == partner_strand(orientation, strand[0])
+    leading = leads(orientation, strand[0], np.ones(len(a), np.int64))
+    start = [mate["position"].astype(np.int64) for mate in (a, b)]
+    return np.where(fits, template_length(leading, start[0], span_a, start[1], span_b), 0)

@@ -136,6 +136,25 @@ class Bands:
         return self.band_start + self.end + lengths[self.read_strand >> 1]
 
 
+class Traced(NamedTuple):
+    """Tracebacks of `t` bands.
+
+    Attributes
+    ----------
+    diagonal : uint32[t]
+        On which each alignment begins.
+    cigars : uint32[]
+        Runs, length << 4 | operation.
+    start : uint32[t], n_runs : uint16[t]
+        Runs of alignment i are start[i] .. start[i] + n_runs[i].
+    """
+
+    diagonal: U32
+    cigars: U32
+    start: U32
+    n_runs: U16
+
+
 @dataclass(frozen=True)
 class GlobalResult:
     """What the whole-read search of a batch of `n` reads found.

@@ -30,6 +30,7 @@ from gassst.search.arrays import (
     Candidates,
     GlobalResult,
     ScoredBuckets,
+    Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
@@ -62,12 +63,7 @@ class HostBackend:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def unsettled(self, state: SearchState, stage: int) -> U32:
-        plan, context = self.context.plan, self.context
-        known = state.best, state.rival, state.complete
-        row = plan.seed_count[stage], plan.settled[stage], plan.settled_alone[stage]
-        return _bookkeeping.unsettled(
-            context.lengths, *known, context.errors, *row, plan.preset.strata, EXTRA_STRATA
-        )
+        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA)
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
         plan, lengths = self.context.plan, self.context.lengths[reads]
@@ -95,9 +91,7 @@ class HostBackend:
     def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
         context = self.context
         with self.stats.timed("candidates"):
-            gathered = _anchors.gather(
-                seeds, context.index.positions, reads, context.flip, context.shift, *scored
-            )
+            gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored)
         return Anchors(*gathered, reads)
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
@@ -122,24 +116,20 @@ class HostBackend:
         # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
         need = np.maximum(state.complete, state.limit) - state.limit
         width = self.context.plan.seed_length[0][self.context.lengths]
-        columns = candidates.read_strand, candidates.diagonal, candidates.length
         with self.stats.timed("candidates"):
-            return candidates.take(_anchors.supported(*columns, self.context.shift, width, need))
+            return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         with self.stats.timed("candidates"):
             return candidates.take(np.flatnonzero(chosen))
 
     def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
-        columns = anchors.read_strand, anchors.diagonal, anchors.length, anchors.start
         with self.stats.timed("candidates"):
-            return Buckets(*_anchors.best_supported(*columns, self.context.shift, chosen))
+            return Buckets(*_anchors.best_supported(anchors, self.context.shift, chosen))
 
     def buckets(self, candidates: Candidates, known: Buckets) -> Buckets:
         with self.stats.timed("candidates"):
-            return Buckets(
-                *_anchors.buckets(candidates.read_strand, candidates.diagonal, self.context.shift, *known)
-            )
+            return Buckets(*_anchors.buckets(candidates, self.context.shift, known))
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
@@ -188,14 +178,12 @@ class HostBackend:
 
     def group(self, bands: list[Bands]) -> Grouped:
         with self.stats.timed("select"):
-            columns, ends, start = _selection.grouped(bands, self.context.lengths)
+            columns, ends, start = _selection.group_by_read(bands, self.context.lengths)
         return Grouped(Bands(*columns), ends, start)
 
     def select_best(self, found: Grouped, extra: int, max_hits: int) -> Selected:
-        columns = found.bands.read_strand, found.ends, found.bands.edits, found.start
-        draw = self.context.flip, self.context.digest
         with self.stats.timed("select"):
-            return Selected(*_selection.select_best(*columns, *draw, EXTRA_STRATA, extra, max_hits))
+            return Selected(*_selection.select_best(found, self.context, EXTRA_STRATA, extra, max_hits))
 
     def select_all(self, found: Grouped) -> tuple[Grouped, Selected]:
         context, bands = self.context, found.bands
@@ -208,33 +196,25 @@ class HostBackend:
         return found, Selected(rows, found.start, summary)
 
     def ungapped_ends(self, bands: Bands) -> U32:
-        packed, lengths = self.context.packed, self.context.lengths
-        return _alignments.ungapped_diagonal(
-            self.context.reference.planes, packed.planes, packed.plane_start, lengths, bands.read_strand,
-            bands.band_start + bands.end, bands.edits, bands.reach,
-        )  # fmt: skip
+        return _alignments.ungapped_diagonals(bands, self.context)
 
     def trace_back(self, found: GlobalResult) -> BatchResult:
-        bands, start, lengths = found.bands.take(found.rows), found.start, self.context.lengths
-        reference = self.context.reference
+        bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped = self.ungapped_ends(bands)
             traced = self._trace(bands, np.flatnonzero(ungapped == 0))
-            contigs = reference.starts, reference.lengths
-            hits, cigars = _alignments.finish(
-                bands.read_strand, ungapped, bands.edits, *traced, lengths, *contigs
-            )
+            hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
         hits["flag"] |= SECONDARY
         hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
         hits["mapq"][start[:-1][mapped]] = found.quality[mapped]
-        self.stats.count_reads(lengths, found.summary, found.quality)
+        self.stats.count_reads(self.context.lengths, found.summary, found.quality)
         return BatchResult(
             np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
         )
 
-    def _trace(self, bands: Bands, rows: I64) -> tuple[U32, U32, U32, U16]:
-        """First diagonals and CIGARs of the alignments in `rows`, in their order."""
+    def _trace(self, bands: Bands, rows: I64) -> Traced:
+        """The tracebacks of `rows` of bands, in their order."""
         self.stats.traced += rows.size
         diagonal = np.empty(rows.size, np.uint32)
         cigar_start, cigar_runs = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint16)
@@ -248,7 +228,7 @@ class HostBackend:
             cigar_start[chosen], cigar_runs[chosen] = run_start + np.uint32(offset), n_runs
             cigars.append(runs)
             offset += len(runs)
-        return diagonal, np.concatenate(cigars), cigar_start, cigar_runs
+        return Traced(diagonal, np.concatenate(cigars), cigar_start, cigar_runs)
 
     # --- local alignment -----------------------------------------------------------------------------------------
 
@@ -286,7 +266,7 @@ def _pieces(read: U32, room: int) -> Iterator[slice]:
 
 
 def _primary_first(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
-    """int64[k]: all rows, the primary of each read first. The hash of its bases draws it among the best."""
+    """int64[k]: all rows, the primary of each read first. A hash of its bases decides among the best."""
     mapped = np.flatnonzero(np.diff(start))
     read = np.repeat(np.arange(len(start) - 1), np.diff(start))
     is_best = edits == summary["best"][read]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
-from gassst.pairing.pair_scoring import PairChoice, choose_pairs
+from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
 from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -42,12 +43,8 @@ class HostPairPasses:
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def near_mates(self, anchors: Anchors) -> U8:
-        context, pairs = self.context, self.pairs
         with self.stats.timed("pairs"):
-            return _mate_anchors.near(
-                anchors.read_strand, anchors.diagonal, anchors.start, anchors.reads, pairs.mate, context.flip,
-                context.lengths, *pairs.window, context.plan.gaps,
-            )  # fmt: skip
+            return _mate_anchors.mark_near_mates(anchors, self.context, self.pairs)
 
     def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
         return self._marked(anchors, near, state.open, is_near)
@@ -55,11 +52,13 @@ class HostPairPasses:
     def _marked(self, anchors: Anchors, near: U8, reads: Bool, is_near: bool) -> U8:
         """uint8[c]: anchors of some reads (bool[n]) that are near their mate, or are not."""
         with self.stats.timed("candidates"):
-            return _mate_anchors.of_reads(anchors.read_strand, near, reads.view(np.uint8), is_near)
+            return _mate_anchors.mark_anchors_of_reads(
+                anchors.read_strand, near, reads.view(np.uint8), is_near
+            )
 
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
         with self.stats.timed("candidates"):
-            few = _mate_anchors.few(near, anchors.start, anchors.reads, self.pairs.mate, QUICK_ANCHORS)
+            few = _mate_anchors.reads_with_few_near(anchors, near, self.pairs.mate, QUICK_ANCHORS)
         rows = np.flatnonzero(self._marked(anchors, near, few.view(bool), True))
         return Buckets(anchors.read_strand[rows], anchors.diagonal[rows] >> np.uint32(self.context.shift))
 
@@ -71,21 +70,13 @@ class HostPairPasses:
         settled = first[missed + missed_other <= preset.pair_missed]
         limited = np.zeros(context.n, np.uint8)
         limited[settled] = limited[settled + 1] = 1
-        columns = anchors.read_strand, anchors.diagonal, anchors.length, anchors.start, anchors.reads
         with self.stats.timed("pairs"):
-            return _mate_anchors.best_buckets(
-                chosen,
-                *columns,
-                limited,
-                self.pairs.mate,
-                context.digest,
-                context.shift,
-                preset.repeat_buckets,
-            )
+            most = preset.repeat_buckets
+            return _mate_anchors.best_buckets(anchors, chosen, limited, context, self.pairs, most)
 
     def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
         with self.stats.timed("candidates"):
-            read_strand, bucket, keys = _mate_anchors.fresh(*buckets, *state.tried)
+            read_strand, bucket, keys = _mate_anchors.unscored_buckets(*buckets, *state.tried)
         state.tried.append(keys)
         return Buckets(read_strand, bucket)
 
@@ -94,7 +85,7 @@ class HostPairPasses:
     def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
         context = self.context
         with self.stats.timed("pairs"):
-            reads = _mate_anchors.of_open_pairs(reads, self.pairs.mate, state.open.view(np.uint8))
+            reads = _mate_anchors.mates_of_open_pairs(reads, self.pairs.mate, state.open.view(np.uint8))
             reads = reads[self.pairs.rescuable[self.pairs.partner[reads]]]
             if self.pairs.wide:
                 reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
@@ -145,8 +136,11 @@ class HostPairPasses:
             state.hasty[done] = state.hasty[done + 1] = True
 
     def _rivals_missed(self, state: PairState) -> tuple[I64, F64, F64]:
-        """First mates of the open pairs that have a concordant place, int64[k]; and which share of places with as many
-        errors the seeds looked at so far miss, of the first mate's and of the other's, float64[k]."""
+        """First mates of the open pairs that have a concordant place, int64[k], and what their seeds miss.
+
+        That is the share of places with as many errors that the seeds looked at so far miss, for the first mate and for
+        the other, float64[k] each.
+        """
         errors, lengths = state.placements.paired, self.context.lengths
         first = state.unsettled = state.unsettled[state.open[state.unsettled]]
         first = first[(errors[first] != NO_SCORE) & (errors[first + 1] != NO_SCORE)]
@@ -165,13 +159,15 @@ class HostPairPasses:
     def choose(self, found: Grouped, selected: Selected) -> PairChoice:
         context, best, rows = self.context, selected.summary["best"], selected.rows
         read_strand, edits = np.take(found.bands.read_strand, rows), np.take(found.bands.edits, rows)
+        ends = np.take(found.ends, rows)
         odds = edit_odds(np.where(best == NO_SCORE, 0, best), context.lengths)
         with self.stats.timed("select"):
-            return choose_pairs(
-                read_strand, np.take(found.ends, rows), edits, selected.start, odds,
-                mate=self.pairs.mate, lengths=context.lengths, flip=context.flip, digest=context.digest,
-                borders=self.pairs.borders, insert=self.pairs.insert, n_bases=context.plan.n_bases,
-            )  # fmt: skip
+            contig = _selection.contigs_of_places(read_strand, ends, context.lengths, self.pairs.borders)
+            places = PlacesByRead(read_strand, ends, edits, contig, selected.start)
+            unpaired = self.pairs.insert.unpaired_phred(context.plan.n_bases)
+            chosen = _pair_scoring.choose_pairs(places, odds, context, self.pairs, unpaired)
+        primary, proper, wrong, decided = chosen
+        return PairChoice(primary, proper.view(bool), wrong, decided.view(bool))
 
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int

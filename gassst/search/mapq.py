@@ -121,7 +121,7 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
 def rival_odds(
     best: np.ndarray, lengths: np.ndarray, further: np.ndarray, model: MapqModel = MODEL
 ) -> np.ndarray:
-    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at the most 1."""
+    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at most 1."""
     odds = np.ones(len(best))
     for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
         odds[further > step] *= np.minimum(edit_odds(best + step, lengths, model), 1)[further > step]
@@ -135,12 +135,12 @@ def unseen_rivals(
 
     Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
     """
-    first, kind = _selection.alike(summary, lengths, seen.complete, seen.planned, seen.looked, seen.capped)
-    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[kind]
+    first, case = _selection.distinct_cases(summary, lengths, seen)
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[case]
 
 
 def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
-    """`unseen_rivals` of a read of each kind."""
+    """`unseen_rivals` of a read of each case."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= EXTRA_STRATA), second - best, 0)

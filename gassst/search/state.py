@@ -105,7 +105,7 @@ class PairState:
     def initial(cls, context: BatchContext, pairs: PairContext) -> PairState:
         """Of pairs of which no mate was looked up."""
         n = context.n
-        placements = Placements(pairs.mate, context.lengths, *pairs.window, pairs.borders)
+        placements = Placements(pairs.mate, context.lengths, pairs.insert, pairs.borders)
         if pairs.wide:
             placements.unguided[pairs.paired] = 1
         return cls(

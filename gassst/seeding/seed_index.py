@@ -6,13 +6,11 @@ import json
 import mmap
 import os
 import stat
-import sys
-import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,43 +19,24 @@ from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
 from gassst.io.whole_file import whole_file
-from gassst.threads import usable_threads
+from gassst.seeding.index_file import (
+    ARRAYS,
+    MAX_K,
+    MIN_K,
+    Integrity,
+    Metadata,
+    Section,
+    check_section,
+    map_sections,
+    write,
+)
+from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
-MIN_K, MAX_K = 4, 14
 SORTED = 16
 """Bases behind the k-mer that positions are sorted by; seeds of up to k + SORTED bases can be looked up."""
 
-FORMAT_VERSION = 2
-MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
-PAGE = 4096
-BYTE_ORDER = 0x01020304
-
-# Native byte order on purpose: a file from a machine of the other one shows a reversed mark.
-_HEADER = np.dtype(
-    [("magic", "V8"), ("version", "u4"), ("byte_order", "u4"), ("file_bytes", "u8"), ("n_sections", "u4")]
-)
-_SECTION = np.dtype([("name", "S20"), ("crc32", "u4"), ("offset", "u8"), ("bytes", "u8")])
-_SECTION_TABLE = 64
-_HEADER_CRC = PAGE - 4
-_ARRAYS = {
-    "planes": np.uint64,
-    "exception_start": np.uint32,
-    "exception_length": np.uint32,
-    "exception_code": np.uint8,
-    "table": np.uint32,
-    "positions": np.uint32,
-    "following": np.uint8,
-}
-_BLOCK = 1 << 24  # bytes checksummed and written at once
-
 T = TypeVar("T")
-
-
-class _Section(NamedTuple):
-    name: str
-    crc32: int
-    data: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,19 +56,21 @@ class SeedIndex:
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
-    _sections: tuple[_Section, ...] = field(default=(), repr=False)
+    integrity: Integrity | None = field(default=None, repr=False)
+    """The check of the file that is still to be made; None where there is none to make."""
+    _sections: tuple[Section, ...] = field(default=(), repr=False)
 
     @classmethod
     def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
-        The index is the same for any number of threads. Takes about 8 bytes a base; for a reference that is
-        one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
-        base but N and the like, UsageError if threads < 1.
+        The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
+        is one single repeat. Raises InputError as `Reference.from_fasta` does, and for a reference of masked letters
+        only. Raises UsageError unless 1 <= threads <= 1024.
         """
         threads = usable_threads() if threads is None else threads
-        if threads < 1:
-            raise UsageError(f"threads: {threads} is less than 1")
+        if not 1 <= threads <= MAX_THREADS:
+            raise UsageError(f"threads: {threads} is not from 1 to {MAX_THREADS}")
         source, fasta_bytes = "reference", None
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
@@ -103,9 +84,9 @@ class SeedIndex:
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
-        `seeds`: codes, 2 bits a base, the first base most significant. A range holds every occurrence of its
-        seed, and may hold coordinates where the seed runs over masked bases, which read as A. Raises
-        ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed. It
+        may also hold coordinates where the seed runs over masked bases, which read as A. Raises ValueError unless
+        1 <= w <= k + 16 and every seed is below 4**w.
         """
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following, self.reference.planes)
@@ -116,9 +97,14 @@ class SeedIndex:
         if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
         with whole_file(path) as file:
-            _write(file, self._contents())
+            write(file, self._contents())
             file.flush()
             os.fsync(file.fileno())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is None:
+            raise TypeError("an index in memory cannot be pickled: save it, and open the file")
+        return SeedIndex.open, (self.path,)
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
@@ -142,21 +128,34 @@ class SeedIndex:
         }
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
-        return {"metadata": text, **dict(zip(_ARRAYS, arrays, strict=True))}
+        return {"metadata": text, **dict(zip(ARRAYS, arrays, strict=True))}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], check: bool = False) -> SeedIndex:
-        """Map an index file into memory, read-only; with `check`, verify all of it.
+    def open(cls, path: str | os.PathLike[str], check: bool | None = None) -> SeedIndex:
+        """Map an index file into memory, read-only.
 
-        Opening reads the header and the metadata only. Raises InputError when the file cannot be read and
-        IndexFormatError when it is no index, of another version or byte order, truncated or damaged.
+        Parameters
+        ----------
+        path : path
+        check : bool, optional
+            True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
+            checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read.
+        IndexFormatError
+            It is no index, of another version or byte order, truncated or damaged.
         """
+        name = os.fspath(path)
         try:
             with open(path, "rb") as file:
-                sections = _map_sections(file, os.fspath(path))
+                sections = map_sections(file, name)
+                integrity = Integrity(file, tuple(sections.values()), name) if check is None else None
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
-        index = _from_sections(sections, Path(path))
+            raise InputError(f"{name}: {error.strerror or error}") from error
+        index = _from_sections(sections, Path(path), integrity)
         if check:
             index.check()
         return index
@@ -167,7 +166,7 @@ class SeedIndex:
         Raises IndexFormatError that names the section. Reads everything: about a second per gigabyte.
         """
         for section in self._sections:
-            _check_section(section, self.path)
+            check_section(section, str(self.path))
         _check_arrays(self)
 
 
@@ -263,120 +262,34 @@ def _regular_size(path: str) -> int | None:
     return info.st_size if stat.S_ISREG(info.st_mode) else None
 
 
-# --- file ---------------------------------------------------------------------------------------------------
+# --- open ---------------------------------------------------------------------------------------------------
 
 
-def _write(file: IO[bytes], contents: dict[str, NDArray[Any]]) -> None:
-    """Header last: a file left over from a crash has none."""
-    rows = []
-    file.write(bytes(PAGE))
-    for name, array in contents.items():
-        offset = _align(file.tell())
-        file.write(bytes(offset - file.tell()))
-        rows.append((name, _write_array(file, array), offset, array.nbytes))
-    file_bytes = file.tell()
-    header = np.array((MAGIC, FORMAT_VERSION, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
-    page = header.tobytes().ljust(_SECTION_TABLE, b"\0") + np.array(rows, _SECTION).tobytes()
-    page = page.ljust(_HEADER_CRC, b"\0")
-    file.seek(0)
-    file.write(page + np.uint32(zlib.crc32(page)).tobytes())
-
-
-def _write_array(file: IO[bytes], array: NDArray[Any]) -> int:
-    """Returns the CRC-32 of what was written."""
-    data = array.reshape(-1).view(np.uint8)
-    crc = 0
-    for at in range(0, len(data), _BLOCK):
-        block = data[at : at + _BLOCK].data
-        crc = zlib.crc32(block, crc)
-        file.write(block)
-    return crc
-
-
-def _align(offset: int) -> int:
-    return -(-offset // PAGE) * PAGE
-
-
-def _map_sections(file: IO[bytes], path: str) -> dict[str, _Section]:
-    size = os.fstat(file.fileno()).st_size
-    page = file.read(PAGE)
-    rows = _section_table(page, size, path)
-    data = np.asarray(np.memmap(file, np.uint8, "r"))
-    return {
-        name.decode("ascii"): _Section(name.decode("ascii"), crc32, data[offset : offset + length])
-        for name, crc32, offset, length in rows
-    }
-
-
-def _section_table(page: bytes, size: int, path: str) -> list[tuple[bytes, int, int, int]]:
-    """The cheap checks, in the order in which each says most about what went wrong."""
-    if not page.startswith(MAGIC):
-        raise IndexFormatError(f"{path}: {_what_else(page)}")
-    if size < PAGE:
-        raise IndexFormatError(f"{path}: truncated index, {size} bytes of at least {PAGE}")
-    header = np.frombuffer(page, _HEADER, 1)[0]
-    if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
-        raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
-    version = int(header["version"])
-    if version != FORMAT_VERSION:
-        age = "an older" if version < FORMAT_VERSION else "a newer"
-        raise IndexFormatError(
-            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION}): "
-            "rebuild with `gassst index`"
-        )
-    if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
-        raise IndexFormatError(f"{path}: damaged index: header")
-    expected = int(header["file_bytes"])
-    if size != expected:
-        fault = "truncated index" if size < expected else "bytes behind the end of the index"
-        raise IndexFormatError(f"{path}: {fault}: {size} bytes, expected {expected}")
-    rows: list[Any] = np.frombuffer(page, _SECTION, int(header["n_sections"]), _SECTION_TABLE).tolist()
-    for name, _, offset, length in rows:
-        if offset % PAGE or offset + length > size:
-            raise IndexFormatError(f"{path}: damaged index: section {name.decode()} is outside the file")
-    return rows
-
-
-def _what_else(page: bytes) -> str:
-    if not page:
-        return "empty file, not an index"
-    if page.startswith(b">"):
-        return "a FASTA file, not an index: build its index with `gassst index` first"
-    if page.startswith(b"\x1f\x8b"):
-        return "a gzip file, not an index: if it is FASTA, build its index with `gassst index` first"
-    return "not a gassst index"
-
-
-def _from_sections(sections: dict[str, _Section], path: Path) -> SeedIndex:
-    missing = {"metadata", *_ARRAYS} - sections.keys()
-    if missing:
-        raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")
-    _check_section(sections["metadata"], path)
-    metadata = json.loads(sections["metadata"].data.tobytes())
-    array = {name: sections[name].data.view(dtype) for name, dtype in _ARRAYS.items()}
-    lengths = np.array(metadata["lengths"], np.int64)
+def _from_sections(sections: dict[str, Section], path: Path, integrity: Integrity | None) -> SeedIndex:
+    metadata = Metadata.of(sections["metadata"], str(path))
+    for name in ("exception_start", "exception_length", "exception_code"):
+        check_section(sections[name], str(path))  # small, and what writes MD trusts them
+    array = {name: sections[name].data.view(dtype) for name, dtype in ARRAYS.items()}
+    if len(array["planes"]) % 3:
+        raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")
+    lengths = np.array(metadata.lengths, np.int64)
     reference = Reference(
         planes=array["planes"].reshape(-1, 3),
-        total=metadata["total"],
-        names=metadata["names"],
+        total=metadata.total,
+        names=metadata.names,
         lengths=lengths,
         starts=contig_starts(lengths),
-        md5=metadata["md5"],
+        md5=metadata.md5,
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
     )
     arrays = (array["table"], array["positions"], array["following"])
-    fasta_bytes = metadata.get("fasta_bytes")  # not in files of 0.1
-    index = SeedIndex(reference, metadata["k"], *arrays, path, fasta_bytes, tuple(sections.values()))
+    checked = integrity, tuple(sections.values())
+    index = SeedIndex(reference, metadata.k, *arrays, path, metadata.fasta_bytes, *checked)
     _check_shapes(index)
     return index
 
 
-def _check_section(section: _Section, path: Path | None) -> None:
-    crc = 0
-    for at in range(0, len(section.data), _BLOCK):
-        crc = zlib.crc32(section.data[at : at + _BLOCK].data, crc)
-    if crc != section.crc32:
-        raise IndexFormatError(f"{path}: damaged index: section {section.name}")
+# --- check --------------------------------------------------------------------------------------------------
 
 
 def _check_shapes(index: SeedIndex) -> None:
@@ -389,6 +302,13 @@ def _check_shapes(index: SeedIndex) -> None:
         "following": len(index.following) == n,
     }
     _require(index, shapes, "has a wrong size")
+    _check_ends(index)
+
+
+def _check_ends(index: SeedIndex) -> None:
+    ends = 0, len(index.positions), index.reference.unmasked
+    holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}
+    _require(index, holds, "is not of this reference")
 
 
 def _check_arrays(index: SeedIndex) -> None:
@@ -397,8 +317,8 @@ def _check_arrays(index: SeedIndex) -> None:
         in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
     else:
         in_range = True
-    ends = int(table[0]) == 0 and int(table[-1]) == len(positions) == reference.unmasked
-    _require(index, {"table": ends, "positions": in_range}, "is not of this reference")
+    _check_ends(index)
+    _require(index, {"positions": in_range}, "is not of this reference")
     _require(index, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")
 
 

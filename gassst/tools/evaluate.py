@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +17,8 @@ import numpy as np
 from xopen import xopen
 
 from gassst.arguments import file_path
-from gassst.errors import GassstError, InputError, UsageError
+from gassst.errors import InputError, UsageError
+from gassst.io.distinct import check_distinct
 from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
@@ -294,6 +294,8 @@ def main(args: argparse.Namespace) -> int:
     """Runs `gassst evaluate`. Raises UsageError, InputError, OutputError."""
     if args.tolerance < 0 or not 0 <= args.mapq <= 255:
         raise UsageError("--tolerance must not be negative and --mapq must be between 0 and 255")
+    inputs = [args.alignments, args.truth, *(args.reads or [])]
+    check_distinct(filter(None, [args.json, args.plot]), inputs)
     total = sum(map(count_reads, args.reads)) if args.reads else args.total
     result = evaluate(args.alignments, args.tolerance, args.mapq, total, args.truth)
     print(text(result))
@@ -302,13 +304,3 @@ def main(args: argparse.Namespace) -> int:
     if args.plot:
         plot(result, args.plot)
     return 0
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="gassst evaluate", description=__doc__.partition("\n")[0])
-    add_arguments(_parser)
-    try:
-        sys.exit(main(_parser.parse_args()))
-    except GassstError as _error:
-        print(f"gassst evaluate: {_error}", file=sys.stderr)
-        sys.exit(_error.exit_code)

@@ -8,7 +8,6 @@ base. At the first base of a read an indel would not be visible as one: all its 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -16,8 +15,9 @@ from typing import IO
 import numpy as np
 
 from gassst.arguments import file_path
-from gassst.errors import GassstError, InputError, OutputError, UsageError
+from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
+from gassst.io.distinct import check_distinct
 from gassst.tools.haplotypes import (
     BASES,
     GEOMETRIC,
@@ -284,6 +284,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
     verify(args)
+    check_distinct([*args.output, args.truth_vcf] if args.truth_vcf else args.output, [args.reference])
     profile = open_profile(args.profile, args.length, args.error)
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)
@@ -341,13 +342,3 @@ def write(chunks: Iterator[list[np.ndarray]], files: list[IO[bytes]]) -> None:
     for rows in chunks:
         for file, text in zip(files, rows, strict=True):
             file.write(text.data)
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser(prog="gassst simulate", description=__doc__.partition("\n")[0])
-    add_arguments(_parser)
-    try:
-        sys.exit(main(_parser.parse_args()))
-    except GassstError as _error:
-        print(f"gassst simulate: {_error}", file=sys.stderr)
-        sys.exit(_error.exit_code)

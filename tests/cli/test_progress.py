@@ -9,6 +9,7 @@ import pytest
 
 from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, STDERR, Console, ConsoleHandler
+from gassst.cli.main import main
 from gassst.stats import Stats
 
 
@@ -67,6 +68,15 @@ def test_elsewhere_there_is_a_plain_line_now_and_then(shown):
 def test_stream_without_a_size_shows_counts_only(shown, inputs):
     lines = shown(io.StringIO(), inputs).splitlines()
     assert lines[0] == "gassst: 30,000 reads, 1,000 reads/s, 75.00 % mapped"
+
+
+def test_a_run_shows_the_share_that_is_mapped(monkeypatch, capfd, small_index, small_fastq, tmp_path):
+    monkeypatch.setattr(progress.Progress, "PLAIN_SECONDS", 0)
+    argv = ["map", str(small_index), str(small_fastq), "--device", "none", "-o", str(tmp_path / "o.bam")]
+    assert main([*argv, "--batch-size", "200", "-t", "1"]) == 0
+    lines = [line for line in capfd.readouterr().err.splitlines() if " left, " in line]
+    assert [line.split(" left, ")[1].split(" reads, ")[0] for line in lines] == ["200", "400", "401"]
+    assert lines[-1].startswith("gassst: 100 %, 0:00 left, ")
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])

@@ -187,7 +187,7 @@ def random_bands(rng):
     h = len(read)
     bands = SimpleNamespace(
         read_strand=(2 * read + rng.integers(0, 2, h) * (read % 3 > 0)).astype(np.uint32),
-        start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.uint32),
+        band_start=(1000 + 8 * rng.integers(0, 200 // (1 + 99 * (read % 2)))).astype(np.uint32),
         end=rng.integers(0, 4, h).astype(np.uint16),
         edits=rng.integers(0, 5, h).astype(np.uint16),
     )
@@ -201,23 +201,22 @@ def test_known_places_are_the_best_of_each_diagonal():
     flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
     wanted &= chosen >= 0
     worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
-    rows = _local_places.known_places(
-        bands.read_strand, bands.start, bands.end, bands.edits, worst, start, wanted, chosen, flip
-    )
+    known = SimpleNamespace(bands=bands, start=start, chosen=chosen, worst=worst)
+    rows = _local_places.known_places(known, wanted, flip)
     expected = []
     for r in np.flatnonzero(wanted):
 
         def key(i, r=r):
             strand = bands.read_strand[i] & 1
-            return i != chosen[r], bands.edits[i], strand ^ flip[r], bands.start[i]
+            return i != chosen[r], bands.edits[i], strand ^ flip[r], bands.band_start[i]
 
         best = {}
         for i in sorted(range(start[r], start[r + 1]), key=key):
             if bands.edits[i] > worst[r]:
                 continue
-            best.setdefault((bands.read_strand[i], int(bands.start[i]) + int(bands.end[i])), i)
+            best.setdefault((bands.read_strand[i], int(bands.band_start[i]) + int(bands.end[i])), i)
         expected += list(best.values())[:32]
-    same = [bands.read_strand, bands.start, bands.edits]
+    same = [bands.read_strand, bands.band_start, bands.edits]
     assert [[c[i] for c in same] for i in rows] == [[c[i] for c in same] for i in expected]
     assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
 
@@ -225,9 +224,9 @@ def test_known_places_are_the_best_of_each_diagonal():
 def test_reads_with_one_place_are_told():
     rng = np.random.default_rng(2)
     bands, start, chosen = random_bands(rng)
-    diagonal = bands.start + bands.end
+    diagonal = bands.band_start + bands.end
     worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local_places.at_one_place(bands.read_strand, diagonal, bands.edits, worst, start, chosen)
+    found = _local_places.at_one_place(SimpleNamespace(bands=bands, start=start, chosen=chosen, worst=worst))
     expected = []
     for r in range(40):
         mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
@@ -242,7 +241,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
     rng = np.random.default_rng(6)
     k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
     loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
-    width = _band_widths.expected(loss, most, leaving, widths)
+    width = _band_widths.expected_widths(loss, most, leaving, widths)
     assert width.tolist() == [
         min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
         for x, m in zip(loss.tolist(), most.tolist(), strict=True)
@@ -250,9 +249,11 @@ def test_the_width_of_a_band_follows_from_the_loss():
     diagonal = rng.integers(5000, 6000, k).astype(np.uint32)
     read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
     lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
+    targets = SimpleNamespace(read_strand=read_strand, diagonal=diagonal, band_start=band_start, width=most)
+    context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
     widened = 0
     for w in (64, 128):
-        rows, strands, first = _band_widths.of_width(width, w, read_strand, diagonal, band_start, most)
+        rows, strands, first = _band_widths.bands_of_width(width, w, targets)
         assert rows.tolist() == np.flatnonzero(width == w).tolist()
         assert strands.tolist() == read_strand[rows].tolist()
         assert first.tolist() == np.where(most[rows] == w, band_start[rows], diagonal[rows] - w // 2).tolist()
@@ -265,8 +266,7 @@ def test_the_width_of_a_band_follows_from_the_loss():
         again = rows[(lost >= 40) & (most[rows] > w)]
         expected = width.copy()
         expected[again] = 2 * w
-        given = most, lengths, scoring.match, scoring.clip
-        _band_widths.widen(width, w, 40, rows, score, reached, strands, *given)
+        _band_widths.widen_unproved(width, rows, (score, reached), 40, context, targets)
         assert width.tolist() == expected.tolist()
         widened += 0 < again.size < rows.size
     assert widened
@@ -278,7 +278,7 @@ def test_what_was_found_goes_to_its_rows():
     types = np.int32, np.uint8, np.uint16, np.uint16
     found = tuple(rng.integers(1, 60, 3).astype(t) for t in types)
     into = tuple(np.zeros(5, t) for t in (np.int32, np.uint8, np.uint16, np.uint32))
-    _band_widths.put(rows, first, found, into)
+    _band_widths.store_scores(rows, first, found, into)
     for column, values in zip(into, (*found[:3], first + found[3]), strict=True):
         assert column[rows].tolist() == values.tolist()
         assert column[[1, 3]].tolist() == [0, 0]

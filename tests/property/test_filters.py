@@ -283,6 +283,29 @@ def test_tiled_score_is_the_recursion(name, tile, most, m, offset, length, gaps)
         assert score == sum(tiled_score(a[:most], b[:most], tile, gaps) for a, b in sides)
 
 
+@pytest.mark.parametrize("name, tile", [("tnw4-16", 4), ("tnw5-full", 5)])
+def test_a_gap_of_a_whole_tile_costs_its_bases(name, tile):
+    """Next to the seed, on either side, inserted or deleted: the longest shift that the square allows."""
+    rng, seed, gaps = np.random.default_rng(tile), 8, tile
+    longer, shorter = (np.repeat(codes, tile) for codes in ([0, 1], [1, 2]))  # from the seed outwards
+    offset = len(longer)
+    m, start = 2 * offset + seed, gaps
+    sequences, windows = np.full((4, m), 3, np.uint8), np.full((4, m + 2 * gaps), 3, np.uint8)
+    for row in range(4):
+        pair = (longer, shorter) if row & 1 else (shorter, longer)
+        for codes, flank in zip((sequences[row], windows[row, start : start + m]), pair, strict=True):
+            if row & 2:
+                codes[offset + seed :] = flank
+            else:
+                codes[:offset] = flank[::-1]
+    cases = Cases(rng, sequences, windows, start)
+    scores = score_of(name, cases.candidates(offset, seed), cases.batch(0, gaps), m)
+    assert scores.tolist() == [tile] * 4
+    for row, score in enumerate(scores):
+        sides = flanks(cases, row, offset, seed)
+        assert score == sum(tiled_score(a, b, tile, gaps) for a, b in sides)
+
+
 @pytest.mark.parametrize("m, offset, length", [(36, 9, 12), (80, 33, 14), (90, 0, 50), (66, 60, 6)])
 def test_frequency_distance_is_counting(m, offset, length):
     cases = random_cases(np.random.default_rng(m), 300, m, offset, length, 3)
@@ -343,6 +366,18 @@ def test_candidates_in_verified_buckets_are_dropped():
     verified = np.sort(np.concatenate([keys[chosen], other]))
     kept = reads_that_pass("duplicate", candidates, cases.batch(3, 3, shift=shift, verified=verified))
     assert (kept == ~chosen).all()
+
+
+def test_the_cascade_drops_candidates_in_verified_buckets():
+    rng = np.random.default_rng(3)
+    cases = random_cases(rng, 500, 40, 10, 12, 3)
+    candidates, batch, shift = cases.candidates(10, 12), cases.batch(40, 3), 5
+    buckets = candidates.diagonal >> np.uint32(shift)
+    keys = candidates.read_strand.astype(np.uint64) << np.uint64(32) | buckets
+    chosen = rng.random(500) < 0.4
+    cascade = Cascade(["duplicate"], 3, shift)
+    kept = cascade.run(candidates, *batch[:3], verified=np.sort(keys[chosen]))
+    assert kept.read_strand.tolist() == candidates.read_strand[~chosen].tolist()
 
 
 # ---- The cascade ------------------------------------------------------------------------------------------

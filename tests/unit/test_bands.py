@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.search.arrays import Bands
+from gassst.search.backend import Grouped
 
 READS = 40
 DTYPES = np.uint32, np.uint32, np.uint16, np.uint16, np.uint8, np.uint16
@@ -31,7 +34,7 @@ def test_grouped_is_a_stable_sort(sizes):
     rng = np.random.default_rng(len(sizes))
     parts = [random_bands(rng, n) for n in sizes]
     lengths = rng.integers(30, 200, READS).astype(np.uint32)
-    columns, ends, start = _selection.grouped(parts, lengths)
+    columns, ends, start = _selection.group_by_read(parts, lengths)
     whole = Bands.concatenate(parts)
     order = np.argsort(whole.read_strand >> 1, kind="stable")
     expected = whole.take(order)
@@ -40,6 +43,11 @@ def test_grouped_is_a_stable_sort(sizes):
         assert got.tolist() == column.tolist()
     assert ends.tolist() == expected.ends(lengths).tolist()
     assert np.diff(start).tolist() == np.bincount(whole.read_strand >> 1, minlength=READS).tolist()
+
+
+def grouped(parts, lengths) -> Grouped:
+    columns, ends, start = _selection.group_by_read(parts, lengths)
+    return Grouped(Bands(*columns), ends, start)
 
 
 def distinct(rows, further):
@@ -56,13 +64,12 @@ def distinct(rows, further):
 def test_selection_is_that_of_the_places_taken_one_by_one(margin, further, max_hits):
     rng = np.random.default_rng(further)
     lengths = np.full(READS, 50, np.uint32)
-    (read_strand, _, _, edits, _, _), ends, start = _selection.grouped(
-        [random_bands(rng, 400), random_bands(rng, 300, 3000)], lengths
-    )
+    found = grouped([random_bands(rng, 400), random_bands(rng, 300, 3000)], lengths)
+    read_strand, edits, ends, start = found.bands.read_strand, found.bands.edits, found.ends, found.start
     flip = rng.integers(0, 2, READS).astype(np.uint8)
     digest = rng.integers(0, 1 << 62, READS).astype(np.uint64)
-    columns = read_strand, ends, edits, start, flip, digest
-    rows, row_start, summary = _selection.select_best(*columns, margin, further, max_hits)
+    context = SimpleNamespace(flip=flip, digest=digest)
+    rows, row_start, summary = _selection.select_best(found, context, margin, further, max_hits)
     several = 0
     for r in range(READS):
         mine = range(start[r], start[r + 1])
@@ -91,13 +98,11 @@ def test_selection_is_that_of_the_places_taken_one_by_one(margin, further, max_h
 
 
 def test_strata_that_make_no_sense_are_refused():
-    columns = _selection.grouped([], np.zeros(1, np.uint32))
-    nothing = columns[0][0], columns[1], columns[0][3], columns[2]
+    nothing = grouped([], np.zeros(1, np.uint32))
+    context = SimpleNamespace(flip=np.zeros(1, np.uint8), digest=np.zeros(1, np.uint64))
     for margin, further in ((3, 2), (-1, 2), (2, 64)):
         with pytest.raises(ValueError, match="margin"):
-            _selection.select_best(
-                *nothing, np.zeros(1, np.uint8), np.zeros(1, np.uint64), margin, further, 1
-            )
+            _selection.select_best(nothing, context, margin, further, 1)
 
 
 @pytest.mark.parametrize("most", [1, 2, 100])
@@ -124,23 +129,25 @@ def test_contigs_by_the_middle_of_the_place():
     read_strand = rng.integers(0, 2 * READS, 3000).astype(np.uint32)
     ends = rng.integers(200, 10_000, 3000).astype(np.uint32)
     middle = ends.astype(np.int64) - ((lengths[read_strand >> 1] + 1) >> 1)
-    got = _selection.contigs(read_strand, ends, lengths, borders)
+    got = _selection.contigs_of_places(read_strand, ends, lengths, borders)
     assert got.tolist() == np.searchsorted(borders, middle, side="right").tolist()
 
 
 @pytest.mark.parametrize("n", [0, 1, 5000])
-def test_reads_are_alike_where_all_columns_are(n):
+def test_reads_are_one_case_where_all_columns_are_equal(n):
     rng = np.random.default_rng(n)
     summary = np.zeros(n, READ_SUMMARY)
     summary["n_best"] = rng.integers(0, 1000, n)  # does not count
     summary["best"], summary["second"] = rng.choice([0, 3, NO_SCORE], n), rng.choice([4, NO_SCORE], n)
     values = (np.uint32, np.arange(30, 3000)), (np.uint16, [0, 3]), (np.uint16, [3, 260])
     columns = [rng.choice(v, n).astype(t) for t, v in (*values, (np.uint8, [1, 7]), (np.uint8, [0, 1]))]
-    first, kind = _selection.alike(summary, *columns)
+    lengths, complete, planned, looked, capped = columns
+    seen = SimpleNamespace(complete=complete, planned=planned, looked=looked, capped=capped)
+    first, case = _selection.distinct_cases(summary, lengths, seen)
     known: dict[tuple, int] = {}
     for r, key in enumerate(
         zip(*(c.tolist() for c in (summary["best"], summary["second"], *columns)), strict=True)
     ):
-        assert kind[r] == known.setdefault(key, len(known))
-        assert kind[r] < kind[:r].max(initial=-1) + 1 or first[kind[r]] == r
+        assert case[r] == known.setdefault(key, len(known))
+        assert case[r] < case[:r].max(initial=-1) + 1 or first[case[r]] == r
     assert len(first) == len(known)

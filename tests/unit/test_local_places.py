@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -53,14 +55,8 @@ def test_the_best_place_of_each_read(n):
     rng = np.random.default_rng(n)
     places, (flip, digest, _) = random_places(rng, n), of_batch(rng)
     eligible = rng.random(n) < 0.8
-    columns = (
-        places.read_strand,
-        places.diagonal,
-        places.band_start,
-        places.total,
-        places.given.view(np.uint8),
-    )
-    got = _local_places.best_of(eligible.view(np.uint8), *columns, flip, digest)
+    context = SimpleNamespace(flip=flip, digest=digest)
+    got = _local_places.best_of(places, eligible.view(np.uint8), context)
     expected = []
     for r in range(READS):
         rows = [i for i in range(n) if places.read[i] == r and eligible[i]]
@@ -91,15 +87,11 @@ def groups(rows, places) -> int:
 def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
     rng = np.random.default_rng(n)
     places, lines, lengths = random_places(rng, n), random_lines(rng), of_batch(rng)[2]
-    columns = (
-        places.read_strand,
-        places.diagonal,
-        places.score,
-        places.total,
-        places.reached,
-        places.strand_end,
-    )
-    total, score, count, order = _local_places.rivals(*columns, *lines, lengths, MATCH)
+    names = "read_strand", "begin", "end", "first_diagonal", "last_diagonal"
+    scoring = SimpleNamespace(match=MATCH)
+    context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
+    columns = SimpleNamespace(**dict(zip(names, lines, strict=True)))
+    total, score, count, order = _local_places.rivals(columns, places, context)
     begin, end = places.parts(lengths, MATCH)
     expected = []
     for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in lines), strict=True)):
@@ -129,5 +121,5 @@ def test_places_within_the_windows_of_their_reads():
     windows[2] = rng.integers(0, 2, READS)
     low, high, strand = windows[:, places.read]
     inside = (places.diagonal >= low) & (places.diagonal <= high) & (places.read_strand & 1 == strand)
-    assert _local_places.within(places.read_strand, places.diagonal, windows).tolist() == inside.tolist()
+    assert _local_places.in_windows(places.read_strand, places.diagonal, windows).tolist() == inside.tolist()
     assert 10 < inside.sum() < 490

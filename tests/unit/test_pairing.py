@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
 from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
+from gassst.pairing.pair_scoring import PlacesByRead
+from gassst.search.arrays import Anchors
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -28,6 +31,19 @@ def template(orientation: str, first: tuple[bool, int, int], last: tuple[bool, i
         "ff": (last, first) if first[0] else (first, last),
     }[orientation]
     return right[1] + right[2] - left[1]
+
+
+def model(orientation: str, low: int, high: int) -> InsertModel:
+    """Template lengths from `low` to `high`."""
+    return InsertModel(orientation, (low + high) / 2, 10.0, low, high)
+
+
+def anchors_of(read_strand, diagonal, length=None, *, start, reads) -> Anchors:
+    length = np.zeros(len(diagonal), np.uint16) if length is None else length
+    offset = np.zeros(len(diagonal), np.uint16)
+    return Anchors(
+        read_strand, diagonal, offset, length, np.array(start, np.int64), np.array(reads, np.uint32)
+    )
 
 
 def concordant(orientation, first, last, low, high) -> bool:
@@ -64,17 +80,17 @@ def test_near_marks_what_brute_force_finds(orientation, seed):
         high = low + int(rng.integers(0, 300))
         active = np.flatnonzero(rng.random(n) < 0.85).astype(np.uint32)
         size = int(rng.choice([300, 3000, 10_000]))
-        anchors, start = [], [0]
+        by_read, start = [], [0]
         for r in active:
             spots = rng.integers(0, size, (int(rng.integers(0, 12)), 2)).tolist()
-            anchors += sorted((canonical % 2, at, int(r)) for canonical, at in spots)
-            start.append(len(anchors))
-        rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in anchors]
+            by_read += sorted((canonical % 2, at, int(r)) for canonical, at in spots)
+            start.append(len(by_read))
+        rows = [(r << 1 | (canonical ^ int(flip[r])), at) for canonical, at, r in by_read]
         read_strand, diagonal = flat(rows, np.uint32, np.uint32)
-        got = _mate_anchors.near(
-            read_strand, diagonal, np.array(start, np.int64), active, mate, flip, lengths,
-            ORIENTATIONS.index(orientation), low, high, slack,
-        )  # fmt: skip
+        anchors = anchors_of(read_strand, diagonal, start=start, reads=active)
+        context = SimpleNamespace(flip=flip, lengths=lengths, plan=SimpleNamespace(gaps=slack))
+        pairs = SimpleNamespace(mate=mate, insert=model(orientation, low, high))
+        got = _mate_anchors.mark_near_mates(anchors, context, pairs)
         expected = np.zeros(len(rows), np.uint8)
         spots = [(rs >> 1, (bool(rs & 1), at, int(lengths[rs >> 1]))) for rs, at in rows]
         for i, (r, first) in enumerate(spots):
@@ -94,22 +110,13 @@ def test_near_at_the_ends_of_the_coordinates():
     flip = np.zeros(2, np.uint8)
     top = (1 << 32) - 1
     rows = [(0, 5), (0, top - 300), (1, 60), (1, top - 3), (3, 5 + 200), (3, top - 100)]
-    read_strand, diagonal = flat(rows, np.uint32, np.uint32)
-    arguments = (
-        np.array([0, 4, 6], np.int64),
-        np.arange(2, dtype=np.uint32),
-        mate,
-        flip,
-        lengths,
-        0,
-        1,
-        500,
-        0,
-    )
-    assert _mate_anchors.near(read_strand, diagonal, *arguments).tolist() == [1, 1, 0, 0, 1, 1]
+    anchors = anchors_of(*flat(rows, np.uint32, np.uint32), start=[0, 4, 6], reads=[0, 1])
+    context = SimpleNamespace(flip=flip, lengths=lengths, plan=SimpleNamespace(gaps=0))
+    pairs = SimpleNamespace(mate=mate, insert=model("fr", 1, 500))
+    assert _mate_anchors.mark_near_mates(anchors, context, pairs).tolist() == [1, 1, 0, 0, 1, 1]
 
 
-# --- fresh -----------------------------------------------------------------------------------------------------
+# --- unscored buckets -----------------------------------------------------------------------------------------------
 
 
 def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -121,14 +128,14 @@ def keys_of(rng: np.random.Generator, n: int) -> np.ndarray:
 @pytest.mark.parametrize("n", [0, 1, 5, 60, 3000])
 @pytest.mark.parametrize("known", [(), (0,), (40,), (7, 0, 90)])
 @pytest.mark.parametrize("disorder", [0, 3, 3000])
-def test_fresh_is_a_difference_of_sets(n, known, disorder):
+def test_unscored_buckets_are_a_difference_of_sets(n, known, disorder):
     """Of keys that are up to so many places from where they belong."""
     rng = np.random.default_rng(n + sum(known))
     keys = np.sort(keys_of(rng, n))
     keys = keys[np.argsort(np.arange(n) + rng.uniform(0, disorder, n), kind="stable")]
     others = [np.unique(keys_of(rng, k)) for k in known]
     read_strand, bucket = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-    got = _mate_anchors.fresh(read_strand, bucket, *others)
+    got = _mate_anchors.unscored_buckets(read_strand, bucket, *others)
     expected = sorted(set(keys.tolist()) - {k for other in others for k in other.tolist()})
     assert got[2].tolist() == expected
     assert [int(a) << 32 | int(b) for a, b in zip(*got[:2], strict=True)] == expected
@@ -148,19 +155,9 @@ def test_of_limited_mates_the_best_supported_buckets_are_kept(seed):
     active = np.arange(n, dtype=np.uint32)
     start = np.searchsorted(read, np.arange(n + 1)).astype(np.int64)
     chosen, limited = (rng.random(160) < 0.7).astype(np.uint8), (rng.random(n) < 0.7).astype(np.uint8)
-    kept = _mate_anchors.best_buckets(
-        chosen,
-        read_strand,
-        diagonal,
-        length.astype(np.uint16),
-        start,
-        active,
-        limited,
-        mate,
-        digest,
-        shift,
-        most,
-    )
+    anchors = anchors_of(read_strand, diagonal, length.astype(np.uint16), start=start, reads=active)
+    context, pairs = SimpleNamespace(digest=digest, shift=shift), SimpleNamespace(mate=mate)
+    kept = _mate_anchors.best_buckets(anchors, chosen, limited, context, pairs, most)
     assert not (kept & ~chosen).any()
     limits = 0
     for r in range(n):
@@ -271,10 +268,10 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
             int(rng.integers(0, 17)),
             int(rng.integers(3, 6)),
         )
-        code = ORIENTATIONS.index(orientation)
+        insert = model(orientation, low, high)
         borders = [0, *sorted(rng.integers(200, 1600, int(rng.integers(0, 3))).tolist()), 1700]
         ledger, plain = (
-            _placements.Placements(mate, lengths, code, low, high, np.array(borders, np.int64)),
+            _placements.Placements(mate, lengths, insert, np.array(borders, np.int64)),
             PlainPlacements(mate, lengths, orientation, low, high, borders),
         )
         best = np.full(n, NO_SCORE, np.uint16)
@@ -316,13 +313,27 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
     assert (False in alones) == ((orientation, seed) != ("rf", 1))  # there no rival was drawn
 
 
+@pytest.mark.parametrize("first_added", [0, 1])
+@pytest.mark.parametrize(
+    "first, second, concordant", [(900, 974, True), (900, 975, False), (974, 1050, False), (975, 1050, True)]
+)
+def test_a_place_is_on_the_contig_that_its_middle_is_on(first, second, concordant, first_added):
+    """Reads of 50 bases and a border at 1000: a middle at 999 is before it, one at 1000 behind it."""
+    mate, lengths = np.array([1, 2], np.uint8), np.full(2, 50, np.uint32)
+    placements = _placements.Placements(mate, lengths, model("fr", 50, 300), np.array([0, 1000, 2000]))
+    rows = [(0, first + 50, 3), (3, second + 50, 4)]  # forward and reverse
+    for row in (rows[first_added], rows[1 - first_added]):
+        placements.add(*flat([row], np.uint32, np.uint32, np.uint16))
+    assert placements.paired.tolist() == ([3, 4] if concordant else [NO_SCORE] * 2)
+
+
 def test_limits_follow_the_place_that_a_read_needs():
     rng = np.random.default_rng(5)
     for _ in range(40):
         mate = some_mates(rng, 6)
         n = len(mate)
         lengths, errors = np.full(n, 50, np.uint32), np.full(n, 10, np.uint16)
-        ledger = _placements.Placements(mate, lengths, 0, 100, 200, np.array([0, 2000]))
+        ledger = _placements.Placements(mate, lengths, model("fr", 100, 200), np.array([0, 2000]))
         best, limit = np.full(n, NO_SCORE, np.uint16), errors.copy()
         for _ in range(3):
             rows = [
@@ -354,12 +365,12 @@ def test_both_mates_of_open_pairs():
             is_open[r + 1] = is_open[r]
             if is_open[r] and ({r, r + 1} & set(active.tolist())):
                 expected += [r, r + 1]
-        assert _mate_anchors.of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
+        assert _mate_anchors.mates_of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
 
 
 def test_no_place_is_looked_around_twice():
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 20_000]))
+    ledger = _placements.Placements(mate, lengths, model("fr", 200, 400), np.array([0, 20_000]))
     ledger.add(*flat([(0, 5000, 2)], np.uint32, np.uint32, np.uint16))
     best = np.array([2, NO_SCORE], np.uint16)
     once = ledger.windows(np.arange(2, dtype=np.uint32), best, 16, 5, 16)
@@ -371,7 +382,7 @@ def test_no_place_is_looked_around_twice():
 def test_mates_with_very_many_places_are_paired_within_their_windows():
     """A tandem repeat; the best pair lies in its middle. Each place against each other one would be 10^10 steps."""
     n, mate, lengths = 100_000, np.array([1, 2], np.uint8), np.full(2, 100, np.uint32)
-    ledger = _placements.Placements(mate, lengths, 0, 200, 400, np.array([0, 1 << 32]))
+    ledger = _placements.Placements(mate, lengths, model("fr", 200, 400), np.array([0, 1 << 32]))
     ends = (5000 + 32 * np.arange(n)).astype(np.uint32)
     edits = np.full((2, n), 9, np.uint16)
     edits[0, 50_000], edits[1, [50_005, 50_011]] = 1, (3, 0)  # the latter lies beyond the window
@@ -424,10 +435,14 @@ def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired):
     rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
-    return _pair_scoring.choose(
-        *flat(rows, np.uint32, np.uint32, np.uint16), contig, start, np.array(mate, np.uint8), np.array(flip, np.uint8),
-        np.array(lengths, np.uint32), np.array(digest, np.uint64), np.array(odds, np.float64), insert, unpaired,
-    ), start  # fmt: skip
+    places = PlacesByRead(*flat(rows, np.uint32, np.uint32, np.uint16), contig, start)
+    context = SimpleNamespace(
+        flip=np.array(flip, np.uint8),
+        lengths=np.array(lengths, np.uint32),
+        digest=np.array(digest, np.uint64),
+    )
+    pairs = SimpleNamespace(mate=np.array(mate, np.uint8), insert=insert)
+    return _pair_scoring.choose_pairs(places, np.array(odds), context, pairs, unpaired), start
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)

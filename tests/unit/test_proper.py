@@ -1,4 +1,4 @@
-"""Proper pairs as they lie in the end, against `insert.pair_templates`."""
+"""Proper pairs as they lie in the end, against `pairing.insert_size.pair_templates`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.layouts import HIT
-from gassst.pairing.insert_size import pair_templates
+from gassst.pairing.insert_size import InsertModel, pair_templates
 from gassst.params import ORIENTATIONS
 
 STARTS = np.array([0, 2000, 3000], np.int64)
@@ -37,8 +37,8 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     mate = np.array([1, 2, 0, 1, 2] * 60, np.uint8)
     hits, cigars = random_hits(rng, len(mate))
     before, low, high = hits.copy(), 50, 300
-    code = ORIENTATIONS.index(orientation)
-    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, code, low, high)
+    insert = InsertModel(orientation, 175.0, 30.0, low, high)
+    found = _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert)
     primary = [int(np.flatnonzero(hits["read"] == r)[0]) for r in range(len(mate))]
     span = [
         sum(int(run) >> 4 for run in cigars[h["cigar_start"] :][: h["cigar_runs"]] if run & 15 in (0, 2))
@@ -58,10 +58,17 @@ def test_primaries_of_proper_pairs_are_flagged(orientation):
     assert 5 < found < 100
 
 
+@pytest.mark.parametrize("template, proper", [(99, 0), (100, 1), (300, 1), (301, 0)])
+def test_the_window_holds_both_its_ends(template, proper):
+    hits = np.zeros(2, HIT)
+    hits["read"], hits["strand"], hits["cigar_start"], hits["cigar_runs"] = [0, 1], [0, 1], [0, 1], 1
+    hits["position"] = [500, 500 + template - 40]
+    cigars, mate = np.full(2, 40 << 4, np.uint32), np.array([1, 2], np.uint8)
+    insert = InsertModel("fr", 200.0, 30.0, 100, 300)
+    assert _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert) == proper
+    assert (hits["flag"] == 2 * proper).all()
+
+
 def test_no_rows_no_pairs():
-    assert (
-        _proper_pairs.flag_proper(
-            np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8), STARTS, 0, 1, 9
-        )
-        == 0
-    )
+    nothing = np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8)
+    assert _proper_pairs.flag_proper(*nothing, STARTS, InsertModel.given("fr", 5, 2)) == 0

@@ -174,7 +174,7 @@ def test_contig_of():
         (b">a\n>b\nACGT\n", "contig a: no sequence"),
         (b">a\nAC\n>b\n\n", "contig b: no sequence"),
         (b">a\nAC\n> \nAC\n", "line 3: a contig without a name"),
-        (b">\xc3\xa9\nAC\n", "line 1: a contig name that is not ASCII"),
+        (b">\xc3\xa9\nAC\n", "line 1: contig 'é': SAM does not allow this name"),
         (b">a x\nAC\n>b\nAC\n>a y\nAC\n", "contig a: two contigs"),
         (b">a\nACGT\n>b\nAC\nA*\n", "contig b: line 5: '*'"),
         (b">a\r\nACGT\r\nAC-T\r\n", "contig a: line 3: '-'"),

@@ -275,17 +275,6 @@ def test_samtools_calmd_finds_the_same_md_and_nm(tmp_path, rng, world):
     assert "different" not in done.stderr
 
 
-@pytest.mark.external("PicardCommandLine")
-def test_picard_finds_nothing_to_complain_about(tmp_path, world, batch):
-    """But that secondary records have no qualities, which is meant."""
-    header = world.header(read_group=READ_GROUP + "\\tPL:ILLUMINA", sort_order="coordinate")
-    write(tmp_path / "out.bam", world, batch, header=header, sort=True)
-    command = ["PicardCommandLine", "ValidateSamFile", f"I={tmp_path / 'out.bam'}", "MODE=VERBOSE"]
-    command += ["IGNORE=QUALITY_NOT_STORED"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert "No errors found" in done.stdout, done.stdout
-
-
 # Header
 
 

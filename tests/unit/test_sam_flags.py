@@ -1,5 +1,8 @@
 """The constants agree with htslib's, and stay plain integers."""
 
+import re
+from pathlib import Path
+
 import pysam
 import pytest
 
@@ -31,3 +34,9 @@ def test_flag_is_that_of_htslib(name):
 
 def test_no_flag_is_left_out():
     assert {name for name in vars(sam_flags) if name.isupper()} == set(HTSLIB)
+
+
+def test_compiled_flags_are_the_same():
+    text = (Path(sam_flags.__file__).parent / "_core" / "sam_flags.pxd").read_text()
+    compiled = {name: int(value, 16) for name, value in re.findall(r"(\w+) = (0x\w+)", text)}
+    assert compiled == {name: getattr(sam_flags, name) for name in HTSLIB}

@@ -3,15 +3,13 @@
 import argparse
 import gzip
 import importlib.util
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import edlib
 import numpy as np
 import pytest
-from places import SCRIPTS, environment
+from places import SCRIPTS
 
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.tools import simulate
@@ -393,23 +391,3 @@ def test_pairs_longer_than_every_contig_are_refused(tmp_path, genome):
     options = ["-n", 1, "-l", 50, "-e", 0, "--pairs", "90000,1"]
     with pytest.raises(InputError, match="pairs"):
         run(genome[0], *options, "-o", tmp_path / "1.fq", "-o", tmp_path / "2.fq")
-
-
-def test_it_runs_as_a_module(tmp_path, genome):
-    command = [
-        sys.executable,
-        "-m",
-        "gassst.tools.simulate",
-        genome[0],
-        "-n",
-        "3",
-        "-l",
-        "50",
-        "-e",
-        "0.9",
-        "-o",
-        "x.fq",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment())
-    assert done.returncode == 2
-    assert done.stderr == "gassst simulate: -e 0.9: must be between 0 and 0.5\n"

@@ -1,12 +1,14 @@
 """What a batch knows between stages, against the same in NumPy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
-
-NONE = 0xFFFF
+from gassst.layouts import NO_SCORE as NONE
+from gassst.search.arrays import Candidates
 
 
 @pytest.fixture
@@ -58,9 +60,15 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    active = _bookkeeping.unsettled(
-        lengths, best, rival, complete, errors, seed_count, settled, alone, strata=1, margin=2
+    plan = SimpleNamespace(
+        seed_count=seed_count[None],
+        settled=settled[None],
+        settled_alone=alone[None],
+        preset=SimpleNamespace(strata=1),
     )
+    state = SimpleNamespace(best=best, rival=rival, complete=complete)
+    context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan)
+    active = _bookkeeping.unsettled(state, context, 0, 2)
     expected = []
     for r, m in enumerate(lengths):
         enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
@@ -76,7 +84,8 @@ def test_candidates_need_the_seeds_that_their_errors_leave(rng):
     read_strand, diagonal = (keys // 400).astype(np.uint32), (keys % 400 + 3000).astype(np.uint32)
     length = rng.choice([20, 25, 39, 40, 61], keys.size).astype(np.uint16)
     width, need = np.full(n, 20, np.uint16), rng.integers(0, 6, n).astype(np.uint16)
-    rows = _anchors.supported(read_strand, diagonal, length, shift, width, need)
+    candidates = Candidates(read_strand, diagonal, np.zeros_like(length), length)
+    rows = _anchors.supported(candidates, shift, width, need)
     expected = []
     for i in range(keys.size):
         near = (read_strand == read_strand[i]) & (

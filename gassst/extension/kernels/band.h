@@ -43,25 +43,7 @@ typedef ushort u16;
 #define BAND_TILE (LANES == 1 ? 32 : LANES)
 #define BAND_BAD_EDITS 0xFFFF
 
-#ifndef BAND_TYPES
-#define BAND_TYPES
-typedef struct {
-    BAND_GLOBAL const u64 *reference; /* planes: low, high, masked; 64 bases a row */
-    u64 reference_rows;
-    BAND_GLOBAL const u64 *reads;
-    BAND_GLOBAL const u32 *read_row, *read_length;     /* by read */
-    BAND_GLOBAL const u32 *read_strand, *band_start; /* by pair */
-    u32 n;
-} band_batch;
-
-/* Where the runs of each pair go: slot_end[p] is one past the last of 2 * edits[p] + 1 places in `runs`. */
-typedef struct {
-    BAND_GLOBAL const u16 *end, *edits;
-    BAND_GLOBAL const u32 *slot_end;
-    BAND_GLOBAL u16 *start, *n_runs;
-    BAND_GLOBAL u32 *runs;
-} band_paths;
-#endif
+#include "band_types.h"
 
 typedef struct {
     u64 start[LANES];                     /* concatenated coordinate of diagonal 0 */

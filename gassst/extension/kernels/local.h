@@ -1,6 +1,6 @@
 /* Banded local alignment with affine gaps (Gotoh 1982) and a bonus for each end of the read that is reached: the
  * one recurrence of the OpenCL and of the C backend. Goes behind band.h, whose band_batch it takes; lanes are those of
- * local_lanes.h in OpenCL, of ext/align/local_cpu.h in C.
+ * local_lanes.h in OpenCL, of the files of ext/isa in C.
  *
  * Recipe. Rows are read bases, columns the diagonals of a band, LOCAL_LANES pairs side by side in one vector: no step
  * looks at a neighbouring lane. Instead of scores their losses are kept, what an alignment lacks up to here against one
@@ -46,29 +46,7 @@
 #define LOCAL_BEGINS 16     /* nothing before the diagonal step is worth it */
 #define LOCAL_EQUAL 32      /* both bases are */
 
-#ifndef LOCAL_TYPES
-#define LOCAL_TYPES
-/* Penalties are positive; `open` is for the first base of a gap. All doubled. */
-typedef struct {
-    i16 match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus;
-} local_scoring;
-
-/* Slot of pair p: runs[slot_end[p - 1] .. slot_end[p]], 2 * g + 3 places where g gaps are more than the score of the
- * whole read pays for: gaps that follow each other have bases between them or are of two kinds, and both ends may be
- * clipped. */
-typedef struct {
-    BAND_GLOBAL const u32 *slot_end;
-    BAND_GLOBAL u32 *position; /* of the first aligned base */
-    BAND_GLOBAL u16 *edits, *n_runs;
-    BAND_GLOBAL u32 *runs;
-} local_paths;
-
-/* By pair: the doubled score, the row behind the last aligned base, 0 where nothing is worth aligning, and the
- * diagonal of that base. */
-typedef struct {
-    BAND_GLOBAL u16 *key, *rows, *end;
-} local_ends;
-#endif
+#include "local_types.h"
 
 typedef struct {
     u64 start[LOCAL_LANES];

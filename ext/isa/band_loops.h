@@ -4,7 +4,7 @@
 
 /* Ask for the reference that the pairs of a group will read: they lie anywhere, and a load that has to wait for memory
  * holds up all lanes. */
-BAND_FN void VARIANT(nw_prefetch)(const band_batch *batch, u32 group)
+BAND_FN void OF_WIDTH(nw_prefetch)(const band_batch *batch, u32 group)
 {
     for (u32 pair = group * LANES; pair < batch->n && pair < (group + 1) * LANES; pair++) {
         const u64 first = batch->band_start[pair] >> 6;
@@ -14,22 +14,22 @@ BAND_FN void VARIANT(nw_prefetch)(const band_batch *batch, u32 group)
     }
 }
 
-BAND_FN void VARIANT(nw_score)(const band_batch *batch, u16 *best, u16 *end)
+BAND_FN void OF_WIDTH(nw_score)(const band_batch *batch, u16 *best, u16 *end)
 {
     for (u32 group = 0; group < GROUPS(batch->n); group++) {
-        VARIANT(nw_prefetch)(batch, group + NW_AHEAD);
+        OF_WIDTH(nw_prefetch)(batch, group + NW_AHEAD);
         band_score(batch, group, best, end);
     }
 }
 
-BAND_FN void VARIANT(nw_profile)(const band_batch *batch, u64 *errors)
+BAND_FN void OF_WIDTH(nw_profile)(const band_batch *batch, u64 *errors)
 {
     for (u32 group = 0; group < GROUPS(batch->n); group++)
         band_profile(batch, group, errors);
 }
 
 /* rows: of the longest read. -1 when there is no memory for one group's traceback. */
-BAND_FN int VARIANT(nw_align)(const band_batch *batch, const band_paths *paths, u32 rows)
+BAND_FN int OF_WIDTH(nw_align)(const band_batch *batch, const band_paths *paths, u32 rows)
 {
     u64 *trace = malloc(((size_t)rows * 2 * WORDS * BAND_TILE + 1) * sizeof(u64));
     if (!trace)
@@ -51,9 +51,9 @@ BAND_FN int VARIANT(nw_align)(const band_batch *batch, const band_paths *paths, 
 typedef struct {
     u32 pair[NW_CHUNK + 8];
     u64 words[2 * WORDS + 1][NW_CHUNK + 8]; /* vp, vn, first */
-} VARIANT(nw_front);
+} OF_WIDTH(nw_front);
 
-BAND_FN void VARIANT(nw_resume)(const VARIANT(nw_front) *front, u32 at, band_state *state)
+BAND_FN void OF_WIDTH(nw_resume)(const OF_WIDTH(nw_front) *front, u32 at, band_state *state)
 {
     BAND_UNROLL
     for (int w = 0; w < WORDS; w++) {
@@ -64,7 +64,7 @@ BAND_FN void VARIANT(nw_resume)(const VARIANT(nw_front) *front, u32 at, band_sta
 }
 
 /* State of lane `l` of the group at `from` becomes the one at `to` <= from + l. */
-BAND_FN void VARIANT(nw_move)(VARIANT(nw_front) *front, u32 to, u32 pair, int l,
+BAND_FN void OF_WIDTH(nw_move)(OF_WIDTH(nw_front) *front, u32 to, u32 pair, int l,
                               u64 words[2 * WORDS + 1][LANES])
 {
     front->pair[to] = pair;
@@ -75,7 +75,7 @@ BAND_FN void VARIANT(nw_move)(VARIANT(nw_front) *front, u32 to, u32 pair, int l,
 
 /* Rows row..row+NW_STAGE-1 of the `n` pairs of the front; those decided get their verdict, the rest is
  * returned. */
-BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front, u32 n, u32 row,
+BAND_FN u32 OF_WIDTH(nw_stage)(const band_batch *batch, OF_WIDTH(nw_front) *front, u32 n, u32 row,
                               const u16 *limit, uint8_t *keep)
 {
     u32 left = 0;
@@ -88,7 +88,7 @@ BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front,
             front->pair[l] = front->pair[n - 1];
         band_open(batch, front->pair + at, &lanes);
         band_load(batch, &lanes, row & ~(u32)63, &block);
-        VARIANT(nw_resume)(front, at, &state);
+        OF_WIDTH(nw_resume)(front, at, &state);
         if (row < lanes.longest)
             band_run(&lanes, &block, row, row + NW_STAGE, &state);
         VEC_STORE(band_best(&state) >> 9, least);
@@ -102,16 +102,16 @@ BAND_FN u32 VARIANT(nw_stage)(const band_batch *batch, VARIANT(nw_front) *front,
             int within = least[l] <= limit[pair];
             keep[pair] = (uint8_t)within;
             if (within && lanes.length[l] > row + NW_STAGE)
-                VARIANT(nw_move)(front, left++, pair, l, words);
+                OF_WIDTH(nw_move)(front, left++, pair, l, words);
         }
     }
     return left;
 }
 
 /* keep[n]: are the least errors of the band at most the pair's limit? -1 when there is no memory. */
-BAND_FN int VARIANT(nw_within)(const band_batch *batch, const u16 *limit, uint8_t *keep)
+BAND_FN int OF_WIDTH(nw_within)(const band_batch *batch, const u16 *limit, uint8_t *keep)
 {
-    VARIANT(nw_front) *front = malloc(sizeof *front);
+    OF_WIDTH(nw_front) *front = malloc(sizeof *front);
     if (!front)
         return -1;
     for (u32 first = 0; first < batch->n; first += NW_CHUNK) {
@@ -120,7 +120,7 @@ BAND_FN int VARIANT(nw_within)(const band_batch *batch, const u16 *limit, uint8_
         for (u32 i = 0; i < n; i++)
             front->pair[i] = first + i;
         for (u32 row = 0; n; row += NW_STAGE)
-            n = VARIANT(nw_stage)(batch, front, n, row, limit, keep);
+            n = OF_WIDTH(nw_stage)(batch, front, n, row, limit, keep);
     }
     free(front);
     return 0;

@@ -1,0 +1,44 @@
+/* The kernels of the CPU backend: one table per instruction set, each in its own source file (avx512.c, avx2.c,
+ * generic.c). The compiler sees one instruction set at a time, and the caller picks a table at run time. */
+#ifndef GASSST_CPU_KERNELS_H
+#define GASSST_CPU_KERNELS_H
+#include <stdint.h>
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint16_t u16;
+typedef int16_t i16;
+typedef uint8_t u8;
+
+#define BAND_GLOBAL
+#include "band_types.h"
+#include "local_types.h"
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define CPU_X86
+#endif
+
+/* Arrays of four are indexed by the logarithm of the band's words: 1, 2, 4, 8. A function that returns int returns -1
+ * when it gets no memory. `rows` is the length of the longest read. */
+typedef struct {
+    const char *name;
+    int (*usable)(void); /* does this processor have the instructions? */
+    void (*score[4])(const band_batch *, u16 *best, u16 *end);
+    void (*profile[4])(const band_batch *, u64 *errors);
+    int (*align[4])(const band_batch *, const band_paths *, u32 rows);
+    int (*within[4])(const band_batch *, const u16 *limit, uint8_t *keep);
+    void (*local_score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
+    int (*local_align)(const band_batch *, const local_scoring *, u32 width, const local_ends *, const local_paths *,
+                       u32 rows);
+} cpu_kernels;
+
+#if defined(__GNUC__)
+#define CPU_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define CPU_HIDDEN
+#endif
+#ifdef CPU_X86
+extern CPU_HIDDEN const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2;
+#endif
+extern CPU_HIDDEN const cpu_kernels cpu_kernels_generic;
+#endif

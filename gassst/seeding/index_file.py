@@ -1,0 +1,288 @@
+"""The file of a seed index (docs/index-format.md): sections written and mapped, each field bounded before it is used.
+
+Opening reads the header and the metadata only. What it leaves unread, `Integrity` verifies while the first reads are
+mapped. Until then no damage may crash the process: `index/lookup.h` keeps every access inside the arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.errors import IndexFormatError, InputError
+from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, is_contig_name
+
+try:
+    from isal.isal_zlib import crc32
+except ImportError:  # ten times as slow
+    from zlib import crc32
+
+MIN_K, MAX_K = 4, 14
+FORMAT_VERSION = 2
+MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
+PAGE = 4096
+BYTE_ORDER = 0x01020304
+
+# Native byte order on purpose: a file from a machine of the other one shows a reversed mark.
+_HEADER = np.dtype(
+    [("magic", "V8"), ("version", "u4"), ("byte_order", "u4"), ("file_bytes", "u8"), ("n_sections", "u4")]
+)
+_SECTION = np.dtype([("name", "S20"), ("crc32", "u4"), ("offset", "u8"), ("bytes", "u8")])
+_SECTION_TABLE = 64
+_HEADER_CRC = PAGE - 4
+_MAX_SECTIONS = (_HEADER_CRC - _SECTION_TABLE) // _SECTION.itemsize
+_BLOCK = 1 << 24  # bytes checksummed and written at once
+_CHECK_BLOCK = 1 << 20  # bytes read and checksummed at once in the background: they stay in the cache
+
+ARRAYS: dict[str, Any] = {
+    "planes": np.uint64,
+    "exception_start": np.uint32,
+    "exception_length": np.uint32,
+    "exception_code": np.uint8,
+    "table": np.uint32,
+    "positions": np.uint32,
+    "following": np.uint8,
+}
+"""Sections that are arrays, and the type of their elements."""
+
+
+class Section(NamedTuple):
+    """Where a section lies in the file, its CRC-32, and its bytes (uint8[n])."""
+
+    name: str
+    crc32: int
+    offset: int
+    data: NDArray[np.uint8]
+
+
+# --- write --------------------------------------------------------------------------------------------------
+
+
+def write(file: IO[bytes], contents: dict[str, NDArray[Any]]) -> None:
+    """Header last: a file left over from a crash has none."""
+    rows = []
+    file.write(bytes(PAGE))
+    for name, array in contents.items():
+        offset = _aligned(file.tell())
+        file.write(bytes(offset - file.tell()))
+        rows.append((name, write_array(file, array), offset, array.nbytes))
+    file_bytes = file.tell()
+    header = np.array((MAGIC, FORMAT_VERSION, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
+    page = header.tobytes().ljust(_SECTION_TABLE, b"\0") + np.array(rows, _SECTION).tobytes()
+    page = page.ljust(_HEADER_CRC, b"\0")
+    file.seek(0)
+    file.write(page + np.uint32(zlib.crc32(page)).tobytes())
+
+
+def write_array(file: IO[bytes], array: NDArray[Any]) -> int:
+    """Returns the CRC-32 of what was written."""
+    data = array.reshape(-1).view(np.uint8)
+    crc = 0
+    for at in range(0, len(data), _BLOCK):
+        block = data[at : at + _BLOCK].data
+        crc = crc32(block, crc)
+        file.write(block)
+    return crc
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // PAGE) * PAGE
+
+
+# --- open ---------------------------------------------------------------------------------------------------
+
+
+def map_sections(file: IO[bytes], path: str) -> dict[str, Section]:
+    """The sections of an index file, mapped into memory. Raises IndexFormatError, naming the file as `path`."""
+    size = os.fstat(file.fileno()).st_size
+    rows = _section_table(file.read(PAGE), size, path)
+    data = np.asarray(np.memmap(file, np.uint8, "r"))
+    sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
+    missing = {"metadata", *ARRAYS} - sections.keys()
+    if missing:
+        raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")
+    for name, dtype in ARRAYS.items():
+        if len(sections[name].data) % np.dtype(dtype).itemsize:
+            raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
+    return sections
+
+
+def _section_table(page: bytes, size: int, path: str) -> list[tuple[str, int, int, int]]:
+    """The cheap checks, in the order in which each says most about what went wrong."""
+    if not page.startswith(MAGIC):
+        raise IndexFormatError(f"{path}: {_what_else(page)}")
+    if size < PAGE:
+        raise IndexFormatError(f"{path}: truncated index, {size} bytes of at least {PAGE}")
+    header = np.frombuffer(page, _HEADER, 1)[0]
+    if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
+        raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
+    version = int(header["version"])
+    if version != FORMAT_VERSION:
+        age = "an older" if version < FORMAT_VERSION else "a newer"
+        raise IndexFormatError(
+            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION}): "
+            "rebuild with `gassst index`"
+        )
+    if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
+        raise IndexFormatError(f"{path}: damaged index: header")
+    expected = int(header["file_bytes"])
+    if size != expected:
+        fault = "truncated index" if size < expected else "bytes behind the end of the index"
+        raise IndexFormatError(f"{path}: {fault}: {size} bytes, expected {expected}")
+    n = int(header["n_sections"])
+    if n > _MAX_SECTIONS:
+        raise IndexFormatError(f"{path}: damaged index: {n} sections")
+    rows: list[Any] = np.frombuffer(page, _SECTION, n, _SECTION_TABLE).tolist()
+    named = [(name.decode("ascii", "backslashreplace"), *rest) for name, *rest in rows]
+    for name, _, offset, length in named:
+        if offset < PAGE or offset % PAGE or offset + length > size:
+            raise IndexFormatError(f"{path}: damaged index: section {name!r} is outside the file")
+    if len({name for name, *_ in named}) < n:
+        raise IndexFormatError(f"{path}: damaged index: two sections have one name")
+    return named
+
+
+def _what_else(page: bytes) -> str:
+    if not page:
+        return "empty file, not an index"
+    if page.startswith(b">"):
+        return "a FASTA file, not an index: build its index with `gassst index` first"
+    if page.startswith(b"\x1f\x8b"):
+        return "a gzip file, not an index: if it is FASTA, build its index with `gassst index` first"
+    return "not a gassst index"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What an index knows of its reference beside the arrays; every field is bounded."""
+
+    k: int
+    total: int
+    names: list[str]
+    lengths: list[int]
+    md5: list[str]
+    fasta_bytes: int | None
+
+    @classmethod
+    def of(cls, section: Section, path: str) -> Metadata:
+        """From the section `metadata`. Raises IndexFormatError where it is damaged or a field cannot be."""
+        check_section(section, path)
+        try:
+            fields = json.loads(section.data.tobytes())
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict):
+            raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
+        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes")
+        values: dict[str, Any] = {name: fields.get(name) for name in wanted}
+        metadata = cls(**values)
+        for name, good in metadata._sound():
+            if not good:
+                raise IndexFormatError(f"{path}: damaged index: section metadata has a wrong {name!r}")
+        return metadata
+
+    def _sound(self) -> list[tuple[str, bool]]:
+        """Whether each field can be; later ones are looked at only where those before are sound."""
+        lengths = _is_list(self.lengths, lambda n: _is_int(n, 1, MAX_TOTAL))
+        contigs = len(self.lengths) if lengths else -1
+        names = _is_list(self.names, is_contig_name) and len(set(self.names)) == contigs == len(self.names)
+        md5 = _is_list(self.md5, _is_md5) and len(self.md5) == contigs
+        total = FRONT + TAIL - GAP + sum(n + GAP for n in self.lengths) if lengths else -1
+        return [
+            ("k", _is_int(self.k, MIN_K, MAX_K)),
+            ("lengths", lengths and contigs > 0),
+            ("total", _is_int(self.total, 1, MAX_TOTAL) and self.total == total),
+            ("names", names),
+            ("md5", md5),
+            ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
+        ]
+
+
+def _is_int(value: object, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _is_list(value: object, holds: Any) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _is_md5(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+
+
+# --- check --------------------------------------------------------------------------------------------------
+
+
+def check_section(section: Section, path: str) -> None:
+    """Raises IndexFormatError where the bytes in memory are not those that were written."""
+    crc = 0
+    for at in range(0, len(section.data), _BLOCK):
+        crc = crc32(section.data[at : at + _BLOCK].data, crc)
+    if crc != section.crc32:
+        raise IndexFormatError(f"{path}: damaged index: section {section.name}")
+
+
+class Integrity:
+    """The checksums of an open index file, verified once, in a thread of its own.
+
+    It reads the file and not the mapping, so that the pages do not count as this process's memory.
+    """
+
+    def __init__(self, file: IO[bytes], sections: Sequence[Section], path: str):
+        self._fd = os.dup(file.fileno())
+        self._sections, self._path = sections, path
+        self._lock = threading.Lock()
+        self._verdict: Future[None] | None = None
+        self._given_up = False
+
+    def start(self) -> None:
+        """Begin, unless it has begun. Any thread may call this and `wait`."""
+        with self._lock:
+            if self._verdict is None:
+                self._verdict = Future()
+                threading.Thread(target=self._run, name="gassst-check", daemon=True).start()
+
+    def wait(self) -> None:
+        """Return once every section is known to be intact. Raises IndexFormatError or InputError."""
+        self.start()
+        assert self._verdict is not None
+        self._verdict.result()
+
+    def _run(self) -> None:
+        verdict = self._verdict
+        assert verdict is not None
+        try:
+            buffer = memoryview(bytearray(_CHECK_BLOCK))
+            for section in self._sections:
+                self._check(section, buffer)
+            verdict.set_result(None)
+        except OSError as error:
+            verdict.set_exception(InputError(f"{self._path}: {error.strerror or error}"))
+        except BaseException as error:
+            verdict.set_exception(error)
+
+    def _check(self, section: Section, buffer: memoryview) -> None:
+        crc, at, end = 0, section.offset, section.offset + len(section.data)
+        while at < end:
+            size = os.preadv(self._fd, [buffer[: end - at]], at)
+            if not size:
+                raise IndexFormatError(f"{self._path}: the index was cut while it was in use")
+            crc, at = crc32(buffer[:size], crc), at + size
+        if crc != section.crc32:
+            raise IndexFormatError(f"{self._path}: damaged index: section {section.name}")
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):
+            os.close(self._fd)

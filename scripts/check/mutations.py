@@ -1,0 +1,346 @@
+"""Plants one small fault at a time in a copy of the tree and says whether the tests catch it.
+
+A test suite is as good as the faults it finds. Each mutation below changes a few characters of a source and names the
+test that must fail. The script exits with 1 if a fault survives, and with 2 if it cannot judge: an anchor is gone, the
+mutant does not build, or a test fails without any fault.
+
+    python scripts/check/mutations.py            # all of them, about ten minutes on two cores
+    python scripts/check/mutations.py -k fd      # those with "fd" in their name
+    python scripts/check/mutations.py --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS_FAILED = 1  # exit status of pytest
+
+FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
+SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
+MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
+PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
+BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
+
+LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
+RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
+COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
+WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
+SURVIVOR = "tests/property/test_filters.py::test_every_seed_has_a_survivor_that_stands_for_it"
+
+
+class Mutation(NamedTuple):
+    """`old`, which occurs once in `path`, becomes `new`; then `test` must fail."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    test: str
+
+
+MUTATIONS = [
+    # The filters: bounds, limits, rounding, mirrored flanks, seams of tiles, masked bases.
+    Mutation(
+        "tnw4-4: an alignment at the limit is rejected", FILTERS_H,
+        "right * job->scores[after] <= site->limit", "right * job->scores[after] < site->limit", LOSSLESS,
+    ),
+    Mutation(
+        "tnw4-4: the left flank is not mirrored", FILTERS_H,
+        "before = mirror4(pack4(a.left.low >> 12, a.left.high >> 12)) << 8",
+        "before = pack4(a.left.low >> 12, a.left.high >> 12) << 8", RECURSION,
+    ),
+    Mutation(
+        "tnw4-4: a flank of three bases counts as four", FILTERS_H,
+        "left = site->offset >= 4,", "left = site->offset >= 3,", LOSSLESS,
+    ),
+    Mutation(
+        "fd: one base too many on the left", FILTERS_H,
+        "0xFFFF & ~(0xFFFFu >> left)", "0xFFFF & ~(0x7FFFu >> left)", COUNTING,
+    ),
+    Mutation(
+        "fd: bases without a partner are rounded up", FILTERS_H,
+        "return (int)((surplus & ((positive << 15) - positive)) * ones >> 48);",
+        "return (int)(((surplus & ((positive << 15) - positive)) * ones >> 48) + 1) & ~1;", COUNTING,
+    ),
+    Mutation(
+        "fd: an alignment at the limit is rejected", FILTERS_H,
+        "frequency_distance(a.right, b.right, after) <=", "frequency_distance(a.right, b.right, after) <", LOSSLESS,
+    ),
+    Mutation(
+        "tnw4-16: a shift costs nothing where tiles meet", FILTERS_H,
+        "larger(done + s, score)", "score", RECURSION,
+    ),
+    Mutation(
+        "tnw4-16: the longest shift is left out", FILTERS_H,
+        "gaps = smaller(gaps, at);", "gaps = smaller(gaps, at - 1);", WHOLE_TILE,
+    ),
+    Mutation(
+        "tnw4-16: a partial tile counts as a whole one", FILTERS_H,
+        "levels = smaller(left.n, right.n) / l;", "levels = (smaller(left.n, right.n) + 1) / l;", RECURSION,
+    ),
+    Mutation(
+        "tnw4-16: an alignment at the limit is rejected", FILTERS_H,
+        "advance(&right, job, l) > limit", "advance(&right, job, l) >= limit", LOSSLESS,
+    ),
+    Mutation(
+        "tnw5-full: the eighth shift is left out", FILTERS_H,
+        "s <= BLOCK; s++", "s < BLOCK; s++", RECURSION,
+    ),
+    Mutation(
+        "tnw5-full: the left flank of the reference is not mirrored", FILTERS_H,
+        "walk->mirrored ? mirror32(plain) : plain", "plain", RECURSION,
+    ),
+    Mutation(
+        "tnw: the score table forgets the last row", FILTERS_H,
+        "i < l; i++)\n            bottom", "i < l - 1; i++)\n            bottom",
+        "tests/property/test_filters.py::test_score_table_is_textbook_dp",
+    ),
+    Mutation(
+        "duplicate: a masked base of the reference equals A", PLANES_H,
+        "| a.masked | b.masked", "| a.masked", SURVIVOR,
+    ),
+    Mutation(
+        "duplicate: a seed that only begins in the run goes with it", FILTERS_H,
+        "site.end <= run", "site.offset <= run",
+        "tests/property/test_filters.py::test_a_seed_that_is_no_exact_match_stays_as_it_is",
+    ),
+    Mutation(
+        "duplicate: the run begins one base early", FILTERS_H,
+        "until - __builtin_clzll(difference)", "until - __builtin_clzll(difference) - 1",
+        "tests/property/test_filters.py::test_seeds_of_one_run_are_one_grown_to_the_run",
+    ),
+    Mutation(
+        "duplicate: the bucket beside a verified one is dropped", FILTERS_H,
+        "job->verified[*at] == key", "job->verified[*at] >= key",
+        "tests/property/test_filters.py::test_candidates_in_verified_buckets_are_dropped",
+    ),
+    Mutation(
+        "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
+        "self.gaps, self.shift, verified)", "self.gaps, self.shift, None)",
+        "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
+    ),
+    # Search: what is known between two stages.
+    Mutation(
+        "search: a read goes on when all it needs has been seen", BOOKKEEPING,
+        "(complete[r] < wanted)", "(complete[r] <= wanted)", "tests/unit/test_strata.py",
+    ),
+    Mutation(
+        "search: a better band does not make the old best a rival", BOOKKEEPING,
+        "min(rival[r], max(edits[i], best[r]))", "min(rival[r], edits[i])", "tests/unit/test_strata.py",
+    ),
+    Mutation(
+        "search: limits do not tighten", BOOKKEEPING,
+        "min(limit[r], edits[i] + margin)", "limit[r]", "tests/unit/test_strata.py",
+    ),
+    Mutation(
+        "search: scored buckets of a read that goes on are lost", BOOKKEEPING,
+        "while i < n_a:", "while i < n_a - 1:", "tests/unit/test_strata.py",
+    ),
+    # Selection.
+    Mutation(
+        "selection: ends ten bases apart are two places", SELECTION,
+        "while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE",
+        "while j < k and (keys[j] >> 31) - (keys[i] >> 31) < SAME_PLACE", "tests/unit/test_bands.py",
+    ),
+    Mutation(
+        "selection: a worse place left of a better one stays", SELECTION,
+        "if stratum[j] > d:", "if stratum[j] > d + 1:", "tests/unit/test_bands.py",
+    ),
+    Mutation(
+        "selection: places are sorted by strand, not by canonical strand", SELECTION,
+        "keys[k] = <uint64_t>((read_strand[i] & 1) ^ flip) << 63",
+        "keys[k] = <uint64_t>(read_strand[i] & 1) << 63", "tests/unit/test_bands.py",
+    ),
+    Mutation(
+        "selection: the second best may lie beyond the margin", SELECTION,
+        "d <= <uint32_t>margin and", "d <= <uint32_t>margin + 1 and", "tests/unit/test_bands.py",
+    ),
+    Mutation(
+        "selection: one row too many is reported", SELECTION,
+        "out - kept_start[r] < most", "out - kept_start[r] <= most", "tests/unit/test_bands.py",
+    ),
+    # Pairing.
+    Mutation(
+        "pairing: gaps do not widen the window", MATE_ANCHORS,
+        "low - slack, high + slack)", "low - slack, high)", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: the last of the best buckets is left out", MATE_ANCHORS,
+        "(key <= last)", "(key < last)", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,
+        "some[j] < keys[i]", "some[j] <= keys[i]", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: the errors of an equal pair depend on the order", PLACEMENTS,
+        "self.paired_view[read] = max(self.paired_view[read], place.edits)",
+        "self.paired_view[read] = place.edits", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: mates are looked for on the next contig", PLACEMENTS,
+        "self.borders[contig + 1] - 1 - (length >> 1)", "self.borders[contig + 1] - (length >> 1)",
+        "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: pairs at the margin do not count as rivals", PLACEMENTS,
+        "self.places[j].edits <= most:", "self.places[j].edits < most:", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
+        "total += u * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: mates on two contigs make a pair", PAIR_SCORING,
+        "contig[other] != contig[row]", "contig[other] == -1", "tests/unit/test_pairing.py",
+    ),
+    Mutation(
+        "pairing: a deletion does not lengthen the template", PROPER_PAIRS,
+        "cigars[i] & 15 == MATCH or cigars[i] & 15 == DELETION", "cigars[i] & 15 == MATCH", "tests/unit/test_proper.py",
+    ),
+    Mutation(
+        "pairing: the longest proper template is not proper", PROPER_PAIRS,
+        "low <= template <= high", "low <= template < high", "tests/unit/test_proper.py",
+    ),
+    # Records.
+    Mutation(
+        "records: template length from one base has a length", MATES,
+        "+ (distance > 0) -", "+ (distance >= 0) -", "tests/unit/test_sam_pairs.py",
+    ),
+    Mutation(
+        "records: the outer end of a reverse mate is one base off", MATES,
+        "place.position + place.span - 1 if", "place.position + place.span if", "tests/unit/test_sam_pairs.py",
+    ),
+    Mutation(
+        "records: a mate with an unmapped mate stays proper", MATES,
+        "flag & (BAM_FUNMAP | BAM_FMUNMAP) else", "flag & BAM_FUNMAP else", "tests/unit/test_sam_pairs.py",
+    ),
+    Mutation(
+        "records: qualities of a reverse read are not turned", FIELDS,
+        "quals[length - 1 - i]", "quals[i]", "tests/unit/test_sam.py",
+    ),
+    Mutation(
+        "records: matches before a deletion are counted again behind it", FIELDS,
+        "reference_letter(reference, position++);\n            equal = 0;",
+        "reference_letter(reference, position++);", "tests/unit/test_sam.py",
+    ),
+    Mutation(
+        "records: qualities of a clipped reverse row begin at the wrong end", BUILDER,
+        "(clips.last if reverse else clips.first)", "clips.first", "tests/unit/test_sam_pairs.py",
+    ),
+    Mutation(
+        "records: the first base of a contig belongs to the one before", BUILDER,
+        "t.starts[middle] <= coordinate", "t.starts[middle] < coordinate", "tests/unit/test_sam.py",
+    ),
+]  # fmt: skip
+
+
+class CannotJudge(Exception):
+    """No verdict on a mutation: the reason is the message."""
+
+
+def copy_tree(to: Path) -> None:
+    """What git knows of the tree, and what has been built of it."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)  # with its time of change, which the build goes by
+    for built in ROOT.glob("build/*"):
+        if built.name == "cython" or built.name.startswith("objects-"):
+            shutil.copytree(built, to / "build" / built.name)
+
+
+def build(tree: Path) -> None:
+    """Builds the compiled modules in place: those whose sources have changed."""
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotJudge(f"the tree does not build\n{done.stderr[-2000:]}")
+
+
+def run_tests(tree: Path, tests: Iterable[str]) -> tuple[int, str]:
+    """Exit status and output of pytest, in one process, on the package in `tree`."""
+    command = [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "GASSST_OPENCL": "0"}
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+@contextmanager
+def planted(tree: Path, mutation: Mutation) -> Iterator[None]:
+    """The tree with the fault in it, built; without it afterwards."""
+    path = tree / mutation.path
+    text = path.read_text() if path.is_file() else ""
+    if text.count(mutation.old) != 1:
+        raise CannotJudge(f"{mutation.path} has {text.count(mutation.old)} times {mutation.old!r}, not once")
+    try:
+        path.write_text(text.replace(mutation.old, mutation.new))
+        build(tree)
+        yield
+    finally:
+        path.write_text(text)  # what was built of it is stale now: the next build makes it anew
+
+
+def is_caught(tree: Path, mutation: Mutation) -> bool:
+    """Whether its test fails, as tests do: a crash is a verdict too, a test that is not there is none."""
+    with planted(tree, mutation):
+        status, output = run_tests(tree, [mutation.test])
+    if status > TESTS_FAILED:
+        raise CannotJudge(f"pytest ended with {status}\n{output[-2000:]}")
+    return status != 0
+
+
+def judge(tree: Path, mutations: Sequence[Mutation]) -> tuple[list[str], list[str]]:
+    """Names of the mutations that survive, and of those without a verdict; a line for each on the way."""
+    survived, unknown = [], []
+    for mutation in mutations:
+        start = time.monotonic()
+        try:
+            caught = is_caught(tree, mutation)
+            verdict = "caught" if caught else "SURVIVED"
+            survived += [] if caught else [mutation.name]
+        except CannotJudge as error:
+            verdict = f"NO VERDICT: {error}"
+            unknown.append(mutation.name)
+        print(f"{mutation.name} [{mutation.test}] {time.monotonic() - start:.0f} s: {verdict}", flush=True)
+    return survived, unknown
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-k", metavar="TEXT", default="", help="only mutations with this in name or path")
+    parser.add_argument("--list", action="store_true", help="print the mutations and their tests, and stop")
+    args = parser.parse_args(argv)
+    chosen = [m for m in MUTATIONS if args.k in m.name or args.k in m.path]
+    if args.list:
+        print("\n".join(f"{m.name}\n    {m.path}\n    {m.test}" for m in chosen))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        build(tree)
+        status, output = run_tests(tree, sorted({m.test for m in chosen}))
+        if status:
+            print(f"The tests fail without any fault:\n{output[-4000:]}", file=sys.stderr)
+            return 2
+        survived, unknown = judge(tree, chosen)
+    print(f"{len(chosen)} mutations, {len(chosen) - len(survived) - len(unknown)} caught")
+    return 2 if unknown else 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""The scripts that hold the documentation to its rules: what they find, and what they leave alone."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from places import ROOT, SCRIPTS
+
+
+def load(name: str):
+    spec = importlib.util.spec_from_file_location(name.replace("/", "_"), SCRIPTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def english():
+    return load("check/english")
+
+
+@pytest.fixture(scope="module")
+def doc_commands():
+    return load("check/doc_commands")
+
+
+LONG = "one " * 31
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"{LONG}.\n", [1]),
+        (f"Short.\n\nAlso short, then\n{LONG}.\n", [3]),
+        (f"* short\n* {LONG}\n", [2]),
+        (f"# {LONG}\n", [1]),
+        (f"| {LONG} |\n|---|\n", []),
+        (f"```text\n{LONG}\n```\n", []),
+        (f"    {LONG}\n", []),
+        (f"<!-- {LONG} -->\n", []),
+        (f"{'one ' * 16}of E. {'coli ' * 16}.", [1]),
+        (f"{'one ' * 29}two. {'One ' * 29}two.", []),
+        (f"{'one ' * 29}`{LONG}`", []),
+        (f"{'one ' * 29}[two]({'x' * 9} y z)", []),
+        ("The two are told apart by form.", [1]),
+        ("Who needs MAPQ should not use it.", [1]),
+        ("Bases are written as bwa has it.", [1]),
+    ],
+)
+def test_english_of_markdown(english, text, lines):
+    assert [found.line for found in english.findings(english.markdown_blocks(text))] == lines
+
+
+def test_english_of_docstrings(english):
+    module = f'"""Good.\n\n{LONG}.\n"""\n'
+    function = f'\n\ndef f(x):\n    """Do.\n\n    x : int\n        {LONG}.\n    """\n    # {LONG}\n'
+    assert [found.line for found in english.findings(english.docstring_blocks(module + function))] == [3, 11]
+
+
+def test_commands_are_what_follows_the_prompt(doc_commands):
+    page = "text\n\n```console\n$ one \\\n    two\nshown\n$ three\n```\n\n"
+    page += "```sh\n$ not run\n```\n\n```python\nx = 1\n```\n"
+    first, second = doc_commands.blocks(page)
+    assert (first.language, first.line, first.code) == ("console", 3, "one \\\n    two\nthree")
+    assert (second.language, second.code) == ("python", "x = 1")
+
+
+def test_failing_command_is_reported(doc_commands, tmp_path):
+    assert doc_commands.run(doc_commands.Block("console", 1, "true"), tmp_path) is None
+    assert "why" in doc_commands.run(doc_commands.Block("console", 1, "echo why; false; true"), tmp_path)
+    assert "ZeroDivisionError" in doc_commands.run(doc_commands.Block("python", 1, "1 / 0"), tmp_path)
+
+
+def test_every_page_has_the_files_it_names(doc_commands):
+    assert all((doc_commands.BUNDLED / name).is_file() for name in doc_commands.DATA.values())
+
+
+def test_picture_of_the_pipeline_is_up_to_date():
+    assert load("data/pipeline_svg").main(["--check"]) == 0
+
+
+def test_pages_of_the_documentation_are_plain_english(english):
+    pages = [ROOT / "README.md", ROOT / "CHANGES.md", ROOT / "CONTRIBUTING.md", ROOT / "docs"]
+    assert english.main(list(map(str, pages))) == 0

@@ -1,0 +1,30 @@
+"""The layouts and sentinels of compiled code (`gassst/_core/layouts.pxd`) are those of `gassst.layouts`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gassst import layouts
+
+TEXT = (Path(layouts.__file__).parent / "_core" / "layouts.pxd").read_text()
+STRUCTS = {"hit_t": layouts.HIT, "read_summary_t": layouts.READ_SUMMARY}
+
+
+@pytest.mark.parametrize("name", STRUCTS)
+def test_fields_agree(name):
+    body = re.search(rf"cdef packed struct {name}:\n((?:    .*\n)+)", TEXT)
+    assert body is not None
+    fields = re.findall(r"^    (u?int\d+)_t (\w+)", body[1], re.MULTILINE)
+    assert np.dtype([(field, kind) for kind, field in fields]) == STRUCTS[name]
+
+
+def test_sentinels_agree():
+    values = dict(re.findall(r"^    (NO_\w+) = ([-\w ]+?) *#", TEXT, re.MULTILINE))
+    assert int(values.pop("NO_SCORE"), 16) == layouts.NO_SCORE
+    high, low = values.pop("NO_SUBOPTIMAL").split(" - ")
+    assert int(high, 16) - int(low) == layouts.NO_SUBOPTIMAL
+    assert not values

@@ -1,0 +1,79 @@
+"""Geometry of pairs: the compiled passes and those of NumPy agree."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import proper_pairs as _proper_pairs
+from gassst.io.reference import contig_before
+from gassst.layouts import HIT
+from gassst.pairing.insert_size import InsertModel, pair_templates
+from gassst.pairing.orientation import leads, partner_strand, partner_window
+from gassst.params import ORIENTATIONS
+from gassst.sam_flags import PROPER_PAIR
+from gassst.search.arrays import Anchors
+
+STARTS = np.array([0, 1000, 1600], np.int64)
+READS = np.arange(2, dtype=np.uint32)
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_template_lengths_agree(orientation):
+    """A pair is proper for exactly one template length, that of NumPy."""
+    rng = np.random.default_rng(1)
+    proper = 0
+    for _ in range(300):
+        hits = np.zeros(2, HIT)
+        spans = rng.integers(1, 120, 2)
+        hits["read"], hits["strand"], hits["cigar_runs"] = READS, rng.integers(0, 2, 2), 1
+        hits["position"], hits["cigar_start"] = rng.integers(900, 1800, 2), READS
+        cigars, mate = (spans << 4).astype(np.uint32), np.array([1, 2], np.uint8)
+        length = int(pair_templates(orientation, hits[:1], hits[1:], spans[:1], spans[1:], STARTS)[0])
+        for wanted in (length, length + 1, length - 1):
+            found = hits.copy()
+            insert = InsertModel(orientation, 1.0, 1.0, wanted, wanted)
+            _proper_pairs.flag_proper(found, cigars, mate, STARTS, insert)
+            is_proper = (found["flag"] & PROPER_PAIR > 0).all()
+            assert is_proper == (wanted == length != 0)
+            proper += is_proper
+    assert proper > 30
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_windows_of_mates_agree(orientation):
+    """The compiled pass marks a mate at both ends of NumPy's window and on its strand, and none beside it."""
+    rng = np.random.default_rng(2)
+    marked = 0
+    for _ in range(100):
+        lengths, strand = rng.integers(20, 200, 2).astype(np.uint32), int(rng.integers(2))
+        low = int(rng.integers(1, 300))
+        insert = InsertModel(orientation, 1.0, 1.0, low, low + int(rng.integers(0, 200)))
+        one = np.array([strand])
+        leading = leads(orientation, one, np.array([1]))
+        diagonal, length, other = np.array([3000]), *(lengths[i : i + 1].astype(np.int64) for i in (0, 1))
+        first, last = partner_window(leading, diagonal, length, other, insert.low, insert.high)
+        for at in (int(first[0]) - 1, int(first[0]), int(last[0]), int(last[0]) + 1):
+            for side in (0, 1):
+                anchors = Anchors(
+                    np.array([strand, 2 | side], np.uint32), np.array([3000, at], np.uint32),
+                    np.zeros(2, np.uint16), np.full(2, 20, np.uint16), np.arange(3), READS,
+                )  # fmt: skip
+                context = SimpleNamespace(
+                    flip=np.zeros(2, np.uint8), lengths=lengths, plan=SimpleNamespace(gaps=0)
+                )
+                pairs = SimpleNamespace(mate=np.array([1, 2], np.uint8), insert=insert)
+                near = _mate_anchors.mark_near_mates(anchors, context, pairs)
+                inside = first[0] <= at <= last[0] and side == partner_strand(orientation, one)[0]
+                assert near.tolist() == [inside, inside]
+                marked += inside
+    assert marked == 200
+
+
+def test_contig_before_a_coordinate():
+    assert contig_before(STARTS[1:], np.array([0, 999, 1000, 1599, 1600], np.uint32)).tolist() == [
+        -1, -1, 0, 0, 1,
+    ]  # fmt: skip

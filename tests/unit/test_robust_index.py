@@ -1,0 +1,238 @@
+"""A damaged index: nothing in its header is believed before it is bounded, and no run ends well on a wrong byte."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gassst
+from gassst.errors import IndexFormatError, InputError
+from gassst.io.reference import Reference, is_contig_name
+from gassst.seeding.index_file import ARRAYS, PAGE
+from gassst.seeding.seed_index import SeedIndex
+
+SECTIONS = ("metadata", *ARRAYS)
+ROW = 40  # bytes of a section's row in the header, from byte 64 on: name 20, CRC-32 4, offset 8, size 8
+
+
+@pytest.fixture
+def copy(small_index, tmp_path) -> Path:
+    path = tmp_path / "ref.gsi"
+    path.write_bytes(small_index.read_bytes())
+    return path
+
+
+def sealed(page: bytearray) -> bytes:
+    """The header page with a checksum that fits."""
+    page[-4:] = zlib.crc32(page[:-4]).to_bytes(4, "little")
+    return bytes(page)
+
+
+def with_header(path: Path, at: int, value: bytes) -> None:
+    data = bytearray(path.read_bytes())
+    data[at : at + len(value)] = value
+    path.write_bytes(sealed(data[:PAGE]) + data[PAGE:])
+
+
+def row_of(name: str) -> int:
+    return 64 + ROW * SECTIONS.index(name)
+
+
+HEADERS = {
+    "no sections": (24, (0).to_bytes(4, "little")),
+    "one section": (24, (1).to_bytes(4, "little")),
+    "many sections": (24, (100_000).to_bytes(4, "little")),
+    "most sections": (24, (2**32 - 1).to_bytes(4, "little")),
+    "all that fit": (24, (100).to_bytes(4, "little")),
+    "name not ASCII": (row_of("table"), b"t\xffble"),
+    "name of another": (row_of("table"), b"planes\0"),
+    "name with a line end": (row_of("table"), b"ta\nble\0"),
+    "size": (16, (2**64 - 1).to_bytes(8, "little")),
+    **{
+        f"{name}: {field} {value}": (row_of(name) + offset, value.to_bytes(8, "little"))
+        for name in ("metadata", "planes", "exception_code", "table", "positions")
+        for field, offset in (("offset", 24), ("bytes", 32))
+        for value in (0, 3, 4097, 3 << 20, 2**63, 2**64 - 1)
+    },
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_crafted_header(copy, case):
+    with_header(copy, *HEADERS[case])
+    with pytest.raises(IndexFormatError) as failed:
+        SeedIndex.open(copy)
+    assert "\n" not in str(failed.value)
+
+
+METADATA = {
+    "k": [None, "11", -1, 0, 3, 15, 9.0, True, 10**30],
+    "total": [None, 0, -1, 2**70, "x"],
+    "names": [None, {}, ["one"], ["a", "b", "a"], ["a", "b", 3], ["a", "b", "c\n@SQ\tSN:d"], ["*", "b", "c"]],
+    "lengths": [None, [], [40000, 18000], [40000, 18000, -2000], [40000, 18000, 2**80], [40000, 18000, "x"], [1, 2, 3]],
+    "md5": [None, ["x"] * 3, ["0" * 32] * 2, ["0" * 31 + "\n"] * 3, [0] * 3],
+    "fasta_bytes": [-1, "x", [1]],
+}  # fmt: skip
+TEXTS = [b"", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 20000, b'{"k": NaN}']
+
+
+def with_metadata(path: Path, text: bytes) -> None:
+    """The same file with another text in the section, of as many bytes."""
+    data = bytearray(path.read_bytes())
+    row = row_of("metadata")
+    offset = int.from_bytes(data[row + 24 : row + 32], "little")
+    room = PAGE * (-(-int.from_bytes(data[row + 32 : row + 40], "little") // PAGE))
+    text = text[:room]
+    data[offset : offset + len(text)] = text
+    data[row + 20 : row + 24] = zlib.crc32(text).to_bytes(4, "little")
+    data[row + 32 : row + 40] = len(text).to_bytes(8, "little")
+    path.write_bytes(sealed(data[:PAGE]) + data[PAGE:])
+
+
+@pytest.mark.parametrize("field, value", [(f, v) for f, values in METADATA.items() for v in values])
+def test_crafted_field(copy, field, value):
+    data = copy.read_bytes()
+    row = row_of("metadata")
+    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
+    fields = json.loads(data[offset : offset + size])
+    with_metadata(copy, json.dumps({**fields, field: value}).encode())
+    with pytest.raises(IndexFormatError, match="metadata"):
+        SeedIndex.open(copy)
+    with_metadata(copy, json.dumps(fields).encode())
+    assert SeedIndex.open(copy).reference.names == fields["names"]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_metadata_that_is_none(copy, text):
+    with_metadata(copy, text)
+    with pytest.raises(IndexFormatError, match="metadata"):
+        SeedIndex.open(copy)
+
+
+DAMAGE = """
+import sys
+import numpy as np
+import gassst
+from gassst.errors import IndexFormatError
+
+path, reads, mode, seed = sys.argv[1:]
+data = np.fromfile(path, np.uint8)
+rng = np.random.default_rng(int(seed))
+first = gassst.Mapper(path, threads=1, device="none")
+records = [line.rstrip().split() for line in open(reads)]
+reads = [(name, bases, None) for name, bases in records]
+for case in range(40):
+    at = int(rng.integers(4096, len(data)))
+    width = int(rng.choice([1, 8, 4096]))
+    damaged = data.copy()
+    damaged[at : at + width] = rng.integers(0, 256, len(damaged[at : at + width]))
+    damaged[at] = data[at] ^ 128
+    damaged.tofile(path + ".damaged")
+    for way in ({"mode": mode}, {"mode": mode, "memory": 1 << 20}):
+        try:
+            mapper = gassst.Mapper(path + ".damaged", threads=1, device="none", **way)
+            list(mapper.map(reads))
+        except IndexFormatError as error:
+            assert "damaged index" in str(error), error
+        else:
+            # Bytes between the sections are of no section.
+            assert not any((damaged != data)[s.offset : s.offset + len(s.data)].any() for s in first.index._sections)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_damage_crashes_a_run_or_goes_unseen(copy, small_reads, tmp_path, mode, seed):
+    """In a process of its own, which a wrong access would end."""
+    reads = tmp_path / "reads.txt"
+    reads.write_text("".join(f"{name} {bases}\n" for name, bases, _ in small_reads[:120]))
+    arguments = [sys.executable, "-c", DAMAGE, str(copy), str(reads), mode, str(seed)]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def flipped(path: Path, name: str = "following") -> None:
+    data = bytearray(path.read_bytes())
+    row = row_of(name)
+    data[int.from_bytes(data[row + 24 : row + 32], "little") + 1000] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_run_fails_before_its_output_is_complete(copy, small_fastq, tmp_path):
+    flipped(copy)
+    output = tmp_path / "out.sam"
+    mapper = gassst.Mapper(copy, threads=2, device="none")
+    for _ in range(2):
+        with pytest.raises(IndexFormatError, match=r"ref\.gsi: damaged index: section following$"):
+            mapper.map_file(small_fastq, output)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ref.gsi"]
+
+
+def test_unchecked_where_that_is_asked_for(copy, small_fastq, tmp_path):
+    flipped(copy)
+    index = SeedIndex.open(copy, check=False)
+    assert gassst.Mapper(index, threads=1, device="none").map_file(small_fastq, tmp_path / "out.sam").reads
+    with pytest.raises(IndexFormatError):
+        SeedIndex.open(copy, check=True)
+
+
+def test_index_cut_while_it_is_open(copy):
+    index = SeedIndex.open(copy)
+    with open(copy, "r+b") as file:
+        file.truncate(PAGE)
+    with pytest.raises(IndexFormatError, match="cut while it was in use"):
+        index.integrity.wait()
+
+
+# --- names of contigs ---------------------------------------------------------------------------------------
+
+
+ALLOWED = [
+    "1",
+    "chrUn_KI270742v1",
+    "HLA:A*01:01",
+    "gi|556|ref|NC_000913.3|",
+    "a=b",
+    "x" * 300,
+    "~!#$%&+./:;?@^_-",
+]
+FORBIDDEN = ["", "*", "*a", "=a", *(f"a{c}b" for c in ",<>()[]{}'\"`\\\x01\x7fé ")]
+
+
+def test_rule_for_names():
+    assert all(map(is_contig_name, ALLOWED))
+    assert not any(map(is_contig_name, [*FORBIDDEN, None, 1]))
+
+
+@pytest.mark.parametrize("name", [n for n in FORBIDDEN if n.split() == [n]])
+def test_forbidden_name_is_refused_with_its_line(tmp_path, name):
+    fasta = tmp_path / "ref.fa"
+    fasta.write_bytes(b">good\nACGT\n>" + name.encode() + b" text\nACGT\n")
+    with pytest.raises(
+        InputError, match=r"ref\.fa: line 3: contig .* SAM does not allow this name"
+    ) as failed:
+        Reference.from_fasta(fasta)
+    assert str(failed.value).isprintable()
+    with pytest.raises(InputError, match="SAM does not allow"):
+        Reference.from_sequences([(name, b"ACGT")])
+
+
+def test_flips_of_every_kind_of_array_are_found(copy):
+    """Every section is among those that the background check reads."""
+    good = copy.read_bytes()
+    for name in ARRAYS:
+        row = row_of(name)
+        offset, size = (int.from_bytes(good[row + at : row + at + 8], "little") for at in (24, 32))
+        if size:
+            data = np.frombuffer(good, np.uint8).copy()
+            data[offset + size // 2] ^= 4
+            data.tofile(copy)
+            with pytest.raises(IndexFormatError, match=f"section {name}"):
+                SeedIndex.open(copy).integrity.wait()
