@@ -17,7 +17,9 @@ ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10
 MAX_PENALTY = 1000
 MODES = ("global", "local")
-DEFAULT_FILTERS: tuple[str, ...] = ()  # a filter costs more than the bands it saves (docs/benchmarks.md)
+DEFAULT_FILTERS: tuple[
+    str, ...
+] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
 
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
@@ -32,7 +34,7 @@ class Scoring:
     """Costs of a local alignment, in bwa's convention: a gap of length k costs open + k * extend.
 
     match : score of two equal bases (-A).
-    mismatch : penalty of two that differ (-B); of a masked base against anything 1, as bwa has it for N.
+    mismatch : penalty of two that differ (-B); a masked base against anything costs 1, as N does in bwa.
     gap_open, gap_extend : penalties of a deletion and of an insertion.
     clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
     min_score : least score of an alignment that is reported (-T).
@@ -77,7 +79,7 @@ class MapParams:
     sensitivity : int
         0..5 (option -s): index of `presets.PRESETS`. At 5 no seed is passed over.
     max_hits : int
-        Alignments reported for a read at the most (option -k).
+        Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
@@ -91,7 +93,8 @@ class MapParams:
         Of the mates of a pair (options --fr, --rf, --ff).
     mode : str or None
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
-        local for pairs, which go to variant callers (docs/benchmarks.md), unless all hits are asked for, else global.
+        local for pairs, which go to variant callers (docs/benchmarks/pairs.md), unless all hits are asked for. Global for
+        all other reads.
     scoring : Scoring
         Of local alignments.
     """

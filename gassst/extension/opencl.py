@@ -91,7 +91,7 @@ class OpenCLExtender:
 
     `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
     DeviceError. `scorer` (a CpuExtender, maybe the same one) does all but the alignments where the device is itself a
-    CPU: the same work on the same cores, without the way there and back. Without it the device does all.
+    CPU: the same work on the same cores, without the transfer. Without it the device does all.
     """
 
     name = "opencl"

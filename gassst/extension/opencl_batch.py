@@ -50,8 +50,10 @@ class Worker:
         return held
 
     def upload(self, name, array):
-        """A buffer with what is in `array`, which must neither change nor go until all is done: the array itself, or
-        the one of this name, into which it is being copied."""
+        """A buffer with what is in `array`: the array itself, or the buffer of this name, into which it is copied.
+
+        The array must neither change nor go until all is done.
+        """
         if self.engine.shares_memory and array.nbytes:
             self.shared.append(self.engine.in_place(array))
             return self.shared[-1]

@@ -64,9 +64,9 @@ class SeedIndex:
     def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
-        The index is the same for any number of threads. Takes about 8 bytes a base; for a reference that is
-        one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
-        base but N and the like, UsageError unless 1 <= threads <= 1024.
+        The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
+        is one single repeat. Raises InputError as `Reference.from_fasta` does, and for a reference of masked letters
+        only. Raises UsageError unless 1 <= threads <= 1024.
         """
         threads = usable_threads() if threads is None else threads
         if not 1 <= threads <= MAX_THREADS:
@@ -84,9 +84,9 @@ class SeedIndex:
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
-        `seeds`: codes, 2 bits a base, the first base most significant. A range holds every occurrence of its
-        seed, and may hold coordinates where the seed runs over masked bases, which read as A. Raises
-        ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed. It
+        may also hold coordinates where the seed runs over masked bases, which read as A. Raises ValueError unless
+        1 <= w <= k + 16 and every seed is below 4**w.
         """
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following, self.reference.planes)
