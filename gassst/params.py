@@ -93,8 +93,8 @@ class MapParams:
         Of the mates of a pair (options --fr, --rf, --ff).
     mode : str or None
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
-        local for pairs, which go to variant callers (docs/benchmarks/pairs.md), unless all hits are asked for. Global for
-        all other reads.
+        local for pairs, which go to variant callers (docs/benchmarks/pairs.md), unless all hits are asked for.
+        Global for all other reads.
     scoring : Scoring
         Of local alignments.
     """

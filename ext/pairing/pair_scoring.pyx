@@ -197,7 +197,8 @@ cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, co
                     options_t *options) noexcept nogil:
     """All concordant pairs of places of two mates, in the order of the first mate's canonical orientation; -1 when out
     of memory."""
-    cdef Py_ssize_t i, j, own, other, from_b[2]
+    cdef Py_ssize_t i, j, own, other
+    cdef Py_ssize_t[2] from_b
     cdef int64_t lo, hi, d
     cdef bint reverse, strand, leading
     cdef double z, weight

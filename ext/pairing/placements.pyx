@@ -238,7 +238,8 @@ cdef class Placements:
         cdef Py_ssize_t i, j
         cdef const place_t *place
         cdef uint32_t run, most = self.least[read] + margin
-        cdef uint64_t key, first[2], last[2]  # of the places of either mate
+        cdef uint64_t key
+        cdef uint64_t[2] first, last  # of the places of either mate
         cdef int64_t lo, hi, length = self.lengths[read + 1]
         first[0] = first[1] = ~<uint64_t>0
         last[0] = last[1] = 0

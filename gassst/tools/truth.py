@@ -112,8 +112,8 @@ def _alignments(rows: list[tuple], contigs: np.ndarray) -> Alignments:
 class Truth:
     """True places of n reads: `contig` object[n], `start` (1-based) and `end` int64[n], `strand` int64[n].
 
-    A strand that a format does not record (wgsim) is 0. Then `start` is where a read on the forward strand starts, `end`
-    where one on the reverse strand ends, and both are right.
+    A strand that a format does not record (wgsim) is 0. Then `start` is where a read on the forward strand starts,
+    `end` where one on the reverse strand ends, and both are right.
     """
 
     contig: np.ndarray

@@ -320,7 +320,7 @@ def test_placements_know_what_brute_force_knows(orientation, seed):
 def test_a_place_is_on_the_contig_that_its_middle_is_on(first, second, concordant, first_added):
     """Reads of 50 bases and a border at 1000: a middle at 999 is before it, one at 1000 behind it."""
     mate, lengths = np.array([1, 2], np.uint8), np.full(2, 50, np.uint32)
-    placements = _placements.Placements(mate, lengths, 0, 50, 300, np.array([0, 1000, 2000]))
+    placements = _placements.Placements(mate, lengths, model("fr", 50, 300), np.array([0, 1000, 2000]))
     rows = [(0, first + 50, 3), (3, second + 50, 4)]  # forward and reverse
     for row in (rows[first_added], rows[1 - first_added]):
         placements.add(*flat([row], np.uint32, np.uint32, np.uint16))

@@ -63,19 +63,12 @@ def test_the_window_holds_both_its_ends(template, proper):
     hits = np.zeros(2, HIT)
     hits["read"], hits["strand"], hits["cigar_start"], hits["cigar_runs"] = [0, 1], [0, 1], [0, 1], 1
     hits["position"] = [500, 500 + template - 40]
-    given = np.full(2, 40 << 4, np.uint32), np.array([1, 2], np.uint8), STARTS, ORIENTATIONS.index("fr")
-    assert _proper_pairs.flag_proper(hits, *given, 100, 300) == proper
+    cigars, mate = np.full(2, 40 << 4, np.uint32), np.array([1, 2], np.uint8)
+    insert = InsertModel("fr", 200.0, 30.0, 100, 300)
+    assert _proper_pairs.flag_proper(hits, cigars, mate, STARTS, insert) == proper
     assert (hits["flag"] == 2 * proper).all()
 
 
 def test_no_rows_no_pairs():
-    assert (
-        _proper_pairs.flag_proper(
-            np.empty(0, HIT),
-            np.empty(0, np.uint32),
-            np.empty(0, np.uint8),
-            STARTS,
-            InsertModel.given("fr", 5, 2),
-        )
-        == 0
-    )
+    nothing = np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8)
+    assert _proper_pairs.flag_proper(*nothing, STARTS, InsertModel.given("fr", 5, 2)) == 0
