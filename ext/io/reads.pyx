@@ -14,7 +14,7 @@ cdef extern from "fastx.h" nogil:
         FASTX_MAX_NAME
 
     ctypedef enum fastx_error_t:
-        FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME, FASTX_LONG_NAME
+        FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME
         FASTX_LONG_SEQUENCE, FASTX_BAD_BASE, FASTX_NO_PLUS, FASTX_QUALITY_LENGTH, FASTX_BAD_QUALITY, FASTX_MIXED
         FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY
 
@@ -42,6 +42,7 @@ cdef extern from "fastx.h" nogil:
         fastx_pairing_t pairing
         uint8_t *mate
         uint8_t pending, input
+        uint32_t renamed
 
     bint fastx_full(const fastx_t *)
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
@@ -65,7 +66,6 @@ MESSAGES = {
     FASTX_CUT_SHORT: "cut short, the file ends inside it",
     FASTX_NO_MARKER: "does not begin with {marker!r}",
     FASTX_NO_NAME: "has no name",
-    FASTX_LONG_NAME: f"its name is longer than the {FASTX_MAX_NAME} characters that SAM allows",
     FASTX_LONG_SEQUENCE: "longer than {max_length} bases",
     FASTX_BAD_BASE: "{a!r} at base {v[1]} is not a letter",
     FASTX_NO_PLUS: "its third line does not begin with '+'",
@@ -315,6 +315,11 @@ cdef class RecordParser:
         """Records read so far, of this batch and those before; of two files, pairs."""
         return (self.taken + self.fastx.n) // len(self.paths)
 
+    @property
+    def renamed(self):
+        """Reads in the batch under way whose names were changed, as SAM could not hold them."""
+        return self.fastx.renamed
+
     def __len__(self):
         """Reads in the batch under way."""
         return self.fastx.n
@@ -337,6 +342,7 @@ cdef class RecordParser:
             self.quals[:bases] if self.fastx.marker == c"@" else None, self.offsets[:n + 1],
             self.taken // len(self.paths) + 1, self.mate[:n] if self.fastx.pairing != FASTX_SINGLE else None,
         )
+        self.fastx.renamed = 0
         self.taken += n
         self.start_batch(n, names, bases)
         return batch

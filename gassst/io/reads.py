@@ -90,6 +90,9 @@ class ReadBatch:
     path : str
     mate : uint8[n] or None
         0 a single read; 1 and 2 the mates of a pair, which are neighbours in this order. None: all are single.
+    renamed : int
+        Reads whose names were changed, as SAM could not hold them: cut at 254 characters, "_" for what is not
+        printable ASCII and for "@" at the beginning.
     """
 
     names: NDArray[np.uint8]
@@ -100,6 +103,7 @@ class ReadBatch:
     first: int = 1
     path: str = ""
     mate: NDArray[np.uint8] | None = None
+    renamed: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -548,8 +552,9 @@ def _pair_batches(
 
 
 def _take(parser: _reads.RecordParser) -> ReadBatch:
+    renamed = parser.renamed
     arrays = parser.take()
-    return ReadBatch(*arrays[:6], parser.path, arrays[6])
+    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed)
 
 
 def _slice(text: NDArray[np.uint8], offsets: NDArray[np.uint32], i: int) -> bytes:
