@@ -175,7 +175,11 @@ class BuildExtensions(build_ext):
         }
         stamp = GENERATED / "options"
         if self.force or not stamp.is_file() or stamp.read_text("utf-8") != options():
-            shutil.rmtree(GENERATED, ignore_errors=True)
+            for folder in (GENERATED, *GENERATED.parent.glob("objects-*")):
+                shutil.rmtree(folder, ignore_errors=True)
+        stamp.unlink(
+            missing_ok=True
+        )  # until all files are translated: a file cut short is not trusted either
         self.announce(f"gassst: translating {len(sources)} modules to C", level=logging.INFO)
         generated = cythonize(
             [Extension(name, [source]) for name, source in sources.items()],

@@ -14,6 +14,7 @@ from gassst.batch import map_batch
 from gassst.errors import UsageError
 from gassst.extension.choose import make_extender
 from gassst.io import records as sam
+from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
 from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
 from gassst.io.reference import Reference
@@ -92,6 +93,10 @@ class Mapper:
         other = copy(self)
         other._set(**fields)
         return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy in another process opens the index and the device anew. TypeError where the index has no file."""
+        return _reopened, (self.index, self.params)
 
     def for_best_hits(self) -> Mapper:
         """This mapper without `all_hits`: it looks for the best place of every read only."""
@@ -231,10 +236,15 @@ class Mapper:
         ------
         UsageError
             Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
-            reads.
+            reads; an output that is an input, or two outputs that are one file.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
+        written = with_indexes(output) if output_options.get("sort") else [output]
+        if (unmapped := output_options.get("unmapped_path")) is not None:
+            written.append(unmapped)
+        check_distinct(written, [self.index.path, *reads, *(mates or [])])
         batches = self._opened(reads, mates, interleaved, input_progress)
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
@@ -281,6 +291,10 @@ class Mapper:
             "device": self.extender.describe(),
             "parameters": params,
         }
+
+
+def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
+    return Mapper(index, **vars(params))
 
 
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS
 
 MAX_READ_LENGTH = 1000
 MIN_READ_LENGTH = 20
@@ -16,7 +17,9 @@ ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10
 MAX_PENALTY = 1000
 MODES = ("global", "local")
-DEFAULT_FILTERS: tuple[str, ...] = ()  # a filter costs more than the bands it saves (docs/benchmarks.md)
+DEFAULT_FILTERS: tuple[
+    str, ...
+] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
 
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
@@ -31,7 +34,7 @@ class Scoring:
     """Costs of a local alignment, in bwa's convention: a gap of length k costs open + k * extend.
 
     match : score of two equal bases (-A).
-    mismatch : penalty of two that differ (-B); of a masked base against anything 1, as bwa has it for N.
+    mismatch : penalty of two that differ (-B); a masked base against anything costs 1, as N does in bwa.
     gap_open, gap_extend : penalties of a deletion and of an insertion.
     clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
     min_score : least score of an alignment that is reported (-T).
@@ -76,7 +79,7 @@ class MapParams:
     sensitivity : int
         0..5 (option -s): index of `presets.PRESETS`. At 5 no seed is passed over.
     max_hits : int
-        Alignments reported for a read at the most (option -k).
+        Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
@@ -90,7 +93,8 @@ class MapParams:
         Of the mates of a pair (options --fr, --rf, --ff).
     mode : str or None
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
-        local for pairs, which go to variant callers (docs/benchmarks.md), unless all hits are asked for, else global.
+        local for pairs, which go to variant callers (docs/benchmarks/pairs.md), unless all hits are asked for.
+        Global for all other reads.
     scoring : Scoring
         Of local alignments.
     """
@@ -123,7 +127,7 @@ class MapParams:
             (self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"-g must be from 0 to {MAX_GAPS}"),
             (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
             (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
-            (self.threads >= 1, "-t must be at least 1"),
+            (1 <= self.threads <= MAX_THREADS, f"-t must be from 1 to {MAX_THREADS}"),
             (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+MAX_THREADS = 1024
+"""More would only take memory: each worker keeps a batch."""
+
 
 def usable_threads() -> int:
     """Cores that this process may run on; containers and batch systems grant fewer than the machine has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ def main() -> None:
     reads = sorted(DATA.glob("ecoli_ERR022075_R?.fastq.gz"))
     gassst("index", DATA / "ecoli_k12_mg1655.fa.gz", "-o", index)
     gassst("map", index, *reads, "-o", bam, "--sort", "-R", r"@RG\tID:ERR022075\tSM:MG1655", "--stats", stats)
+    print("\nran on:", json.loads(stats.read_text())["run"]["device"])
     print(
         "\nfiles:", *(f"  {path}  {path.stat().st_size:,} bytes" for path in sorted(OUT.iterdir())), sep="\n"
     )

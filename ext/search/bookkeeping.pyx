@@ -159,7 +159,7 @@ def merge_scored(const uint64_t[::1] scored, const int64_t[::1] scored_start, co
                 j = fresh_start[i + 1] - fresh_start[i]
                 sort_keys(&fresh[0] + fresh_start[i], &scratch[0], j)
                 total += merge(&scored[0] + scored_start[i] if scored.shape[0] else NULL,
-                               scored_start[i + 1] - scored_start[i], &fresh[0] + fresh_start[i], j, &merged[total])
+                               scored_start[i + 1] - scored_start[i], &fresh[0] + fresh_start[i], j, &merged[0] + total)
         start[n] = total
     return merged_array[:total], start_array
 

@@ -24,6 +24,7 @@ def verified_params(args: argparse.Namespace) -> MapParams:
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
     from gassst.extension.devices import check_device
+    from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.reads import open_pairs, open_reads
     from gassst.io.records import parse_read_group
     from gassst.search.filters import Cascade
@@ -43,6 +44,8 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         open_pairs(reads, mates, params.batch_size)
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
     check_outputs([args.output, args.unmapped, args.stats, args.report], inputs)
+    if args.sort:
+        check_distinct([*with_indexes(args.output), args.unmapped, args.stats, args.report], inputs)
     check_device(params.device, params.threads)
 
 
@@ -79,17 +82,13 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
 def check_outputs(outputs: list[str | None], inputs: list[str]) -> None:
     """OutputError for a file that cannot be written, UsageError for one that is named twice."""
     from gassst.io.destination import Destination
+    from gassst.io.distinct import check_distinct
 
-    taken = {os.path.realpath(path) for path in inputs if path != "-"}
+    check_distinct(filter(None, outputs), inputs)
     for path in filter(None, outputs):
         if os.path.isdir(path):
             raise OutputError(f"cannot write {path}: it is a directory")
         destination = Destination(path)
-        name = "-" if destination.is_stdout else destination.final
-        if name in taken and (destination.is_stdout or not destination.is_stream):
-            what = "standard output" if destination.is_stdout else path
-            raise UsageError(f"{what}: named twice among the files to read and to write")
-        taken.add(name)
         if not destination.is_stream:  # looking into a pipe would not leave it as it was
             os.close(destination.open())
             destination.discard()

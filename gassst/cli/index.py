@@ -12,6 +12,7 @@ from gassst.cli.checks import check_outputs
 from gassst.cli.options import add_common
 from gassst.cli.reference import index_path
 from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS
 
 log = logging.getLogger("gassst")
 
@@ -39,8 +40,8 @@ def main(args: argparse.Namespace) -> int:
         SeedIndex.open(args.reference).check()
         log.info("%s: every section is intact", args.reference)
         return 0
-    if args.threads < 1:
-        raise UsageError("-t must be at least 1")
+    if not 1 <= args.threads <= MAX_THREADS:
+        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
     output = args.output or index_path(args.reference)
     check_outputs([output], [args.reference])
     start = time.perf_counter()

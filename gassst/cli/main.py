@@ -45,6 +45,9 @@ def _run_command(argv: list[str]) -> int:
         return code
 
 
+OUT_OF_MEMORY = "out of memory; --memory or a smaller --batch-size may help"
+
+
 def _failed(message: str, code: int = 1) -> int:
     interrupt.hold()
     STDERR.say(f"gassst: {message}")
@@ -69,8 +72,16 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _failed(f"{where}{error.strerror or error}")
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        return _failed("the system allows this process no more threads; -t asks for fewer")
+    except ImportError as error:
+        if not any(sign in str(error) for sign in ("failed to map segment", "Cannot allocate memory")):
+            raise
+        return _failed(OUT_OF_MEMORY)
     except MemoryError:
-        return _failed("out of memory; --memory or a smaller --batch-size may help")
+        return _failed(OUT_OF_MEMORY)
 
 
 def _open_missing_streams() -> None:

@@ -325,7 +325,7 @@ def _add_machine(group: Any) -> None:
         "--device",
         metavar="NAME",
         help="OpenCL device: gpu, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
-        "(default: the best; `gassst devices` lists them).",
+        "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
         "--batch-size",

@@ -43,8 +43,8 @@ def most_gaps(lengths, scoring):
 class Times:
     """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
 
-    `upload` (none to a CPU), `kernel` and `download` are the device's own clock, and 0 unless profiling was asked for;
-    the CPU backend knows `kernel` only (wall clock of the calls, summed over threads).
+    `upload` (none to a CPU), `kernel` and `download` are times of the device's own clock. They are 0 unless profiling
+    was asked for. The CPU backend knows `kernel` only: the wall time of the calls, summed over threads.
     """
 
     calls: int = 0
@@ -132,10 +132,23 @@ class ReadsHandle(ABC):
     def local(self, read_strand, band_start, width, scoring):
         """Best local alignment of each pair within its band, by `scoring` (params.Scoring), ties as in local.h.
 
-        `width` is one of `WIDTHS`. Returns (score int32[n]: without the bonus for ends that are reached, 0 where
-        nothing is worth aligning, reached uint8[n]: bit 0 the first, bit 1 the last base of the strand is aligned,
-        rows uint16[n]: bases of the strand before the end of the alignment, end uint16[n]: diagonal of its last
-        base).
+        Parameters
+        ----------
+        read_strand, band_start : uint32[n]
+        width : int
+            One of `WIDTHS`.
+        scoring : params.Scoring
+
+        Returns
+        -------
+        score : int32[n]
+            Without the bonus for ends that are reached; 0 where nothing is worth aligning.
+        reached : uint8[n]
+            Bit 0: the first, bit 1: the last base of the strand is aligned.
+        rows : uint16[n]
+            Bases of the strand before the end of the alignment.
+        end : uint16[n]
+            Diagonal of its last base.
         """
         pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):
@@ -146,10 +159,17 @@ class ReadsHandle(ABC):
     def align_local(self, read_strand, band_start, width, scoring):
         """The alignments that `local` scores.
 
-        Returns (score int32[n] and reached uint8[n] as from `local`, position uint32[n]: concatenated coordinate of
-        the first aligned base, cigars uint32[]: BAM runs, clipped bases as op 4, cigar_start uint32[n], cigar_runs
-        uint16[n], edits uint16[n]: mismatches, inserted and deleted bases). Where the score is 0 all of the read is
-        clipped.
+        Returns
+        -------
+        score : int32[n], reached : uint8[n]
+            As from `local`. Where the score is 0 all of the read is clipped.
+        position : uint32[n]
+            Concatenated coordinate of the first aligned base.
+        cigars : uint32[]
+            BAM runs, clipped bases as op 4.
+        cigar_start : uint32[n], cigar_runs : uint16[n]
+        edits : uint16[n]
+            Mismatches, inserted and deleted bases.
         """
         pairs = self._pairs(read_strand, band_start, width, WIDTHS, "width")
         if not len(pairs[0]):

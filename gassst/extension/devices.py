@@ -7,19 +7,23 @@ import os
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
+from gassst.extension.probe import tried
 
-ORDER = "a GPU goes before an accelerator before a CPU, then the one with most compute units"
+GPU = (
+    "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
+)
+NO_GPU = "no GPU; an OpenCL device that is a CPU is used only where it is named"
 
 
 def is_disabled(device: str | None) -> bool:
-    """Whether `extend.make_extender` would not look for an OpenCL device at all."""
+    """Whether `choose.make_extender` would not look for an OpenCL device at all."""
     return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
 
 
 def check_device(device: str | None, threads: int) -> None:
-    """DeviceError if a device was asked for by name that is not there; nothing is set up."""
-    if device is not None and not is_disabled(device):
-        opencl_engine.choose(device, threads)
+    """DeviceError if a device was asked for by name that is not there or does not pass its trial."""
+    if device is not None and device.lower() != "auto" and not is_disabled(device):
+        tried(device.lower(), threads)
 
 
 def describe_devices() -> str:
@@ -46,5 +50,4 @@ def _choice() -> tuple[str, str]:
         info, _ = opencl_engine.choose()
     except DeviceError as error:
         return cpu, str(error)
-    alone = sum(other.usable for other in opencl_engine.devices()) == 1
-    return f"{info.index} {info.name}", "the only usable OpenCL device" if alone else ORDER
+    return (cpu, NO_GPU) if info.type == "cpu" else (f"{info.index} {info.name}", GPU)

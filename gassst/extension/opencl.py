@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import time
 
 import numpy as np
 
@@ -30,16 +32,22 @@ class OpenCLReads(ReadsHandle):
 
     def _open(self):
         self.worker = self.extender.borrow()
+        self.worker.batches += 1
         reads = (self.planes, self.plane_start, self.lengths)
         self.batch = DeviceBatch(self.extender.engine, self.worker, *reads)
 
     def _run(self, what, *arguments):
         """The device's method of this name, or the spare backend's once the device has failed."""
         if not self.extender.failed:
+            began = time.perf_counter_ns()
             try:
-                return self._open() if what == "open" else getattr(self.batch, what)(*arguments)
+                found = self._open() if what == "open" else getattr(self.batch, what)(*arguments)
             except DeviceError as error:
                 self.extender.fail(error)
+            else:
+                if self.worker.batches > 1:  # with its first one a worker sets up its kernels
+                    self.extender.note(time.perf_counter_ns() - began, len(arguments[0]) if arguments else 0)
+                return found
         return None if what == "open" else self._run_compiled(self.extender.spare, what, *arguments)
 
     def _run_compiled(self, backend, what, *arguments):
@@ -83,7 +91,7 @@ class OpenCLExtender:
 
     `spare` (a CpuExtender) takes over, with one warning, when the device fails later; without it that is a
     DeviceError. `scorer` (a CpuExtender, maybe the same one) does all but the alignments where the device is itself a
-    CPU: the same work on the same cores, without the way there and back. Without it the device does all.
+    CPU: the same work on the same cores, without the transfer. Without it the device does all.
     """
 
     name = "opencl"
@@ -104,6 +112,18 @@ class OpenCLExtender:
         self.spare, self.scorer, self.failed = spare, scorer if info.type == "cpu" else None, False
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
+        self._pace = 0, 0
+        self._process = os.getpid()
+
+    @property
+    def pace(self) -> tuple[int, int]:
+        """Time spent on bands, in ns, transfers included, summed over threads; and how many bands that were."""
+        return self._pace
+
+    def note(self, ns: int, bands: int) -> None:
+        """Adds to the pace; any thread."""
+        with self._lock:
+            self._pace = self._pace[0] + ns, self._pace[1] + bands
 
     @property
     def counters(self) -> Times:
@@ -123,8 +143,13 @@ class OpenCLExtender:
         scores = f"; scores: {self.scorer.describe()}" if self.scorer else ""
         return f"OpenCL device {self.engine.info}{scores}"
 
-    def open_reads(self, packed) -> OpenCLReads:
-        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]; uploaded here, once."""
+    def open_reads(self, packed) -> ReadsHandle:
+        """`packed` has planes uint64[w, 3], plane_start uint32[n], lengths uint32[n]; uploaded here, once.
+
+        A process that was forked has no device: drivers do not survive that. Compiled code goes on there.
+        """
+        if os.getpid() != self._process:
+            return CpuExtender(self.engine.reference).open_reads(packed)
         return OpenCLReads(self, packed)
 
     def borrow(self) -> Worker:

@@ -31,6 +31,7 @@ class Worker:
         self.events: list = []
         self.shared: list = []  # arrays that commands may still read
         self.times = Times()
+        self.batches = 0
 
     def kernel(self, name, words):
         """This worker's own kernel object: their arguments are state, so threads must not share them."""
@@ -49,8 +50,10 @@ class Worker:
         return held
 
     def upload(self, name, array):
-        """A buffer with what is in `array`, which must neither change nor go until all is done: the array itself, or
-        the one of this name, into which it is being copied."""
+        """A buffer with what is in `array`: the array itself, or the buffer of this name, into which it is copied.
+
+        The array must neither change nor go until all is done.
+        """
         if self.engine.shares_memory and array.nbytes:
             self.shared.append(self.engine.in_place(array))
             return self.shared[-1]

@@ -94,9 +94,9 @@ class Reference:
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
         """Read FASTA, plain or gzip or BGZF by its content; lower case, IUPAC letters and CRLF are fine.
 
-        Raises InputError, naming file, contig and line, for a character that is no base, text before the
-        first header, a contig without bases, without a name or with one that SAM forbids, two of one name, no contig,
-        a truncated or damaged gzip file, and more than 2^32 - 1 padded bases.
+        Raises InputError, naming file, contig and line. Errors are a character that is no base, text before the first
+        header, and a file without contigs. So are a contig without bases or without a name, a name that SAM forbids,
+        and two contigs of one name. A damaged gzip file and more than 2^32 - 1 padded bases are errors, too.
         """
         return cls._assemble(_read_fasta(path), os.fspath(path))
 

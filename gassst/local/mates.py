@@ -39,8 +39,6 @@ class PairedPlaces:
         Of the reads that were not settled at once.
     places : Places
         All known places, those found beside mates included.
-    decided : bool[n]
-        Reads whose place a concordant pair decided.
     joined : uint32[j]
         Reads that were placed beside their mate here.
     rescued : bool[n]
@@ -49,14 +47,13 @@ class PairedPlaces:
 
     primary: Lines
     places: Places
-    decided: Bool
     joined: U32
     rescued: Bool
 
     @classmethod
-    def none(cls, n: int, primary: Lines, places: Places, decided: Bool) -> PairedPlaces:
+    def none(cls, n: int, primary: Lines, places: Places) -> PairedPlaces:
         """Where no mates were placed together."""
-        return cls(primary, places, decided, np.empty(0, np.uint32), np.zeros(n, bool))
+        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool))
 
 
 def pair_up(
@@ -85,11 +82,10 @@ def pair_up(
     rows = best_of(places, fits, context)
     taken = _better_mates(pairs, places, rows, lines, line)
     moved = aligner.align_places(places.take(taken))
-    decided, rescued = decided.copy(), np.zeros(n, bool)
-    decided[moved.read] = decided[pairs.partner[moved.read]] = True
+    rescued = np.zeros(n, bool)
     rescued[places.read[taken[taken >= n_known]]] = True
     staying = primary.take(~of_reads(moved, n)[primary.read])
-    return PairedPlaces(Lines.concatenate([staying, moved]), places, decided, moved.read, rescued)
+    return PairedPlaces(Lines.concatenate([staying, moved]), places, moved.read, rescued)
 
 
 def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:

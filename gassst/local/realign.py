@@ -136,7 +136,7 @@ class _Realignment:
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]))
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
-        paired = PairedPlaces.none(n, primary, places, self.known.decided)
+        paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, self.known.decided, clear, primary, places)
         primary, places = paired.primary, paired.places
@@ -228,7 +228,7 @@ class _Realignment:
         nothing = Rivals.none(len(clear.read)), np.zeros(context.n, bool)
         for lines, beside, reseeded in ((clear, *nothing), (primary, rivals, far)):
             own = np.flatnonzero(
-                ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~paired.decided[lines.read]
+                ((lines.hits["cigar_runs"] > 1) | ~lines.given) & ~self.known.decided[lines.read]
             )
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), reseeded[some.read])

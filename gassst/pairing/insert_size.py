@@ -92,7 +92,7 @@ class InsertModel:
 def template_lengths(
     orientation: str, first: np.ndarray, hits: np.ndarray, lengths: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of the pairs that tell one.
+    """Template lengths of the pairs that are fit to learn from.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def is_primary(hits: np.ndarray) -> np.ndarray:
 def pair_templates(
     orientation: str, a: np.ndarray, b: np.ndarray, span_a: np.ndarray, span_b: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
-    """Template lengths of pairs as they lie.
+    """Template lengths of pairs in this orientation.
 
     Parameters
     ----------

@@ -206,9 +206,9 @@ class PairPasses(Protocol):
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         """Close the pairs whose concordant place is good enough.
 
-        A rival of as many errors stays unseen when a mate has no seed free of errors there or, where the mates of all
-        places were looked for (`guided`), when neither has. After a look at half of the seeds (`quick`), and a guided
-        one, a larger share may stay unseen where no other concordant pair came near.
+        A rival of as many errors stays unseen when a mate has no seed free of errors there. Where the mates of all
+        places were looked for (`guided`), it does only when neither has one. After a look at half of the seeds
+        (`quick`), and a guided one, a larger share may stay unseen where no other concordant pair came near.
         """
         ...
 

@@ -19,10 +19,9 @@ from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import WholeIndex
 
 # A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
-# every other time (docs/benchmarks, "Pairs of 50 bases").
+# every other time (docs/benchmarks/tried.md, "Pairs").
 FIRST_SEEDS = 3
-# Every second seed of the first stage settles nine pairs in ten (docs/benchmarks, "Pairs"). Fewer than four are too
-# few.
+# Every second seed of the first stage settles nine pairs in ten (docs/pipeline.md, "Pairs").
 QUICK_SEEDS = 4
 QUICK_EVERY = 2
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them.

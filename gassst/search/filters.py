@@ -1,7 +1,7 @@
 """The ordered filters between seeds and extension, each with its counts (Rizk 4.6.5).
 
-No filter loses an alignment: where one with at most `limit` errors and at most `gaps` gap bases goes through
-the seed of a candidate, that candidate passes, or, at the `duplicate` stage, one that stands for it.
+No filter loses an alignment. Take any with at most `limit` errors and at most `gaps` gap bases that goes through the
+seed of a candidate. That candidate passes or, at the `duplicate` stage, one that stands for it.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ def _pieces(read: U32, room: int) -> Iterator[slice]:
 
 
 def _primary_first(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
-    """int64[k]: all rows, the primary of each read first. The hash of its bases draws it among the best."""
+    """int64[k]: all rows, the primary of each read first. A hash of its bases decides among the best."""
     mapped = np.flatnonzero(np.diff(start))
     read = np.repeat(np.arange(len(start) - 1), np.diff(start))
     is_best = edits == summary["best"][read]

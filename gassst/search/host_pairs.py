@@ -136,8 +136,11 @@ class HostPairPasses:
             state.hasty[done] = state.hasty[done + 1] = True
 
     def _rivals_missed(self, state: PairState) -> tuple[I64, F64, F64]:
-        """First mates of the open pairs that have a concordant place, int64[k]; and which share of places with as many
-        errors the seeds looked at so far miss, of the first mate's and of the other's, float64[k]."""
+        """First mates of the open pairs that have a concordant place, int64[k], and what their seeds miss.
+
+        That is the share of places with as many errors that the seeds looked at so far miss, for the first mate and for
+        the other, float64[k] each.
+        """
         errors, lengths = state.placements.paired, self.context.lengths
         first = state.unsettled = state.unsettled[state.open[state.unsettled]]
         first = first[(errors[first] != NO_SCORE) & (errors[first + 1] != NO_SCORE)]

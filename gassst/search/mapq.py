@@ -121,7 +121,7 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
 def rival_odds(
     best: np.ndarray, lengths: np.ndarray, further: np.ndarray, model: MapqModel = MODEL
 ) -> np.ndarray:
-    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at the most 1."""
+    """float64[n]: how much less likely a place with `further` (int64[n]) errors more than `best` is, at most 1."""
     odds = np.ones(len(best))
     for step in range(min(int(further.max(initial=0)), MAX_MAPQ)):
         odds[further > step] *= np.minimum(edit_odds(best + step, lengths, model), 1)[further > step]

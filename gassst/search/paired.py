@@ -1,9 +1,9 @@
 """The schedule for pairs: mates help each other, so that a pair costs less than two reads.
 
 In every stage the candidates of mates that lie near each other are scored first. A pair that they settle is done: its
-other candidates are never looked at. Where they settle nothing, the best supported places of each mate are scored, and
-the other mate is looked for in the window around them, by scoring every band there (mate rescue). Only then the search
-goes on as for single reads.
+other candidates are never looked at. Where they settle nothing, the best supported places of each mate are scored. The
+other mate is then looked for around them, by scoring every band in the window (mate rescue). Only then the search goes
+on as for single reads.
 
 What must be true: the result of a pair depends on the pair, the reference, the parameters and the insert sizes alone.
 """

@@ -68,8 +68,8 @@ def seed_offsets(m: int, stage: Stage) -> list[int]:
 def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
     """Share of alignments of `m` bases with 0 to m - 1 errors that leave no seed of a stage free of them, float64[m].
 
-    Errors are spread uniformly. Of sets of errors, those that hit every seed are counted by their last error: the
-    one before it must not lie so far back that a seed fits between the two.
+    Errors are spread uniformly. Sets of errors that hit every seed are counted by their last error. The one before it
+    must not lie so far back that a seed fits between the two.
     """
     starts = np.array(seed_offsets(m, stage))
     # The last seed to end at or before each base, or -1: an error must have hit it.

@@ -25,9 +25,14 @@ DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
 DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
-STAGE_LENGTHS = (25, 20, 14)  # of disjoint seeds, before the shortest
+STAGE_LENGTHS = (
+    25,
+    20,
+    14,
+)  # of disjoint seeds, before the shortest (docs/benchmarks/tried.md, "Index and seeds")
 LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seeds apart
-# Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing.
+# Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
+# (docs/benchmarks/tried.md, "Index and seeds").
 SPARSE = 6
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
@@ -46,8 +51,8 @@ class SeedRows(NamedTuple):
 def default_errors(m: int, n_bases: int) -> int:
     """Errors allowed by default in a read of `m` bases on a reference of `n_bases`.
 
-    20 % of the read, but never so many that a random read would be expected to align by chance:
-    about C(m, d) * 8^d words lie within d errors (3 substitutions, 4 insertions and 1 deletion a base).
+    20 % of the read, but never so many that a random read would be expected to align by chance. About C(m, d) * 8^d
+    words lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each base.
     """
     errors = min(MAX_ERRORS, math.floor(m * (100 - DEFAULT_IDENTITY) / 100))
     while errors > 0 and chance_hits(m, errors, n_bases) > CHANCE_HITS:
@@ -87,8 +92,8 @@ class SearchPlan:
         Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
-        A read with an alignment of no more errors does not need this stage at this sensitivity level, the second where
-        no other band came near; -1: no alignment is good enough.
+        A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
+        where no other band came near. -1: no alignment is good enough.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """

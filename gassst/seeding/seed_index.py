@@ -30,7 +30,7 @@ from gassst.seeding.index_file import (
     map_sections,
     write,
 )
-from gassst.threads import usable_threads
+from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
 SORTED = 16
@@ -64,13 +64,13 @@ class SeedIndex:
     def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
-        The index is the same for any number of threads. Takes about 8 bytes a base; for a reference that is
-        one single repeat up to 16. Raises InputError as `Reference.from_fasta` does and for a reference of no
-        base but N and the like, UsageError if threads < 1.
+        The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
+        is one single repeat. Raises InputError as `Reference.from_fasta` does, and for a reference of masked letters
+        only. Raises UsageError unless 1 <= threads <= 1024.
         """
         threads = usable_threads() if threads is None else threads
-        if threads < 1:
-            raise UsageError(f"threads: {threads} is less than 1")
+        if not 1 <= threads <= MAX_THREADS:
+            raise UsageError(f"threads: {threads} is not from 1 to {MAX_THREADS}")
         source, fasta_bytes = "reference", None
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
@@ -84,9 +84,9 @@ class SeedIndex:
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
-        `seeds`: codes, 2 bits a base, the first base most significant. A range holds every occurrence of its
-        seed, and may hold coordinates where the seed runs over masked bases, which read as A. Raises
-        ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed. It
+        may also hold coordinates where the seed runs over masked bases, which read as A. Raises ValueError unless
+        1 <= w <= k + 16 and every seed is below 4**w.
         """
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following, self.reference.planes)
@@ -100,6 +100,11 @@ class SeedIndex:
             write(file, self._contents())
             file.flush()
             os.fsync(file.fileno())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is None:
+            raise TypeError("an index in memory cannot be pickled: save it, and open the file")
+        return SeedIndex.open, (self.path,)
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""

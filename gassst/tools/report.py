@@ -15,6 +15,7 @@ import numpy as np
 
 from gassst.arguments import file_path
 from gassst.errors import InputError
+from gassst.io.distinct import check_distinct
 from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools.report_page import facts, page, panel, plot_and_table, table, tiles
@@ -298,6 +299,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst report`. Raises UsageError, InputError, OutputError."""
+    check_distinct([args.output], [args.stats])
     write_report(_read_json(args.stats), args.output, args.stats)
     return 0
 

@@ -17,6 +17,7 @@ import numpy as np
 from gassst.arguments import file_path
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
+from gassst.io.distinct import check_distinct
 from gassst.tools.haplotypes import (
     BASES,
     GEOMETRIC,
@@ -283,6 +284,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
     verify(args)
+    check_distinct([*args.output, args.truth_vcf] if args.truth_vcf else args.output, [args.reference])
     profile = open_profile(args.profile, args.length, args.error)
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)

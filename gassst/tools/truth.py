@@ -1,4 +1,4 @@
-"""Where simulated reads come from: by their names, told apart by form, or by a file of true alignments.
+"""Where simulated reads come from: by their names, in the forms of several programs, or by a file of true alignments.
 
 Names are read as gassst, wgsim, dwgsim and paftools (`mason2fq`, `pbsim2fq`) write them. Mason 2 puts the
 truth not into names but into the SAM file of its option -oa, ART into that of -sam: see `from_alignments`.
@@ -112,8 +112,8 @@ def _alignments(rows: list[tuple], contigs: np.ndarray) -> Alignments:
 class Truth:
     """True places of n reads: `contig` object[n], `start` (1-based) and `end` int64[n], `strand` int64[n].
 
-    A strand that a format does not record (wgsim) is 0: then `start` is where a read on the forward strand
-    starts and `end` where one on the reverse strand ends, and both are right.
+    A strand that a format does not record (wgsim) is 0. Then `start` is where a read on the forward strand starts,
+    `end` where one on the reverse strand ends, and both are right.
     """
 
     contig: np.ndarray

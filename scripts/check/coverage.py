@@ -25,23 +25,15 @@ SKIPPED = shutil.ignore_patterns(
 )
 COMPILED = "ext", "index", "gassst"  # where .pyx, .pxi, .pxd and .h files lie
 
-# setup.py as it is, but for instrumented code whose lines are those of the .pyx files. -O1 keeps the tests' pace.
+# setup.py as it is, but for C whose lines are those of the .pyx files.
 BUILD = """
 import runpy
-import Cython.Build, setuptools
+import Cython.Build
 
 def cythonize(*args, **options):
-    return real_cythonize(*args, **{**options, "emit_linenums": True})
+    return real(*args, **{**options, "emit_linenums": True})
 
-def setup(ext_modules, **options):
-    for extension in ext_modules:
-        flags = ["-O1" if flag == "-O3" else flag for flag in extension.extra_compile_args]
-        extension.extra_compile_args = [*flags, "--coverage"]
-        extension.extra_link_args = [*extension.extra_link_args, "--coverage"]
-    real_setup(ext_modules=ext_modules, **options)
-
-real_cythonize, Cython.Build.cythonize = Cython.Build.cythonize, cythonize
-real_setup, setuptools.setup = setuptools.setup, setup
+real, Cython.Build.cythonize = Cython.Build.cythonize, cythonize
 runpy.run_path("setup.py", run_name="__main__")
 """
 
@@ -51,7 +43,8 @@ def run(command: Sequence[str | Path], work: Path, **environment: str) -> subpro
 
 
 def build(work: Path) -> None:
-    done = run([sys.executable, "-c", BUILD, "-q", "build_ext", "--inplace"], work)
+    flags = {"CFLAGS": "--coverage", "LDFLAGS": "--coverage"}
+    done = run([sys.executable, "-c", BUILD, "-q", "build_ext", "--inplace"], work, **flags)
     if done.returncode:
         sys.exit("coverage: the instrumented copy does not build")
 

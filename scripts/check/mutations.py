@@ -1,8 +1,8 @@
 """Plants one small fault at a time in a copy of the tree and says whether the tests catch it.
 
-A test suite is as good as the faults it finds. Each mutation below changes a few characters of a source, names the
-compiled module to build again, and names the test that must fail. The script exits with 1 if a fault survives, and
-with 2 if it cannot judge: an anchor is gone, the mutant does not build, or a test fails without any fault.
+A test suite is as good as the faults it finds. Each mutation below changes a few characters of a source and names the
+test that must fail. The script exits with 1 if a fault survives, and with 2 if it cannot judge: an anchor is gone, the
+mutant does not build, or a test fails without any fault.
 
     python scripts/check/mutations.py            # all of them, about ten minutes on two cores
     python scripts/check/mutations.py -k fd      # those with "fd" in their name
@@ -40,11 +40,10 @@ SURVIVOR = "tests/property/test_filters.py::test_every_seed_has_a_survivor_that_
 
 
 class Mutation(NamedTuple):
-    """`old`, which occurs once in `path`, becomes `new`; `module` of gassst._core is built again, `test` must fail."""
+    """`old`, which occurs once in `path`, becomes `new`; then `test` must fail."""
 
     name: str
     path: str
-    module: str | None
     old: str
     new: str
     test: str
@@ -53,195 +52,195 @@ class Mutation(NamedTuple):
 MUTATIONS = [
     # The filters: bounds, limits, rounding, mirrored flanks, seams of tiles, masked bases.
     Mutation(
-        "tnw4-4: an alignment at the limit is rejected", FILTERS_H, "filters",
+        "tnw4-4: an alignment at the limit is rejected", FILTERS_H,
         "right * job->scores[after] <= site->limit", "right * job->scores[after] < site->limit", LOSSLESS,
     ),
     Mutation(
-        "tnw4-4: the left flank is not mirrored", FILTERS_H, "filters",
+        "tnw4-4: the left flank is not mirrored", FILTERS_H,
         "before = mirror4(pack4(a.left.low >> 12, a.left.high >> 12)) << 8",
         "before = pack4(a.left.low >> 12, a.left.high >> 12) << 8", RECURSION,
     ),
     Mutation(
-        "tnw4-4: a flank of three bases counts as four", FILTERS_H, "filters",
+        "tnw4-4: a flank of three bases counts as four", FILTERS_H,
         "left = site->offset >= 4,", "left = site->offset >= 3,", LOSSLESS,
     ),
     Mutation(
-        "fd: one base too many on the left", FILTERS_H, "filters",
+        "fd: one base too many on the left", FILTERS_H,
         "0xFFFF & ~(0xFFFFu >> left)", "0xFFFF & ~(0x7FFFu >> left)", COUNTING,
     ),
     Mutation(
-        "fd: bases without a partner are rounded up", FILTERS_H, "filters",
+        "fd: bases without a partner are rounded up", FILTERS_H,
         "return (int)((surplus & ((positive << 15) - positive)) * ones >> 48);",
         "return (int)(((surplus & ((positive << 15) - positive)) * ones >> 48) + 1) & ~1;", COUNTING,
     ),
     Mutation(
-        "fd: an alignment at the limit is rejected", FILTERS_H, "filters",
+        "fd: an alignment at the limit is rejected", FILTERS_H,
         "frequency_distance(a.right, b.right, after) <=", "frequency_distance(a.right, b.right, after) <", LOSSLESS,
     ),
     Mutation(
-        "tnw4-16: a shift costs nothing where tiles meet", FILTERS_H, "filters",
+        "tnw4-16: a shift costs nothing where tiles meet", FILTERS_H,
         "larger(done + s, score)", "score", RECURSION,
     ),
     Mutation(
-        "tnw4-16: the longest shift is left out", FILTERS_H, "filters",
+        "tnw4-16: the longest shift is left out", FILTERS_H,
         "gaps = smaller(gaps, at);", "gaps = smaller(gaps, at - 1);", WHOLE_TILE,
     ),
     Mutation(
-        "tnw4-16: a partial tile counts as a whole one", FILTERS_H, "filters",
+        "tnw4-16: a partial tile counts as a whole one", FILTERS_H,
         "levels = smaller(left.n, right.n) / l;", "levels = (smaller(left.n, right.n) + 1) / l;", RECURSION,
     ),
     Mutation(
-        "tnw4-16: an alignment at the limit is rejected", FILTERS_H, "filters",
+        "tnw4-16: an alignment at the limit is rejected", FILTERS_H,
         "advance(&right, job, l) > limit", "advance(&right, job, l) >= limit", LOSSLESS,
     ),
     Mutation(
-        "tnw5-full: the eighth shift is left out", FILTERS_H, "filters",
+        "tnw5-full: the eighth shift is left out", FILTERS_H,
         "s <= BLOCK; s++", "s < BLOCK; s++", RECURSION,
     ),
     Mutation(
-        "tnw5-full: the left flank of the reference is not mirrored", FILTERS_H, "filters",
+        "tnw5-full: the left flank of the reference is not mirrored", FILTERS_H,
         "walk->mirrored ? mirror32(plain) : plain", "plain", RECURSION,
     ),
     Mutation(
-        "tnw: the score table forgets the last row", FILTERS_H, "filters",
+        "tnw: the score table forgets the last row", FILTERS_H,
         "i < l; i++)\n            bottom", "i < l - 1; i++)\n            bottom",
         "tests/property/test_filters.py::test_score_table_is_textbook_dp",
     ),
     Mutation(
-        "duplicate: a masked base of the reference equals A", PLANES_H, "filters",
+        "duplicate: a masked base of the reference equals A", PLANES_H,
         "| a.masked | b.masked", "| a.masked", SURVIVOR,
     ),
     Mutation(
-        "duplicate: a seed that only begins in the run goes with it", FILTERS_H, "filters",
+        "duplicate: a seed that only begins in the run goes with it", FILTERS_H,
         "site.end <= run", "site.offset <= run",
         "tests/property/test_filters.py::test_a_seed_that_is_no_exact_match_stays_as_it_is",
     ),
     Mutation(
-        "duplicate: the run begins one base early", FILTERS_H, "filters",
+        "duplicate: the run begins one base early", FILTERS_H,
         "until - __builtin_clzll(difference)", "until - __builtin_clzll(difference) - 1",
         "tests/property/test_filters.py::test_seeds_of_one_run_are_one_grown_to_the_run",
     ),
     Mutation(
-        "duplicate: the bucket beside a verified one is dropped", FILTERS_H, "filters",
+        "duplicate: the bucket beside a verified one is dropped", FILTERS_H,
         "job->verified[*at] == key", "job->verified[*at] >= key",
         "tests/property/test_filters.py::test_candidates_in_verified_buckets_are_dropped",
     ),
     Mutation(
-        "cascade: buckets that were scored are forgotten", "gassst/search/filters.py", None,
+        "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
         "self.gaps, self.shift, verified)", "self.gaps, self.shift, None)",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
     ),
     # Search: what is known between two stages.
     Mutation(
-        "search: a read goes on when all it needs has been seen", BOOKKEEPING, "bookkeeping",
+        "search: a read goes on when all it needs has been seen", BOOKKEEPING,
         "(complete[r] < wanted)", "(complete[r] <= wanted)", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "search: a better band does not make the old best a rival", BOOKKEEPING, "bookkeeping",
+        "search: a better band does not make the old best a rival", BOOKKEEPING,
         "min(rival[r], max(edits[i], best[r]))", "min(rival[r], edits[i])", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "search: limits do not tighten", BOOKKEEPING, "bookkeeping",
+        "search: limits do not tighten", BOOKKEEPING,
         "min(limit[r], edits[i] + margin)", "limit[r]", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "search: scored buckets of a read that goes on are lost", BOOKKEEPING, "bookkeeping",
+        "search: scored buckets of a read that goes on are lost", BOOKKEEPING,
         "while i < n_a:", "while i < n_a - 1:", "tests/unit/test_strata.py",
     ),
     # Selection.
     Mutation(
-        "selection: ends ten bases apart are two places", SELECTION, "selection",
+        "selection: ends ten bases apart are two places", SELECTION,
         "while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE",
         "while j < k and (keys[j] >> 31) - (keys[i] >> 31) < SAME_PLACE", "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: a worse place left of a better one stays", SELECTION, "selection",
+        "selection: a worse place left of a better one stays", SELECTION,
         "if stratum[j] > d:", "if stratum[j] > d + 1:", "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: places are sorted by strand, not by canonical strand", SELECTION, "selection",
+        "selection: places are sorted by strand, not by canonical strand", SELECTION,
         "keys[k] = <uint64_t>((read_strand[i] & 1) ^ flip) << 63",
         "keys[k] = <uint64_t>(read_strand[i] & 1) << 63", "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: the second best may lie beyond the margin", SELECTION, "selection",
+        "selection: the second best may lie beyond the margin", SELECTION,
         "d <= <uint32_t>margin and", "d <= <uint32_t>margin + 1 and", "tests/unit/test_bands.py",
     ),
     Mutation(
-        "selection: one row too many is reported", SELECTION, "selection",
+        "selection: one row too many is reported", SELECTION,
         "out - kept_start[r] < most", "out - kept_start[r] <= most", "tests/unit/test_bands.py",
     ),
     # Pairing.
     Mutation(
-        "pairing: gaps do not widen the window", MATE_ANCHORS, "mate_anchors",
+        "pairing: gaps do not widen the window", MATE_ANCHORS,
         "low - slack, high + slack)", "low - slack, high)", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: the last of the best buckets is left out", MATE_ANCHORS, "mate_anchors",
+        "pairing: the last of the best buckets is left out", MATE_ANCHORS,
         "(key <= last)", "(key < last)", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: a bucket that is known counts as fresh", MATE_ANCHORS, "mate_anchors",
+        "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,
         "some[j] < keys[i]", "some[j] <= keys[i]", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: the errors of an equal pair depend on the order", PLACEMENTS, "placements",
+        "pairing: the errors of an equal pair depend on the order", PLACEMENTS,
         "self.paired_view[read] = max(self.paired_view[read], place.edits)",
         "self.paired_view[read] = place.edits", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: mates are looked for on the next contig", PLACEMENTS, "placements",
+        "pairing: mates are looked for on the next contig", PLACEMENTS,
         "self.borders[contig + 1] - 1 - (length >> 1)", "self.borders[contig + 1] - (length >> 1)",
         "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: pairs at the margin do not count as rivals", PLACEMENTS, "placements",
+        "pairing: pairs at the margin do not count as rivals", PLACEMENTS,
         "self.places[j].edits <= most:", "self.places[j].edits < most:", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: mates apart weigh as much as a pair", PAIR_SCORING, "pair_scoring",
+        "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
         "total += u * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: mates on two contigs make a pair", PAIR_SCORING, "pair_scoring",
+        "pairing: mates on two contigs make a pair", PAIR_SCORING,
         "contig[other] != contig[row]", "contig[other] == -1", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: a deletion does not lengthen the template", PROPER_PAIRS, "proper_pairs",
+        "pairing: a deletion does not lengthen the template", PROPER_PAIRS,
         "cigars[i] & 15 == MATCH or cigars[i] & 15 == DELETION", "cigars[i] & 15 == MATCH", "tests/unit/test_proper.py",
     ),
     Mutation(
-        "pairing: the longest proper template is not proper", PROPER_PAIRS, "proper_pairs",
+        "pairing: the longest proper template is not proper", PROPER_PAIRS,
         "low <= template <= high", "low <= template < high", "tests/unit/test_proper.py",
     ),
     # Records.
     Mutation(
-        "records: template length from one base has a length", MATES, "records",
+        "records: template length from one base has a length", MATES,
         "+ (distance > 0) -", "+ (distance >= 0) -", "tests/unit/test_sam_pairs.py",
     ),
     Mutation(
-        "records: the outer end of a reverse mate is one base off", MATES, "records",
+        "records: the outer end of a reverse mate is one base off", MATES,
         "place.position + place.span - 1 if", "place.position + place.span if", "tests/unit/test_sam_pairs.py",
     ),
     Mutation(
-        "records: a mate with an unmapped mate stays proper", MATES, "records",
+        "records: a mate with an unmapped mate stays proper", MATES,
         "flag & (BAM_FUNMAP | BAM_FMUNMAP) else", "flag & BAM_FUNMAP else", "tests/unit/test_sam_pairs.py",
     ),
     Mutation(
-        "records: qualities of a reverse read are not turned", FIELDS, "records",
+        "records: qualities of a reverse read are not turned", FIELDS,
         "quals[length - 1 - i]", "quals[i]", "tests/unit/test_sam.py",
     ),
     Mutation(
-        "records: matches before a deletion are counted again behind it", FIELDS, "records",
+        "records: matches before a deletion are counted again behind it", FIELDS,
         "reference_letter(reference, position++);\n            equal = 0;",
         "reference_letter(reference, position++);", "tests/unit/test_sam.py",
     ),
     Mutation(
-        "records: qualities of a clipped reverse row begin at the wrong end", BUILDER, "records",
+        "records: qualities of a clipped reverse row begin at the wrong end", BUILDER,
         "(clips.last if reverse else clips.first)", "clips.first", "tests/unit/test_sam_pairs.py",
     ),
     Mutation(
-        "records: the first base of a contig belongs to the one before", BUILDER, "records",
+        "records: the first base of a contig belongs to the one before", BUILDER,
         "t.starts[middle] <= coordinate", "t.starts[middle] < coordinate", "tests/unit/test_sam.py",
     ),
 ]  # fmt: skip
@@ -254,39 +253,21 @@ class CannotJudge(Exception):
 def copy_tree(to: Path) -> None:
     """What git knows of the tree, and what has been built of it."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
-    built = (str(p.relative_to(ROOT)) for p in (ROOT / "gassst").rglob("*.so"))
-    generated = (str(p.relative_to(ROOT)) for p in (ROOT / "build" / "cython").rglob("*") if p.is_file())
-    for name in (*filter(None, listed.stdout.split("\0")), *built, *generated):
+    for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
+            shutil.copy2(ROOT / name, to / name)  # with its time of change, which the build goes by
+    for built in ROOT.glob("build/*"):
+        if built.name == "cython" or built.name.startswith("objects-"):
+            shutil.copytree(built, to / "build" / built.name)
 
 
-# setup.py as it is, but for one module and with less optimisation: most of the time goes into compiling.
-BUILD_ONE = """
-import runpy, sys
-import setuptools
-
-def setup(ext_modules, **options):
-    chosen = [e for e in ext_modules if e.name.rpartition(".")[2] == module]
-    for extension in chosen:
-        extension.extra_compile_args = ["-O1" if a == "-O3" else a for a in extension.extra_compile_args]
-    real(ext_modules=chosen, **options)
-
-module = sys.argv.pop(1)
-real, setuptools.setup = setuptools.setup, setup
-runpy.run_path("setup.py", run_name="__main__")
-"""
-
-
-def build(tree: Path, module: str | None) -> None:
-    """Builds one module of gassst._core in place; nothing for None."""
-    if module is None:
-        return
-    command = [sys.executable, "-c", BUILD_ONE, module, "-q", "build_ext", "--inplace", "--force"]
+def build(tree: Path) -> None:
+    """Builds the compiled modules in place: those whose sources have changed."""
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
     if done.returncode:
-        raise CannotJudge(f"{module} does not build\n{done.stderr[-2000:]}")
+        raise CannotJudge(f"the tree does not build\n{done.stderr[-2000:]}")
 
 
 def run_tests(tree: Path, tests: Iterable[str]) -> tuple[int, str]:
@@ -304,17 +285,12 @@ def planted(tree: Path, mutation: Mutation) -> Iterator[None]:
     text = path.read_text() if path.is_file() else ""
     if text.count(mutation.old) != 1:
         raise CannotJudge(f"{mutation.path} has {text.count(mutation.old)} times {mutation.old!r}, not once")
-    library = list((tree / "gassst" / "_core").glob(f"{mutation.module}.*.so"))
-    kept = [(p, p.read_bytes()) for p in library]
     try:
         path.write_text(text.replace(mutation.old, mutation.new))
-        build(tree, mutation.module)
+        build(tree)
         yield
     finally:
-        path.write_text(text)
-        for built, content in kept:
-            built.unlink(missing_ok=True)  # a new file: a mapped library must not change
-            built.write_bytes(content)
+        path.write_text(text)  # what was built of it is stale now: the next build makes it anew
 
 
 def is_caught(tree: Path, mutation: Mutation) -> bool:
@@ -356,6 +332,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         tree = Path(folder)
         copy_tree(tree)
+        build(tree)
         status, output = run_tests(tree, sorted({m.test for m in chosen}))
         if status:
             print(f"The tests fail without any fault:\n{output[-4000:]}", file=sys.stderr)

@@ -227,7 +227,7 @@ def no_work(monkeypatch):
     [
         (["-p", "20"], 2, "-p must be from 50 to 100 %"),
         (["-w", "3"], 2, "-w must be from 4 to 30"),
-        (["-t", "0"], 2, "-t must be at least 1"),
+        (["-t", "0"], 2, "-t must be from 1 to 1024"),
         (["-k", "0"], 2, "-k must be at least 1"),
         (["--memory", "5"], 2, "--memory must be at least 1M"),
         (["--batch-size", "9999999999"], 2, "batch size must be"),

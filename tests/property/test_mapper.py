@@ -11,6 +11,7 @@ import pytest
 
 import gassst
 from gassst.errors import InputError, UsageError
+from gassst.extension import opencl_engine
 from gassst.io.reference import Reference
 from gassst.search.host import HostBackend
 from gassst.seeding.shards import IndexParts
@@ -41,8 +42,11 @@ def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, 
     assert records(mapper, reads) == expected
 
 
-def test_both_backends_give_the_same_records(small_index, small_reads, baseline):
-    mapper = gassst.Mapper(small_index, device="cpu", max_hits=5)
+@pytest.mark.skipif(not any(d.usable for d in opencl_engine.devices()), reason="no usable OpenCL device here")
+def test_both_backends_give_the_same_records(monkeypatch, small_index, small_reads, baseline):
+    monkeypatch.delenv("GASSST_OPENCL", raising=False)
+    device = next(d.index for d in opencl_engine.devices() if d.usable)
+    mapper = gassst.Mapper(small_index, device=device, max_hits=5)
     assert mapper.extender.name == "opencl"
     assert records(mapper, small_reads) == baseline
 

@@ -1,0 +1,228 @@
+"""A trial of an OpenCL device in a process of its own.
+
+A driver or a compiler that fails may take its process with it: on a full disk, with a damaged cache, with little
+address space. So another process finds the device first, builds every program there and aligns a few pairs. Where
+that crashes, it is tried once more with empty caches. `python -m gassst.extension.probe` is that process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from gassst.errors import DeviceError
+from gassst.io.reads import ReadBatch
+from gassst.params import Scoring
+
+TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
+VENDORS = Path("/etc/OpenCL/vendors")
+
+
+class Verdict(NamedTuple):
+    """What a trial found.
+
+    Attributes
+    ----------
+    device : str or None
+        Of the device that passed, as `DeviceInfo.index`; None where there is none.
+    reason : str
+        Why there is none, for people.
+    failed : bool
+        A device was there, but it or its driver failed.
+    environment : dict
+        To be set before the device is used: caches that are known to be good.
+    """
+
+    device: str | None
+    reason: str = ""
+    failed: bool = False
+    environment: dict[str, str] = {}
+
+
+def why_no_accelerator() -> str:
+    """Why there can be no GPU or accelerator here, "" if there may be one; no driver is loaded to find out.
+
+    On Linux a driver registers itself by a file that names its library. Where there is none but PoCL, which runs on the
+    CPU, the compiled code is at least as fast and needs no programs built.
+    """
+    if not sys.platform.startswith("linux"):
+        return ""
+    if os.environ.get("OCL_ICD_FILENAMES"):
+        return ""
+    folder = Path(os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OPENCL_VENDOR_PATH") or VENDORS)
+    folders = {folder, Path(sys.prefix) / "etc" / "OpenCL" / "vendors"}
+    for file in (file for folder in folders for file in folder.glob("*.icd")):
+        with suppress(OSError):
+            if "pocl" not in file.read_text(errors="replace").lower():
+                return ""
+    return "no OpenCL driver of a GPU is registered"
+
+
+class Probe:
+    """A trial under way. `device` is as `opencl_engine.choose` takes it, or None for any GPU or accelerator."""
+
+    def __init__(self, device: str | None, threads: int):
+        self._arguments = [device or "", str(threads)]
+        self._verdict: Verdict | None = None
+        self._caches: tempfile.TemporaryDirectory[str] | None = None
+        self._start({})
+
+    def _start(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - read once the process has ended
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gassst.extension.probe", *self._arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path, **environment},
+            )
+        except (OSError, ValueError) as error:
+            self._verdict = Verdict(None, f"no process for a trial of OpenCL: {error}", True)
+        else:
+            self._finalizer = weakref.finalize(self, _end, self._process)
+
+    def poll(self) -> Verdict | None:
+        """The verdict, or None while the trial is under way."""
+        if self._verdict is None and self._process.poll() is not None:
+            self._conclude()
+        return self._verdict
+
+    def wait(self) -> Verdict:
+        """The verdict. A trial that does not end is given up."""
+        while (verdict := self.poll()) is None:
+            try:
+                self._process.wait(TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self._finalizer()
+                self._verdict = Verdict(None, f"OpenCL: the trial run did not end in {TIMEOUT:.0f} s", True)
+        return verdict
+
+    def _conclude(self) -> None:
+        self._finalizer()
+        answer, code = _answer(self._output), self._process.returncode
+        if answer is not None and code == 0:
+            self._verdict = Verdict(**answer, environment=self._environment)
+        elif not self._environment:
+            self._caches = tempfile.TemporaryDirectory(prefix="gassst-opencl-")
+            self._start({"POCL_CACHE_DIR": self._caches.name, "PYOPENCL_NO_CACHE": "1"})
+        else:
+            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            self._verdict = Verdict(None, f"OpenCL: the trial run ended {how}", True)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _answer(output: IO[bytes]) -> dict[str, Any] | None:
+    with output:
+        output.seek(0)
+        try:
+            answer = json.loads(output.read())
+        except ValueError:
+            return None
+    return answer if isinstance(answer, dict) else None
+
+
+@lru_cache(maxsize=16)
+def _trial(device: str, threads: int) -> tuple[Probe, Verdict]:
+    probe = Probe(device, threads)  # kept: its caches are in use until the process ends
+    return probe, probe.wait()
+
+
+def tried(device: str, threads: int) -> Verdict:
+    """The verdict on a device, once a process; its environment is set. Raises DeviceError where it did not pass."""
+    verdict = _trial(device, threads)[1]
+    if verdict.device is None:
+        raise DeviceError(verdict.reason)
+    os.environ.update(verdict.environment)
+    return verdict
+
+
+# --- in the process of the trial ----------------------------------------------------------------------------
+
+
+def run_trial(device: str | None, threads: int) -> dict[str, Any]:
+    """Try a device; the fields of a `Verdict` but the environment."""
+    from gassst.extension import opencl_engine
+    from gassst.extension.opencl import OpenCLExtender
+
+    try:
+        info, _ = opencl_engine.choose(device, threads)
+    except DeviceError as error:
+        return {"device": None, "reason": str(error), "failed": False}
+    if device is None and info.type == "cpu":
+        return {"device": None, "reason": f"no OpenCL device but {info.name}, a CPU", "failed": False}
+    try:
+        planes, batch = _pairs()
+        results = _results(OpenCLExtender(planes, info.index, threads), batch)
+    except DeviceError as error:
+        return {"device": None, "reason": str(error).splitlines()[0], "failed": True}
+    if results != _results(_compiled(planes), batch):
+        return {"device": None, "reason": f"OpenCL device {info.name}: wrong results", "failed": True}
+    return {"device": info.index, "reason": "", "failed": False}
+
+
+def _compiled(planes: np.ndarray) -> Any:
+    from gassst.extension.cpu import CpuExtender
+
+    return CpuExtender(planes)
+
+
+def _pairs() -> tuple[np.ndarray, Any]:
+    """Planes of a random reference, and reads of it: read i begins at coordinate 100 + 10 * i."""
+    text = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), 960).tobytes()
+    reference = ReadBatch.from_records([("reference", text, None)]).pack()
+    reads = ReadBatch.from_records([("read", text[at : at + 100], None) for at in range(100, 740, 10)])
+    return np.ascontiguousarray(reference.planes[: len(text) // 64]), reads.pack()
+
+
+def _results(extender: Any, packed: Any) -> list[bytes]:
+    """Of every kernel at every width."""
+    from gassst.extension.base import WIDTHS, WORDS
+
+    n = len(packed)
+    read_strand = np.arange(n, dtype=np.uint32) * 2
+    start = 100 + 10 * np.arange(n, dtype=np.uint32)
+    found: list[Any] = []
+    with extender.open_reads(packed) as handle:
+        for words in WORDS:
+            band = start - np.uint32(8)
+            best, end = handle.score(read_strand, band, words)
+            found += [best, end, handle.profile(read_strand, band, words)]
+            found += handle.align(read_strand, band, words, end, best)
+        for width in WIDTHS:
+            found += handle.local(read_strand, start - np.uint32(8), width, Scoring())
+            found += handle.align_local(read_strand, start - np.uint32(8), width, Scoring())
+    return [array.tobytes() for array in found]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the verdict on the device named first as JSON."""
+    device, threads = arguments
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # drivers may print
+    with answer:
+        json.dump(run_trial(device or None, int(threads)), answer)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    os._exit(code)  # what a driver does at exit is of no interest

@@ -1,0 +1,55 @@
+"""No output may take the place of an input, or of another output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from gassst.errors import UsageError
+from gassst.io.destination import Destination
+
+INDEXES = (".bai", ".csi", ".crai")
+"""What a sorted alignment file may get beside it."""
+
+Path = str | os.PathLike[str]
+
+
+def check_distinct(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Raise UsageError where an output is also read, or two outputs are one file: by name, or by any link.
+
+    "-" and None are standard input and standard output: no file, and each taken once.
+    """
+    taken = {key for path in inputs if not _is_dash(path) for key in _keys(path)}
+    for path in outputs:
+        destination = Destination(path)
+        keys = {"-"} if destination.is_stdout else _keys(destination.path)
+        if keys & taken and (destination.is_stdout or not destination.is_stream):
+            raise UsageError(f"{destination.name}: named twice among the files to read and to write")
+        taken |= keys
+
+
+def with_indexes(output: Path | None) -> list[Path | None]:
+    """A sorted output and all that may appear beside it."""
+    if output is None or _is_dash(output):
+        return [output]
+    return [output, *(os.fspath(output) + end for end in INDEXES)]
+
+
+def paths_of(paths: Path | Iterable[Path]) -> list[Path]:
+    """One path or several, as a list."""
+    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+
+
+def _is_dash(path: Path | None) -> bool:
+    return path is None or os.fspath(path) == "-"
+
+
+def _keys(path: Path | None) -> set[object]:
+    """The file by its name, and by what the system knows it as."""
+    if path is None:
+        return set()
+    try:
+        state = os.stat(path)
+    except OSError:
+        return {os.path.realpath(path)}
+    return {os.path.realpath(path), (state.st_dev, state.st_ino)}

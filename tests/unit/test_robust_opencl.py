@@ -1,0 +1,268 @@
+"""Whatever an OpenCL driver does, the process goes on: with compiled code, and one line that says why."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from gassst.errors import DeviceError
+from gassst.extension import choose, opencl_engine, probe
+from gassst.extension.choose import FasterExtender, is_faster, make_extender
+from gassst.extension.cpu import CpuExtender
+from gassst.extension.opencl import OpenCLExtender
+from gassst.extension.probe import Probe, Verdict, tried, why_no_accelerator
+
+CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
+needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
+
+
+@pytest.fixture
+def planes():
+    return probe._pairs()[0]
+
+
+@pytest.fixture(autouse=True)
+def no_verdicts(monkeypatch):
+    """Verdicts of one test are not those of another, and neither is the environment."""
+    probe._trial.cache_clear()
+    for name in ("POCL_CACHE_DIR", "PYOPENCL_NO_CACHE", "GASSST_OPENCL"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    probe._trial.cache_clear()
+
+
+def lines_in(caplog, level=logging.WARNING):
+    return [r.getMessage() for r in caplog.records if r.name == "gassst" and r.levelno >= level]
+
+
+# --- the trial ----------------------------------------------------------------------------------------------
+
+
+def break_trial(monkeypatch, tmp_path, program):
+    """The process of the trial runs this instead; it has the device and the number of threads as arguments."""
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{program}' \"$@\"\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(probe.sys, "executable", str(script))
+
+
+FAILURES = {
+    "abort": ("import os; os.abort()", "SIGABRT"),
+    "segmentation fault": ("import os; os.kill(os.getpid(), 11)", "SIGSEGV"),
+    "exit code": ("raise SystemExit(3)", "exit code 3"),
+    "no answer": ("pass", "exit code 0"),
+    "nonsense": ('print("[1")', "exit code 0"),
+    "a traceback": ("1 / 0", "exit code 1"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
+    program, reason = FAILURES[case]
+    break_trial(monkeypatch, tmp_path, program)
+    verdict = Probe(None, 1).wait()
+    assert verdict.device is None and verdict.failed and reason in verdict.reason
+    with pytest.raises(DeviceError, match=reason):
+        make_extender(planes, "cpu")
+
+
+def test_no_process_at_all(monkeypatch, planes):
+    monkeypatch.setattr(probe.sys, "executable", "/nonexistent/python")
+    assert "no process for a trial" in Probe(None, 1).wait().reason
+
+
+def test_a_trial_that_does_not_end_is_given_up(monkeypatch, tmp_path):
+    monkeypatch.setattr(probe, "TIMEOUT", 0.2)
+    break_trial(monkeypatch, tmp_path, "import time; time.sleep(600)")
+    trial = Probe(None, 1)
+    assert "did not end" in trial.wait().reason and trial._process.returncode == -9
+
+
+def test_a_trial_nobody_waits_for_is_ended(monkeypatch, tmp_path):
+    break_trial(monkeypatch, tmp_path, "import time; time.sleep(600)")
+    trial = Probe(None, 1)
+    process = trial._process
+    del trial
+    assert process.returncode == -9
+
+
+def test_empty_caches_are_the_second_try(monkeypatch, tmp_path, planes):
+    """As where the cache of PoCL holds a library that was cut: every process that loads it would end."""
+    program = (
+        "import json, os\n"
+        'os.environ.get("POCL_CACHE_DIR") or os.abort()\n'
+        'print(json.dumps({"device": "0:0", "reason": "", "failed": False}))'
+    )
+    break_trial(monkeypatch, tmp_path, program)
+    verdict = tried("cpu", 1)
+    assert verdict.device == "0:0"
+    assert os.environ["POCL_CACHE_DIR"] == verdict.environment["POCL_CACHE_DIR"] != ""
+    assert os.path.isdir(verdict.environment["POCL_CACHE_DIR"]) and os.environ["PYOPENCL_NO_CACHE"] == "1"
+
+
+@needs_cpu
+def test_the_trial_of_a_cpu():
+    assert tried(CPUS[0], 1) == Verdict(CPUS[0])
+    with pytest.raises(DeviceError, match="no OpenCL device matches"):
+        tried("no such card", 1)
+    if len(CPUS) == len(opencl_engine.devices()):
+        verdict = Probe(None, 1).wait()
+        assert verdict.device is None and not verdict.failed and "a CPU" in verdict.reason
+
+
+@needs_cpu
+def test_wrong_results_are_no_device(monkeypatch):
+    monkeypatch.setattr(probe, "_compiled", lambda planes: CpuExtender(planes[::-1]))
+    answer = probe.run_trial(CPUS[0], 1)
+    assert answer["failed"] and "wrong results" in answer["reason"]
+
+
+def test_the_trial_covers_all_programs(planes):
+    """Every read lies where the trial says, and no result is empty."""
+    found = probe._results(CpuExtender(planes), probe._pairs()[1])
+    assert all(found) and len(found) == 4 * 7 + 6 * 11
+    assert not np.frombuffer(found[0], np.uint16).any()
+
+
+# --- without a name -----------------------------------------------------------------------------------------
+
+
+class Trial:
+    """A trial that ends when it is told to."""
+
+    verdict: Verdict | None = None
+
+    def poll(self):
+        return self.verdict
+
+
+def test_drivers_that_are_registered(monkeypatch, tmp_path):
+    monkeypatch.setattr(probe.sys, "platform", "linux")
+    monkeypatch.setattr(probe.sys, "prefix", str(tmp_path / "prefix"))
+    monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
+    monkeypatch.delenv("OPENCL_VENDOR_PATH", raising=False)
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    assert "no OpenCL driver of a GPU" in why_no_accelerator()
+    (tmp_path / "pocl.icd").write_text("/usr/lib/libpocl.so.2\n")
+    assert why_no_accelerator()
+    (tmp_path / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
+    assert not why_no_accelerator()
+    monkeypatch.setattr(probe.sys, "platform", "darwin")
+    assert not why_no_accelerator()
+
+
+def test_without_a_driver_there_is_no_trial(monkeypatch, planes, caplog):
+    caplog.set_level(logging.DEBUG, "gassst")
+    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "no driver here")
+    monkeypatch.setattr(choose, "Probe", lambda *arguments: pytest.fail("a trial"))
+    for device in (None, "auto", "AUTO"):
+        assert isinstance(make_extender(planes, device), CpuExtender)
+    assert "no driver here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_device_that_does_not_pass(planes, caplog, failed):
+    """One line, and a warning only where there was a device that failed."""
+    trial = Trial()
+    extender = FasterExtender(planes, 2, trial)
+    packed = probe._pairs()[1]
+    expected = probe._results(CpuExtender(planes), packed)
+    assert probe._results(extender, packed) == expected and extender.name == "cpu"
+    trial.verdict = Verdict(None, "the card is on fire", failed)
+    for _ in range(3):
+        assert probe._results(extender, packed) == expected
+    assert lines_in(caplog) == ["the card is on fire; on with the " + extender.compiled.describe()] * failed
+
+
+@needs_cpu
+@pytest.mark.parametrize("faster", [True, False])
+def test_the_faster_one_goes_on(planes, monkeypatch, faster):
+    """Compiled code until the trial has passed, then the device for its share, then whichever is faster."""
+    trial, packed = Trial(), probe._pairs()[1]
+    expected = probe._results(CpuExtender(planes), packed)
+    extender = FasterExtender(planes, 1, trial)
+    assert probe._results(extender, packed) == expected and extender.device is None
+    trial.verdict = Verdict(CPUS[0])
+    for _ in range(choose.TRIAL_BATCHES):
+        assert probe._results(extender, packed) == expected
+    assert extender.name == "opencl" and extender._given == choose.TRIAL_BATCHES
+    assert extender.device.pace[1] > 0  # all but the first batch
+    monkeypatch.setattr(choose, "is_faster", lambda device, compiled: faster)
+    for _ in range(3):
+        assert probe._results(extender, packed) == expected
+    assert extender._given == choose.TRIAL_BATCHES + 3 * faster
+    assert f"{extender._given} batches" in extender.describe() and "CPU backend" in extender.describe()
+
+
+@needs_cpu
+def test_a_device_that_fails_after_its_trial(planes, monkeypatch, caplog):
+    trial, packed = Trial(), probe._pairs()[1]
+    extender = FasterExtender(planes, 1, trial)
+    trial.verdict = Verdict("9:9")
+    expected = probe._results(CpuExtender(planes), packed)
+    for _ in range(2):
+        assert probe._results(extender, packed) == expected
+    assert extender.name == "cpu" and len(lines_in(caplog)) == 1 and "9:9" in lines_in(caplog)[0]
+
+
+def test_which_is_faster():
+    assert is_faster((100, 10), (200, 10)) and is_faster((100, 10), (110, 10))
+    assert not is_faster((200, 10), (100, 10)) and not is_faster((100, 10), (100, 10))
+    assert is_faster((100, 10), (0, 0)) and not is_faster((0, 0), (100, 10))
+
+
+# --- after a fork -------------------------------------------------------------------------------------------
+
+
+@needs_cpu
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("kind", ["named", "faster"])
+def test_a_forked_process_goes_on_without_the_device(planes, kind):
+    packed = probe._pairs()[1]
+    extender = OpenCLExtender(planes, CPUS[0], 1)
+    if kind == "faster":
+        trial = Trial()
+        trial.verdict = Verdict(CPUS[0])
+        extender = FasterExtender(planes, 1, trial)
+    expected = probe._results(extender, packed)
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=lambda: queue.put(probe._results(extender, packed) == expected))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads: the case here
+        child.start()
+    try:
+        child.join(60)
+        assert child.exitcode == 0 and queue.get()
+    finally:
+        child.kill()
+        child.join()
+
+
+@needs_cpu
+def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
+    """All files of the cache cut to nothing, which nothing repairs."""
+    program = (
+        "import sys\n"
+        "from gassst.extension import probe\n"
+        "from gassst.extension.choose import make_extender\n"
+        "planes, packed = probe._pairs()\n"
+        "print(len(probe._results(make_extender(planes, 'cpu', 1), packed)))\n"
+    )
+    environment = {**os.environ, "POCL_CACHE_DIR": str(tmp_path), "PYOPENCL_NO_CACHE": "1"}
+    environment.pop("GASSST_OPENCL", None)
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stdout.strip().isdecimal()) == (0, True), done.stderr
+        libraries = list(tmp_path.rglob("*.so"))
+        for library in libraries:
+            library.write_bytes(b"")
