@@ -27,6 +27,9 @@ from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
+RENAMED = (
+    "%d reads have names that SAM cannot hold: cut at 254 characters, with _ for all but printable ASCII"
+)
 LEARN_PART = 1024  # reads that one worker maps at once while insert sizes are learned
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
@@ -81,6 +84,7 @@ class MappingRun(Generic[Finished]):
         self.mapper = mapper
         self._finish = finish
         self._threads = mapper.params.threads
+        self._renamed = 0
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -101,18 +105,27 @@ class MappingRun(Generic[Finished]):
             for batch in self._with_insert_learned(batches, pool):
                 waiting.append(pool.submit(self._map, batch))
                 while len(waiting) > most or (waiting and waiting[0].done()):
-                    yield waiting.popleft().result()  # raises what a worker raised, MemoryError included
+                    yield self._finished(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield self._finished(waiting.popleft())
+            if self._renamed:
+                log.warning(RENAMED, self._renamed)
             if integrity is not None:
                 integrity.wait()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def _finished(self, future: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
+        """What a worker made of a batch; raises what it raised, MemoryError included."""
+        finished, stats = future.result()
+        self._renamed += stats.renamed
+        return finished, stats
+
     def _map(self, batch: ReadBatch | Unparsed) -> tuple[Finished, Stats]:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
+        stats.renamed = batch.renamed
         result, counted = self.mapper.map_batch(batch, self.insert)
         stats += counted
         with stats.timed("encode"):

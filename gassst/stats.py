@@ -31,6 +31,7 @@ TOTALS = (
     "scored",
     "traced",
     "rescued",
+    "renamed",
     "pairs",
     "proper",
 )
@@ -48,6 +49,8 @@ class Stats:
         it occurs too often.
     rescued : int
         Bands scored to look for a read beside its mate; they are among `scored`.
+    renamed : int
+        Reads whose names SAM could not hold, so that they were changed.
     pairs, proper : int
         Pairs seen; proper ones.
     errors : Counter
@@ -77,6 +80,7 @@ class Stats:
     scored: int = 0
     traced: int = 0
     rescued: int = 0
+    renamed: int = 0
     pairs: int = 0
     proper: int = 0
     errors: Counter = field(default_factory=Counter)

@@ -17,7 +17,6 @@ typedef enum {
     FASTX_CUT_SHORT,
     FASTX_NO_MARKER,
     FASTX_NO_NAME,
-    FASTX_LONG_NAME,
     FASTX_LONG_SEQUENCE,
     FASTX_BAD_BASE,       /* value: the byte, its 1-based place */
     FASTX_NO_PLUS,
@@ -55,6 +54,8 @@ typedef struct {
     uint8_t *mate;      /* [n]: 0 single, 1 and 2 of a pair; unused for FASTX_SINGLE */
     uint8_t pending;    /* row n - 1 has no mate yet, and (of interleaved reads) may get one */
     uint8_t input;      /* of two files, that of the record under way, or the one that more bytes are needed of */
+    uint32_t renamed;   /* rows whose names were changed */
+    uint8_t renamed_last; /* whether that of the last row was */
     uint8_t numbers[2]; /* by parity of the row: 1 or 2 as the header says, else 0 */
 } fastx_t;
 
@@ -107,7 +108,20 @@ static inline uint8_t fastx_casava(const uint8_t *text, size_t available)
     return is_one ? (uint8_t)(text[0] - '0') : 0;
 }
 
-/* The first word, less a "/1" or "/2" that is not all of it: mates have one name in SAM. */
+/* Puts '_' for what SAM does not allow in a name: bytes that are not printable ASCII, and '@' at the beginning. */
+static inline uint8_t fastx_make_printable(uint8_t *name, size_t length)
+{
+    uint8_t bad = name[0] == '@';
+    for (size_t i = 0; i < length; i++)
+        bad |= (uint8_t)(name[i] - '!') > '~' - '!';
+    for (size_t i = 0; bad && i < length; i++)
+        if ((uint8_t)(name[i] - '!') > '~' - '!' || (!i && name[i] == '@'))
+            name[i] = '_';
+    return bad;
+}
+
+/* The first word, less a "/1" or "/2" that is not all of it: mates have one name in SAM. A name
+ * that SAM cannot hold is changed, and counted: one odd record does not end a run. */
 static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t available)
 {
     uint32_t at = f->name_offsets[f->n];
@@ -122,9 +136,12 @@ static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t availa
     }
     if (!length)
         return fastx_fail(f, FASTX_NO_NAME, 0, 0);
+    f->renamed_last = length > FASTX_MAX_NAME;
     if (length > FASTX_MAX_NAME)
-        return fastx_fail(f, FASTX_LONG_NAME, 0, 0);
+        length = FASTX_MAX_NAME;
     memcpy(f->names + at, text, length);
+    f->renamed_last |= fastx_make_printable(f->names + at, length);
+    f->renamed += f->renamed_last;
     f->name_offsets[f->n + 1] = at + (uint32_t)length;
     f->named = 1;
     return 1;
@@ -327,6 +344,7 @@ static inline int fastx_interleave(fastx_t *f)
         return fastx_close_pair(f);
     if (f->pending && fastx_reached(f, f->n - 1)) {
         f->n--;
+        f->renamed -= f->renamed_last;
         f->pending = 0;
         return 0;
     }
@@ -391,6 +409,26 @@ static inline fastx_step_t fastx_parse_pairs(fastx_t *f, fastx_input_t in[2])
             return step;
     }
     return step;
+}
+
+/* Passes over the next records of FASTQ that are there in full, `most` at the most, without a look into them; returns
+ * how many. `stray`: what follows them does not begin as a record does. */
+static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, int *stray)
+{
+    uint32_t n = 0;
+    *stray = 0;
+    for (; n < most && fastx_skip_empty(in) && !*stray; n++) {
+        const uint8_t *p = in->p;
+        *stray = *p != '@';
+        for (int line = 0; line < 4 && p; line++) {
+            p = memchr(p, '\n', (size_t)(in->end - p));
+            p += p != NULL;
+        }
+        if (*stray || !p)
+            break;
+        in->p = p;
+    }
+    return n;
 }
 
 /* One record that is in memory already; quality NULL means none. The same rules as for files: 0 as `fastx_place`. */

@@ -14,7 +14,7 @@ cdef extern from "fastx.h" nogil:
         FASTX_MAX_NAME
 
     ctypedef enum fastx_error_t:
-        FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME, FASTX_LONG_NAME
+        FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME
         FASTX_LONG_SEQUENCE, FASTX_BAD_BASE, FASTX_NO_PLUS, FASTX_QUALITY_LENGTH, FASTX_BAD_QUALITY, FASTX_MIXED
         FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY
 
@@ -42,11 +42,13 @@ cdef extern from "fastx.h" nogil:
         fastx_pairing_t pairing
         uint8_t *mate
         uint8_t pending, input
+        uint32_t renamed
 
     bint fastx_full(const fastx_t *)
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
     void fastx_parse(fastx_t *, fastx_input_t *)
     fastx_step_t fastx_parse_pairs(fastx_t *, fastx_input_t *)
+    uint32_t fastq_cut(fastx_input_t *, uint32_t, bint *)
 
 
 cdef extern from "pack.h" nogil:
@@ -64,7 +66,6 @@ MESSAGES = {
     FASTX_CUT_SHORT: "cut short, the file ends inside it",
     FASTX_NO_MARKER: "does not begin with {marker!r}",
     FASTX_NO_NAME: "has no name",
-    FASTX_LONG_NAME: f"its name is longer than the {FASTX_MAX_NAME} characters that SAM allows",
     FASTX_LONG_SEQUENCE: "longer than {max_length} bases",
     FASTX_BAD_BASE: "{a!r} at base {v[1]} is not a letter",
     FASTX_NO_PLUS: "its third line does not begin with '+'",
@@ -101,6 +102,8 @@ cdef class RecordParser:
         The file of the second mates.
     interleaved : bool
         Neighbouring reads of one name are a pair, any other read is single.
+    before : int, optional
+        Records that come before, of FASTQ, in each of the files; None: the pieces begin where the files do.
     """
 
     cdef fastx_t fastx
@@ -112,7 +115,7 @@ cdef class RecordParser:
     cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate
 
     def __cinit__(self, str path, uint32_t max_reads, uint32_t max_bases, uint32_t max_length,
-                  str mate_path=None, bint interleaved=False):
+                  str mate_path=None, bint interleaved=False, before=None):
         self.paths = (path,) if mate_path is None else (path, mate_path)
         self.fastx.max_reads = max_reads
         self.fastx.max_bases = max_bases
@@ -122,6 +125,10 @@ cdef class RecordParser:
         elif interleaved:
             self.fastx.pairing = FASTX_INTERLEAVED
         self.wants = 0
+        if before is not None:
+            self.taken = before * len(self.paths)
+            self.fastx.marker = c"@"
+            self.inputs[0].begun = self.inputs[1].begun = True
         self.start_batch(0, 0, 0)
 
     cdef start_batch(self, size_t reads, size_t name_bytes, size_t bases):
@@ -308,6 +315,11 @@ cdef class RecordParser:
         """Records read so far, of this batch and those before; of two files, pairs."""
         return (self.taken + self.fastx.n) // len(self.paths)
 
+    @property
+    def renamed(self):
+        """Reads in the batch under way whose names were changed, as SAM could not hold them."""
+        return self.fastx.renamed
+
     def __len__(self):
         """Reads in the batch under way."""
         return self.fastx.n
@@ -330,9 +342,37 @@ cdef class RecordParser:
             self.quals[:bases] if self.fastx.marker == c"@" else None, self.offsets[:n + 1],
             self.taken // len(self.paths) + 1, self.mate[:n] if self.fastx.pairing != FASTX_SINGLE else None,
         )
+        self.fastx.renamed = 0
         self.taken += n
         self.start_batch(n, names, bases)
         return batch
+
+
+def cut(const uint8_t[::1] data not None, uint32_t most):
+    """Find where records of FASTQ end, by their lines alone.
+
+    Parameters
+    ----------
+    data : uint8[n]
+        From a record on, or from empty lines before one; not the beginning of a file.
+    most : int
+        Records.
+
+    Returns
+    -------
+    tuple
+        Bytes up to the end of the last record that is there in full, the number of these records, and whether
+        something else than a record follows.
+    """
+    cdef fastx_input_t piece
+    cdef bint stray
+    cdef uint32_t n
+    if not data.shape[0]:
+        return 0, 0, False
+    piece.p, piece.end, piece.begun, piece.eof = &data[0], &data[0] + data.shape[0], True, False
+    with nogil:
+        n = fastq_cut(&piece, most, &stray)
+    return piece.p - &data[0], n, stray
 
 
 cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,

@@ -45,7 +45,8 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
     check_outputs([args.output, args.unmapped, args.stats, args.report], inputs)
     if args.sort:
-        check_distinct([*with_indexes(args.output), args.unmapped, args.stats, args.report], inputs)
+        others = filter(None, (args.unmapped, args.stats, args.report))
+        check_distinct([*with_indexes(args.output), *others], inputs)
     check_device(params.device, params.threads)
 
 
