@@ -122,12 +122,13 @@ def test_copies_of_the_part_that_fits_leave_no_confidence(index, world, insert):
     assert max(r.mapping_quality for pair in map_pairs(index, mates) for r in pair) <= 3
 
 
-def test_a_mate_in_a_tandem_repeat_is_as_unsure_as_its_copies(index, world):
-    """Its partner beside the repeat is concordant with the copies, too."""
+@pytest.mark.parametrize("tail", [0, 30])
+def test_a_mate_in_a_tandem_repeat_is_as_unsure_as_its_copies(index, world, tail):
+    """Its partner is concordant with the copies, too; with a bad tail the search by local score places both."""
     rng = np.random.default_rng(4)
     mates = []
     for _ in range(60):
-        one = world["tandem"][FLANK - 200 : FLANK - 50]
+        one = world["tandem"][FLANK - 200 : FLANK - 50 - tail] + random_bases(rng, tail)
         at = FLANK + 60 * int(rng.integers(0, 5)) + 10
         mates.append((one, reverse_complement(world["tandem"][at : at + M])))
     records = map_pairs(index, mates, insert=(450.0, 120.0))
