@@ -18,7 +18,7 @@ from gassst._core import stretches as _stretches
 from gassst.extension.base import WIDTHS
 from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.params import Scoring
-from gassst.search.arrays import I64, U8, U32, Bool
+from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
 SOFT_CLIP = 4  # BAM operation
@@ -126,18 +126,30 @@ class Aligner:
         gapped = np.flatnonzero(lines.hits["cigar_runs"] > whole)
         if not gapped.size:
             return lines
-        read_strand = lines.read_strand[gapped]
-        for diagonal in (lines.first_diagonal[gapped], lines.last_diagonal[gapped]):
-            plain = self.stretches(read_strand, diagonal, lines.given[gapped])
-            better = np.flatnonzero((plain.total >= lines.total[gapped]) & (plain.hits["cigar_runs"] > 0))
-            lines = lines.put(gapped[better], plain.take(better))
+        for diagonals in (lines.first_diagonal, lines.last_diagonal):
+            columns = lines.read_strand[gapped], diagonals[gapped]
+            total, begin, end = self._stretches(*columns)
+            better = np.flatnonzero(total >= lines.total[gapped])
+            if better.size:
+                rows = gapped[better]
+                stretch = begin[better], end[better]
+                plain = self._ungapped_part(
+                    lines.read_strand[rows], diagonals[rows], *stretch, lines.given[rows]
+                )
+                # The end of a contig may have cut it.
+                stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
+                lines = lines.put(rows[stands], plain.take(stands))
         return lines
 
-    def stretches(self, read_strand: U32, diagonal: U32, given: Bool) -> Lines:
-        """The best ungapped alignments on diagonals, in their order; without runs where there is none."""
-        packed, lengths = self.context.packed, self.lengths[read_strand >> 1]
+    def _stretches(self, read_strand: U32, diagonal: U32) -> tuple[np.ndarray, U16, U16]:
+        """Total, first and last base of the best ungapped alignments on diagonals."""
+        packed = self.context.packed
         planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
-        _, begin, end = _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring)
+        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring)
+
+    def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
+        """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
+        lengths = self.lengths[read_strand >> 1]
         runs = np.stack(
             [begin << 4 | SOFT_CLIP, (end - begin) << 4, (lengths - end) << 4 | SOFT_CLIP], axis=1
         )
