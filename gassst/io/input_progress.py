@@ -79,7 +79,7 @@ def _position(file: _OpenFile, size: int) -> int:
     """How far a file has been read; another thread may close it at any time."""
     try:
         return file.tell()
-    except ValueError:
+    except (ValueError, OSError):  # closed, or closed between the check and the system call
         return size
 
 
