@@ -16,7 +16,7 @@ from gassst.extension.choose import make_extender
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
-from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_pairs, open_reads
+from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
@@ -245,12 +245,16 @@ class Mapper:
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        batches = self._opened(reads, mates, interleaved, input_progress)
+        size = self.params.batch_size
+        batches = open_unparsed(
+            reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
+        )
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)
         total = Stats()
         options = {"threads": self.params.threads, **output_options}
         with ExitStack() as stack:
+            stack.enter_context(closing(batches))
             writer = stack.enter_context(
                 sam.AlignmentWriter(output, header, self._reference_arrays, **options)
             )
@@ -258,7 +262,8 @@ class Mapper:
                 self,
                 lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
             )
-            for encoded, stats in stack.enter_context(closing(run.results(batches))):
+            marked = batches if input_progress is None else input_progress.marked(batches)
+            for encoded, stats in stack.enter_context(closing(run.results(marked))):
                 total += stats
                 with total.timed("write"):
                     writer.write(encoded)
@@ -269,18 +274,6 @@ class Mapper:
             total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(self.extender.counters)
         return total
-
-    def _opened(
-        self, reads: Paths, mates: Paths | None, interleaved: bool, progress: InputProgress | None
-    ) -> Iterable[ReadBatch]:
-        size = self.params.batch_size
-        if mates is None:
-            batches = open_reads(reads, size, MAX_READ_LENGTH, interleaved=interleaved, progress=progress)
-        elif interleaved:
-            raise UsageError("interleaved pairs have no files of second mates")
-        else:
-            batches = open_pairs(reads, mates, size, MAX_READ_LENGTH, progress=progress)
-        return batches if progress is None else progress.marked(batches)
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""

@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from gassst._core.intrinsics cimport prefetch
 from gassst._core.lookup cimport (
     LOOKUP_SORTED,
     interleave,
@@ -21,9 +22,6 @@ from gassst._core.lookup cimport (
 
 cdef extern from "bucket_sort.h" nogil:
     void sort_entries(uint64_t *entries, size_t n)
-
-cdef extern from *:
-    void prefetch "__builtin_prefetch"(const void *address) nogil
 
 
 cdef uint8_t[256] CODE      # of an upper-case letter; 4 is masked

@@ -20,10 +20,8 @@ from gassst._core.lookup cimport (
 )
 
 from gassst._core.hashing cimport mix
+from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
-
-cdef extern from *:
-    int TRAILING_ZEROS "__builtin_ctzll"(uint64_t x) nogil
 
 cdef extern from "lookup.h":
     cdef enum:
@@ -84,7 +82,7 @@ cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t le
     cdef uint64_t at = first + seed.offset
     cdef Py_ssize_t n = min(length - seed.offset, longest)
     cdef uint64_t masked = plane_bits(planes, 2, at) | <uint64_t>1 << n
-    n = TRAILING_ZEROS(masked)
+    n = trailing_zeros(masked)
     seed.code = 0
     if n:  # a shift by 64 is undefined
         seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at))

@@ -8,18 +8,16 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from gassst._core.planes cimport bases_at, differences, planes_t, prefetch_bases
+from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_SOFT_CLIP, cigar_length, cigar_op
+from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport hit_t
+from gassst._core.planes cimport bases_at, differences, first_bases, planes_t, prefetch_bases
+from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
 
-cdef extern from *:
-    int CTZ "__builtin_ctzll"(uint64_t x) nogil
-
-DEF INSERTION = 1  # BAM operations
-DEF DELETION = 2
-DEF CLIP = 4
-DEF NOT_COUNTED = 0x904  # unmapped, secondary, supplementary
-DEF AHEAD = 8  # alignments whose reference is fetched early,
-DEF READ = 192  # as much of it as most reads cover
+cdef enum:
+    NOT_COUNTED = UNMAPPED | NOT_PRIMARY
+    AHEAD = 8           # alignments whose reference is fetched early,
+    PREFETCHED = 192    # bases: as much of it as most reads cover
 
 
 cdef struct Errors:
@@ -80,7 +78,7 @@ def errors_by_cycle(const hit_t[::1] hits, const uint32_t[::1] cigars, const uin
     with nogil:
         for i in range(h):
             ahead = min(i + AHEAD, h - 1)
-            prefetch_bases(reference_planes, hits[ahead].position, hits[ahead].position + <int64_t>READ)
+            prefetch_bases(reference_planes, hits[ahead].position, hits[ahead].position + <int64_t>PREFETCHED)
             if not hits[i].flag & NOT_COUNTED:
                 count_alignment(&hits[i], &cigars[0], reference_planes, read_planes, plane_start[hits[i].read],
                                 lengths[hits[i].read], by_cycle)
@@ -96,10 +94,10 @@ cdef bint well_formed(const hit_t *hit, const uint32_t[::1] cigars, const uint32
     if hit.read >= lengths.shape[0] or stop > <uint64_t>cigars.shape[0]:
         return False
     while at < stop:
-        if cigars[at] & 15 > DELETION and cigars[at] & 15 != CLIP:
+        if cigar_op(cigars[at]) > CIGAR_DELETION and cigar_op(cigars[at]) != CIGAR_SOFT_CLIP:
             return False
-        if cigars[at] & 15 != DELETION:
-            bases += cigars[at] >> 4
+        if cigar_op(cigars[at]) != CIGAR_DELETION:
+            bases += cigar_length(cigars[at])
         at += 1
     return (bases == lengths[hit.read] and bases > 0
             and plane_start[hit.read] + 2 * ((bases + 63) >> 6) <= <uint64_t>rows)
@@ -109,18 +107,18 @@ cdef void count_alignment(const hit_t *hit, const uint32_t *cigars, planes_t ref
                           uint32_t plane_start, uint32_t m, Errors *by_cycle) noexcept nogil:
     """Adds the errors of one alignment, and the read itself at its last cycle only."""
     cdef int64_t first = 64 * (plane_start + <int64_t>hit.strand * ((m + 63) >> 6)), at = hit.position
-    cdef uint32_t q = 0, i, done, length
+    cdef uint32_t q = 0, i, done, op, length
     by_cycle[m - 1].reads += 1
     for i in range(hit.cigar_start, hit.cigar_start + hit.cigar_runs):
-        length = cigars[i] >> 4
-        if cigars[i] & 15 == DELETION:
+        op, length = cigar_op(cigars[i]), cigar_length(cigars[i])
+        if op == CIGAR_DELETION:
             by_cycle[cycle_before_gap(q, m, hit.strand)].deletions += length
             at += length
-        elif cigars[i] & 15 == INSERTION:
+        elif op == CIGAR_INSERTION:
             for done in range(length):
                 by_cycle[m - 1 - (q + done) if hit.strand else q + done].insertions += 1
             q += length
-        elif cigars[i] & 15 == CLIP:
+        elif op == CIGAR_SOFT_CLIP:
             q += length
         else:
             count_mismatches(reference, at, reads, first + q, length, q, m, hit.strand, by_cycle)
@@ -140,11 +138,9 @@ cdef void count_mismatches(planes_t reference, int64_t at, planes_t reads, int64
     cdef uint64_t x
     cdef uint32_t done = 0, here
     while done < length:
-        x = differences(bases_at(reference, at + done), bases_at(reads, base + done))
-        if length - done < 64:
-            x &= (<uint64_t>1 << (length - done)) - 1
+        x = differences(bases_at(reference, at + done), bases_at(reads, base + done)) & first_bases(length - done)
         while x:
-            here = q + done + CTZ(x)
+            here = q + done + trailing_zeros(x)
             by_cycle[m - 1 - here if reverse else here].mismatches += 1
             x &= x - 1
         done += 64

@@ -411,6 +411,26 @@ static inline fastx_step_t fastx_parse_pairs(fastx_t *f, fastx_input_t in[2])
     return step;
 }
 
+/* Passes over the next records of FASTQ that are there in full, `most` at the most, without a look into them; returns
+ * how many. `stray`: what follows them does not begin as a record does. */
+static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, int *stray)
+{
+    uint32_t n = 0;
+    *stray = 0;
+    for (; n < most && fastx_skip_empty(in) && !*stray; n++) {
+        const uint8_t *p = in->p;
+        *stray = *p != '@';
+        for (int line = 0; line < 4 && p; line++) {
+            p = memchr(p, '\n', (size_t)(in->end - p));
+            p += p != NULL;
+        }
+        if (*stray || !p)
+            break;
+        in->p = p;
+    }
+    return n;
+}
+
 /* One record that is in memory already; quality NULL means none. The same rules as for files: 0 as `fastx_place`. */
 static inline int fastx_add(fastx_t *f, const uint8_t *name, size_t name_length, const uint8_t *sequence,
                             size_t length, const uint8_t *quality, size_t quality_length)

@@ -48,6 +48,7 @@ cdef extern from "fastx.h" nogil:
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
     void fastx_parse(fastx_t *, fastx_input_t *)
     fastx_step_t fastx_parse_pairs(fastx_t *, fastx_input_t *)
+    uint32_t fastq_cut(fastx_input_t *, uint32_t, bint *)
 
 
 cdef extern from "pack.h" nogil:
@@ -101,6 +102,8 @@ cdef class RecordParser:
         The file of the second mates.
     interleaved : bool
         Neighbouring reads of one name are a pair, any other read is single.
+    before : int, optional
+        Records that come before, of FASTQ, in each of the files; None: the pieces begin where the files do.
     """
 
     cdef fastx_t fastx
@@ -112,7 +115,7 @@ cdef class RecordParser:
     cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate
 
     def __cinit__(self, str path, uint32_t max_reads, uint32_t max_bases, uint32_t max_length,
-                  str mate_path=None, bint interleaved=False):
+                  str mate_path=None, bint interleaved=False, before=None):
         self.paths = (path,) if mate_path is None else (path, mate_path)
         self.fastx.max_reads = max_reads
         self.fastx.max_bases = max_bases
@@ -122,6 +125,10 @@ cdef class RecordParser:
         elif interleaved:
             self.fastx.pairing = FASTX_INTERLEAVED
         self.wants = 0
+        if before is not None:
+            self.taken = before * len(self.paths)
+            self.fastx.marker = c"@"
+            self.inputs[0].begun = self.inputs[1].begun = True
         self.start_batch(0, 0, 0)
 
     cdef start_batch(self, size_t reads, size_t name_bytes, size_t bases):
@@ -339,6 +346,33 @@ cdef class RecordParser:
         self.taken += n
         self.start_batch(n, names, bases)
         return batch
+
+
+def cut(const uint8_t[::1] data not None, uint32_t most):
+    """Find where records of FASTQ end, by their lines alone.
+
+    Parameters
+    ----------
+    data : uint8[n]
+        From a record on, or from empty lines before one; not the beginning of a file.
+    most : int
+        Records.
+
+    Returns
+    -------
+    tuple
+        Bytes up to the end of the last record that is there in full, the number of these records, and whether
+        something else than a record follows.
+    """
+    cdef fastx_input_t piece
+    cdef bint stray
+    cdef uint32_t n
+    if not data.shape[0]:
+        return 0, 0, False
+    piece.p, piece.end, piece.begun, piece.eof = &data[0], &data[0] + data.shape[0], True, False
+    with nogil:
+        n = fastq_cut(&piece, most, &stray)
+    return piece.p - &data[0], n, stray
 
 
 cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,

@@ -16,8 +16,9 @@ from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
-    bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
-    herrno, hts_close, hts_hopen, hts_reg2bin, hts_set_opt, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
+    HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
+    herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,
+    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_opt, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
     sam_hdr_tid2name, sam_hdr_write, sam_write1,
 )
 
@@ -25,7 +26,12 @@ from gassst._core.layouts cimport hit_t, read_summary_t
 
 import os
 
+import numpy as np
+
 from gassst.errors import InputError
+
+cdef extern from *:
+    void PREFETCH "__builtin_prefetch"(const void *) nogil
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -99,6 +105,7 @@ cdef extern from "bam_fields.h" nogil:
 include "record_builder.pxi"
 include "record_mates.pxi"
 include "record_lists.pxi"
+include "record_sorting.pxi"
 
 cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it

@@ -135,9 +135,16 @@ def _add_output(group: Any) -> None:
         "--level",
         type=parse_level,
         metavar="0..9",
-        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: that of htslib).",
+        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; CRAM that of htslib).",
     )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
+    add(
+        "--sort-memory",
+        type=parse_size,
+        default=2 << 30,
+        metavar="SIZE",
+        help="Keep this much of a BAM file to sort in memory, more of it on disk (default: 2G).",
+    )
     add(
         "-R",
         "--read-group",
@@ -379,6 +386,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
     """Those of `gassst.io.records.AlignmentWriter`."""
     names = (
-        "format", "level", "sort", "eqx", "xa", "soft_clip_supplementary", "mark_secondary", "no_unmapped",
+        "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
+        "no_unmapped",
     )  # fmt: skip
     return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+
 from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
 from gassst.io import bgzf
 
@@ -46,8 +48,8 @@ class Format(Protocol):
         """Close the file as it is; as a stream it must not look complete."""
 
 
-class _PlainFile:
-    """What `SamFormat` and `BamFormat` share: a file descriptor that finished bytes go to."""
+class PlainFile:
+    """What the formats without htslib share: a file descriptor that finished bytes go to."""
 
     _fd: int | None = None
 
@@ -66,7 +68,7 @@ class _PlainFile:
             self._release()
 
 
-class SamFormat(_PlainFile):
+class SamFormat(PlainFile):
     """Lines of SAM."""
 
     def __init__(self, builder: RecordBuilder, header: str):
@@ -87,7 +89,7 @@ class SamFormat(_PlainFile):
         self._release()
 
 
-class BamFormat(_PlainFile):
+class BamFormat(PlainFile):
     """Blocks of BAM."""
 
     def __init__(self, builder: RecordBuilder, header: str, level: int | None):

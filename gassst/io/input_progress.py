@@ -12,8 +12,6 @@ from typing import Protocol, TypeVar
 class _OpenFile(Protocol):
     def fileno(self) -> int: ...
     def tell(self) -> int: ...
-    @property
-    def closed(self) -> bool: ...
 
 
 class _Sized(Protocol):
@@ -43,8 +41,7 @@ class InputProgress:
     def __init__(self, paths: Iterable[str]):
         sizes = [_size(path) for path in paths]
         self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
-        self._closed_bytes = 0
-        self._open: list[tuple[_OpenFile, int]] = []
+        self._followed: list[tuple[_OpenFile, int]] = []
         self._marks: deque[tuple[int, int]] = deque()
         self._mapped_bytes = 0
 
@@ -52,15 +49,12 @@ class InputProgress:
         """Count what is read of `file` from here on; once it is closed, all of it counts."""
         info = os.fstat(file.fileno())
         if stat.S_ISREG(info.st_mode):
-            self._open.append((file, info.st_size))
+            self._followed.append((file, info.st_size))
 
     @property
     def bytes_read(self) -> int:
         """Bytes read so far of all files that were followed."""
-        still_open = [(file, size) for file, size in self._open if not file.closed]
-        self._closed_bytes += sum(size for file, size in self._open if file.closed)
-        self._open = still_open
-        return self._closed_bytes + sum(file.tell() for file, _ in still_open)
+        return sum(_position(file, size) for file, size in self._followed)
 
     def marked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The same batches; notes for each how far the files have been read by the time it is there."""
@@ -79,6 +73,14 @@ class InputProgress:
         while self._marks and self._marks[0][0] <= reads:
             self._mapped_bytes = self._marks.popleft()[1]
         return min(1.0, self._mapped_bytes / self.bytes_total) if self.bytes_total else None
+
+
+def _position(file: _OpenFile, size: int) -> int:
+    """How far a file has been read; another thread may close it at any time."""
+    try:
+        return file.tell()
+    except ValueError:
+        return size
 
 
 def _size(path: str) -> int | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.io.source import Source, Window, name_of
+from gassst.io.texts import Cutter, Piece, ReadAhead
 
 Text = str | bytes
 Path = str | os.PathLike[str]
@@ -50,6 +52,14 @@ class PackedReads:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+
+class ClosableBatches(Protocol):
+    """An iterator over batches that gives its files up when it is closed."""
+
+    def __iter__(self) -> Iterator[Unparsed]: ...
+    def __next__(self) -> Unparsed: ...
+    def close(self) -> None: ...
 
 
 class Unparsed(Protocol):
@@ -269,8 +279,7 @@ def open_reads(
         that are marked as other than 1 and 2.
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
-    names = _readable(paths)
-    return _read_files(names, progress, interleaved, *sizes)
+    return _parsed(_files(_readable(paths), interleaved, sizes, progress))
 
 
 def open_pairs(
@@ -304,10 +313,62 @@ def open_pairs(
     InputError
         As `open_reads`; on iteration also where the files disagree or one ends early.
     """
-    batch_size, *sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
+    sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
+    return _parsed(_files_of_pairs(_readable_lanes(first, second), sizes, progress))
+
+
+def open_unparsed(
+    reads: Paths,
+    mates: Paths | None = None,
+    batch_size: int = 1 << 16,
+    max_length: int = MAX_LENGTH,
+    *,
+    interleaved: bool = False,
+    progress: InputProgress | None = None,
+) -> ClosableBatches:
+    """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
+
+    Files are read and inflated, and cut between records, in threads of their own, one for each file that is read.
+
+    Raises
+    ------
+    UsageError, InputError
+        At once as `open_reads` and `open_pairs`, also for interleaved reads with `mates`; what these raise on
+        iteration is raised on iteration or by `parsed`.
+    """
+    sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)
+    if mates is None:
+        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress))
+    if interleaved:
+        raise UsageError("interleaved pairs have no files of second mates")
+    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress)
+
+
+def _files(
+    paths: list[str], interleaved: bool, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
+    for path in paths:
+        yield from _single(path, interleaved, sizes, progress)
+
+
+def _files_of_pairs(
+    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
+    sizes = sizes._replace(reads=_of_pairs(sizes.reads))
+    for first, second in lanes:
+        yield from _paired(first, second, sizes, progress)
+
+
+def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:
+    with closing(batches):
+        for batch in batches:
+            yield batch.parsed()
+
+
+def _readable_lanes(first: Paths, second: Paths) -> list[tuple[str, str]]:
     lanes = _lanes(_names(first), _names(second))
     _readable(chain(*lanes))
-    return _read_lanes(lanes, progress, _of_pairs(batch_size), *sizes)
+    return lanes
 
 
 def _lanes(first: list[str], second: list[str]) -> list[tuple[str, str]]:
@@ -326,12 +387,21 @@ def _of_pairs(batch_size: int) -> int:
     return max(2, batch_size - batch_size % 2)
 
 
-def _verified_sizes(batch_size: int, max_bases: int, max_length: int, buffer_size: int) -> tuple[int, ...]:
+class Sizes(NamedTuple):
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once."""
+
+    reads: int
+    bases: int
+    length: int
+    buffer: int
+
+
+def _verified_sizes(batch_size: int, max_bases: int, max_length: int, buffer_size: int) -> Sizes:
     _verify("batch size", batch_size, _reads.MAX_READS)
     _verify("maximum read length", max_length, _reads.MAX_LENGTH_LIMIT)
     _verify("bases of a batch", max_bases, MAX_BATCH_BASES)
     _verify("buffer size", buffer_size, MAX_BUFFER_SIZE)
-    return batch_size, max_bases, max_length, buffer_size
+    return Sizes(batch_size, max_bases, max_length, buffer_size)
 
 
 def _verify(what: str, value: int, most: int) -> None:
@@ -360,33 +430,95 @@ def _check_readable(path: str) -> None:
         raise InputError(f"{path}: {os.strerror(errno.EACCES if os.path.lexists(path) else errno.ENOENT)}")
 
 
-def _read_files(
-    paths: list[str],
-    progress: InputProgress | None,
-    interleaved: bool,
-    batch_size: int,
-    max_bases: int,
-    max_length: int,
-    buffer_size: int,
-) -> Generator[ReadBatch, None, None]:
-    for path in paths:
-        parser = _reads.RecordParser(name_of(path), batch_size, max_bases, max_length, None, interleaved)
-        with Source(path, parser, progress) as source:
-            yield from _batches(Window(source, buffer_size), parser)
+def _single(
+    path: str, interleaved: bool, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
+    """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
+    parser = _reads.RecordParser(name_of(path), *sizes[:3], None, interleaved)
+    with ExitStack() as stack:
+        source = stack.enter_context(Source(path, parser, progress))
+        window = _begun(source, sizes)
+        if interleaved or not _is_cut(window, sizes):
+            yield from _batches(window, parser)
+            return
+        stack.pop_all()  # the cutter closes the source
+    before = 0
+    with closing(Cutter(source, window, sizes.reads, sizes.length, sizes.buffer).texts()) as texts:
+        for text in texts:
+            yield _TextBatch((text,), (source.name,), before, sizes)
+            before += text.records
 
 
-def _read_lanes(
-    lanes: list[tuple[str, str]],
-    progress: InputProgress | None,
-    batch_size: int,
-    max_bases: int,
-    max_length: int,
-    buffer_size: int,
-) -> Generator[ReadBatch, None, None]:
-    for first, second in lanes:
-        parser = _reads.RecordParser(name_of(first), batch_size, max_bases, max_length, name_of(second))
-        with Source(first, parser, progress) as one, Source(second, parser, progress) as two:
-            yield from _pair_batches(Window(one, buffer_size), Window(two, buffer_size), parser)
+def _paired(
+    first: str, second: str, sizes: Sizes, progress: InputProgress | None
+) -> Generator[Unparsed, None, None]:
+    """The same of two files of mates, each of which is read in a thread of its own.
+
+    Two pipes that one program fills in turn must be read at the same time: it waits for either.
+    """
+    parser = _reads.RecordParser(name_of(first), *sizes[:3], name_of(second))
+    with ExitStack() as stack:
+        one = stack.enter_context(Source(first, parser, progress))
+        two = stack.enter_context(Source(second, parser, progress))
+        windows = _begun(one, sizes), _begun(two, sizes)
+        if not all(_is_cut(window, sizes) for window in windows):
+            yield from _pair_batches(*windows, parser)
+            return
+        stack.pop_all()  # the cutters close the sources
+    before, names, most = 0, (one.name, two.name), sizes.reads // 2
+    cutters = [
+        Cutter(source, window, most, sizes.length, sizes.buffer)
+        for source, window in zip((one, two), windows, strict=True)
+    ]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
+        for texts in zip_longest(*streams, fillvalue=_NOTHING):
+            yield _TextBatch(texts, names, before, sizes)
+            before += most
+
+
+def _begun(source: Source, sizes: Sizes) -> Window:
+    """A window with the first bytes of the source, if there are any."""
+    window = Window(source, sizes.buffer)
+    window.refill()
+    return window
+
+
+def _is_cut(window: Window, sizes: Sizes) -> bool:
+    """Whether batches can be cut by counting lines: FASTQ, and too few reads to a batch for too many bases."""
+    return bytes(window.unused[:1]) == b"@" and sizes.reads * sizes.length <= sizes.bases
+
+
+class _TextBatch:
+    """A batch yet to be parsed: text of one file, or of the two of mates, with as many records of either."""
+
+    def __init__(self, texts: tuple[Piece, ...], names: tuple[str, ...], before: int, sizes: Sizes):
+        self._texts, self._names, self._before, self._sizes = texts, names, before, sizes
+
+    def __len__(self) -> int:
+        return sum(text.records for text in self._texts)
+
+    def parsed(self) -> ReadBatch:
+        """The batch; its text is given up, so this works once."""
+        texts, self._texts = self._texts, ()
+        mate_name = self._names[1] if len(texts) > 1 else None
+        before = (
+            self._before or None
+        )  # empty lines may come before a record, but not at the beginning of a file
+        parser = _reads.RecordParser(self._names[0], *self._sizes[:3], mate_name, before=before)
+        if len(texts) > 1:
+            one, two = texts
+            parser.parse_pairs(one.data, one.ends, two.data, two.ends)
+        else:
+            parser.parse(texts[0].data, texts[0].ends)
+        if not parser.full:
+            error = texts[parser.wants or 0].error
+            if error is not None:
+                raise error
+        return _take(parser)
+
+
+_NOTHING = Piece(memoryview(b""), 0, ends=True)
 
 
 def _batches(window: Window, parser: _reads.RecordParser) -> Generator[ReadBatch, None, None]:

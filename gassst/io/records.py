@@ -17,8 +17,9 @@ import pysam  # must come before _records, which links against the htslib that p
 
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
-from gassst.io.destination import CompressedFile, Destination, SortedDestination
+from gassst.io.destination import MAX_BAI_CONTIG, CompressedFile, Destination, SortedDestination
 from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
+from gassst.io.sorting import SORT_MEMORY, IndexedDestination, SortedBamFormat
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
@@ -105,6 +106,15 @@ def parse_read_group(text: str) -> str:
     return line
 
 
+def _in_coordinate_order(header_text: str) -> str:
+    """The header, whose records come sorted instead of grouped by read."""
+    first, *others = header_text.split("\n")
+    fields = [field for field in first.split("\t") if not field.startswith(("SO:", "GO:"))]
+    if fields[0] != "@HD":
+        return header_text
+    return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
+
+
 def _read_group_id(header_text: str) -> str | None:
     found = re.search(r"^@RG\t(?:.*\t)?ID:([^\t\n]*)", header_text, re.MULTILINE)
     return found[1] if found else None
@@ -168,6 +178,8 @@ class AlignmentWriter:
     header: text, as `header()` makes it; its read group, if any, goes into every record.
     threads: for the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
     sort: by coordinate, with an index beside the file (.bai, .csi for contigs over 2^29 bases, .crai).
+    sort_memory: bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output.
+        SAM and CRAM are sorted by samtools when all records are there.
     eqx: CIGARs with = and X for M (CRAM does not keep these: it is read back as M).
     xa: the other hits of a read in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M),
         instead of records of their own.
@@ -206,11 +218,13 @@ class AlignmentWriter:
         no_unmapped: bool = False,
         unmapped_path: str | os.PathLike[str] | None = None,
         level: int | None = None,
+        sort_memory: int = SORT_MEMORY,
     ):
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
         destination = Destination(path)
         file_format = output_format(destination, format)
+        header = _in_coordinate_order(header) if sort else header
         longest = int(max(reference.lengths, default=0))
         self._no_unmapped = no_unmapped
         self._target: Destination | SortedDestination = destination
@@ -226,8 +240,12 @@ class AlignmentWriter:
             mark_secondary=mark_secondary,
         )
         self._format: Format
-        if sort or file_format == "bam":
-            self._format = BamFormat(builder, header, 1 if sort else level)
+        if sort and file_format == "bam":
+            indexed = IndexedDestination(path, ".csi" if longest > MAX_BAI_CONTIG else ".bai")
+            self._format = SortedBamFormat(builder, header, level, indexed, threads, sort_memory)
+            self._target = indexed
+        elif sort or file_format == "bam":
+            self._format = BamFormat(builder, header, level)
         elif file_format == "sam":
             self._format = SamFormat(builder, header)
         else:
@@ -237,7 +255,7 @@ class AlignmentWriter:
         try:
             if unmapped_path is not None:
                 self._unmapped = CompressedFile(unmapped_path)
-            if sort:
+            if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
                 self._target = SortedDestination(destination, file_format, suffix, threads, longest)
             fd = self._target.open()

@@ -6,11 +6,10 @@ import io
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Protocol
 
 from xopen import xopen
 
-from gassst._core.reads import RecordParser
 from gassst.errors import InputError
 from gassst.io.input_progress import InputProgress
 
@@ -18,16 +17,25 @@ MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f
 MAGIC_SIZE = max(map(len, MAGIC))
 
 
+class RecordCounter(Protocol):
+    """Whoever knows how many records have been read."""
+
+    @property
+    def records(self) -> int: ...
+
+
 class Source:
     """The bytes of the file `path`, decompressed; a failure becomes an InputError that says where.
 
     Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
-    `parser.records` is the number of records read so far, for messages.
+    `counter` counts the records, for messages; `progress` is told of the file.
     """
 
-    def __init__(self, path: str, parser: RecordParser, progress: InputProgress | None = None) -> None:
+    def __init__(
+        self, path: str, counter: RecordCounter | None = None, progress: InputProgress | None = None
+    ) -> None:
         self.name = name_of(path)
-        self._parser = parser
+        self.counter = counter
         self._closing = ExitStack()
         self._kind: str | None = None
         self._readinto: Callable[[memoryview], int] | None = None
@@ -70,7 +78,7 @@ class Source:
             raise InputError(f"{self._where()}: {self._what(error)}") from error
 
     def _where(self) -> str:
-        records = self._parser.records
+        records = self.counter.records if self.counter is not None else 0
         return f"{self.name}: after record {records}" if records else self.name
 
     def _what(self, error: Exception) -> str:
@@ -83,6 +91,9 @@ class Source:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._closing.close()
 
 

@@ -726,10 +726,41 @@ main.run()
 
 
 def test_signal_while_sorting(small_index, small_fastq, tmp_path):
-    argv = ("map", "--device", "none", small_index, small_fastq, "-o", "out.bam", "--sort")
+    argv = ("map", "--device", "none", small_index, small_fastq, "-o", "out.cram", "--sort")
     with process(*argv, program=("-c", SLOW_SORT), cwd=tmp_path) as run:
         got = interrupted(run, signal.SIGINT, lambda: any(tmp_path.rglob("*.begun")))
     assert got == (130, "gassst: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_MERGE = """
+import os, signal
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # its threads, begun before `main.run`, would take the signal
+from gassst.cli import main
+from gassst.io import sorting
+sorting.bam_header = lambda *_: signal.pause()  # what the merged file begins with
+main.run()
+"""
+
+
+def test_signal_while_runs_are_merged(small_index, small_fastq, tmp_path):
+    argv = (
+        "map",
+        "--device",
+        "none",
+        "--batch-size",
+        "50",
+        small_index,
+        small_fastq,
+        "-o",
+        "out.bam",
+        "--sort",
+        "--sort-memory",
+        "1",
+    )
+    with process(*argv, program=("-c", SLOW_MERGE), cwd=tmp_path) as run:
+        got = interrupted(run, signal.SIGTERM, lambda: any(tmp_path.glob(".gassst-sort-*/1")))
+    assert got == (143, "gassst: terminated\n")
     assert list(tmp_path.iterdir()) == []
 
 

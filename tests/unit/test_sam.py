@@ -397,8 +397,8 @@ def test_a_failed_sort_leaves_nothing(tmp_path, monkeypatch, world, batch):
 
     samtools_sort = destination.samtools_sort
     monkeypatch.setattr(destination, "samtools_sort", sort)
-    with pytest.raises(OutputError, match="cannot sort .*out.bam"):
-        write(tmp_path / "out.bam", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
+    with pytest.raises(OutputError, match="cannot sort .*out.cram"):
+        write(tmp_path / "out.cram", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
     assert not visible_and_hidden(tmp_path)
 
 

@@ -1,0 +1,256 @@
+"""Sorted BAM while mapping: workers sort what they make of a batch, and merge and compress these runs at the end.
+
+A run is what one worker makes of one batch. When the runs in memory exceed the memory that they may take, they become
+one run on disk. At the end, ranges of coordinates are merged side by side: all keys of a range, from all runs in the
+order of the input, are sorted stably, so records that tie stay in the order of the input.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+from numpy.typing import NDArray
+
+from gassst._core.records import (
+    BamIndex,
+    EncodedRecords,
+    HitBatch,
+    RecordBuilder,
+    gather,
+    sort_keys,
+)
+from gassst.io import bgzf, interrupt
+from gassst.io.destination import MAX_BAI_CONTIG, Destination
+from gassst.io.encoding import PlainFile, bam_header
+
+SORT_MEMORY = 2 << 30
+RANGE_RECORDS = 1 << 16  # about as many are merged by a worker at once
+SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges of equal size
+UNPLACED = np.uint64(0x7FFFFFFF << 33)  # least key of records without a coordinate
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Sorted records: keys uint64[n], ends uint64[n], data uint8[ends[-1]]; in memory, or mapped from a file."""
+
+    keys: NDArray[np.uint64]
+    ends: NDArray[np.uint64]
+    data: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, bam: EncodedRecords) -> Run:
+        """What a worker makes of the records of a batch."""
+        keys, ends = sort_keys(bam, bam.records)
+        return cls._sorted(keys, ends, np.frombuffer(memoryview(bam), np.uint8))
+
+    @classmethod
+    def merged(cls, pieces: list[Run]) -> Run:
+        """The records of all pieces; those that tie in the order of the pieces."""
+        sizes = np.cumsum([0, *(piece.data.nbytes for piece in pieces)]).astype(np.uint64)
+        ends = [piece.ends + size for piece, size in zip(pieces, sizes[:-1], strict=True)]
+        columns = [piece.keys for piece in pieces], ends, [piece.data for piece in pieces]
+        return cls._sorted(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def _sorted(cls, keys: NDArray[np.uint64], ends: NDArray[np.uint64], data: NDArray[np.uint8]) -> Run:
+        order = np.argsort(keys, kind="stable")
+        sizes = np.diff(ends, prepend=np.uint64(0))
+        return cls(
+            keys[order],
+            np.cumsum(sizes[order], dtype=np.uint64),
+            np.frombuffer(memoryview(gather(data, ends, order)), np.uint8),
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + self.ends.nbytes + self.data.nbytes
+
+    def part(self, first: int, last: int) -> Run:
+        """Records `first` to `last` - 1."""
+        start = int(self.ends[first - 1]) if first else 0
+        stop = int(self.ends[last - 1]) if last else 0
+        return Run(self.keys[first:last], self.ends[first:last] - np.uint64(start), self.data[start:stop])
+
+
+def ranges(runs: list[Run]) -> Iterator[list[Run]]:
+    """All records in ranges that follow each other, each as its pieces of the runs in their order.
+
+    A coordinate is in one range only, whatever lies there; records without one are all equal, and are not merged.
+    """
+    begin = np.zeros(len(runs), np.int64)
+    for key in [*_splitters(runs), UNPLACED]:
+        end = np.array([np.searchsorted(run.keys, key) for run in runs], np.int64)
+        if (end > begin).any():
+            yield _pieces(runs, begin, end)
+        begin = end
+    for run, first in zip(runs, begin.tolist(), strict=True):
+        for start in range(first, len(run), RANGE_RECORDS):
+            yield [run.part(start, min(start + RANGE_RECORDS, len(run)))]
+
+
+def _pieces(runs: list[Run], begin: NDArray[np.int64], end: NDArray[np.int64]) -> list[Run]:
+    bounds = zip(runs, begin.tolist(), end.tolist(), strict=True)
+    return [run.part(first, last) for run, first, last in bounds if last > first]
+
+
+def _splitters(runs: list[Run]) -> list[np.uint64]:
+    """Keys at which ranges of about `RANGE_RECORDS` records begin, ascending."""
+    sample = np.sort(np.concatenate([np.empty(0, np.uint64), *(run.keys[::SAMPLE] for run in runs)]))
+    return list(np.unique(sample[:: RANGE_RECORDS // SAMPLE][1:]))
+
+
+class IndexedDestination(Destination):
+    """A destination whose file has an index beside it, which takes its name with the file."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, suffix: str):
+        super().__init__(path)
+        self._suffix = suffix
+
+    @property
+    def index_path(self) -> str | None:
+        """Where the index is to be written; a stream has none."""
+        return None if self.is_stream else self.working + self._suffix
+
+    def commit(self) -> None:
+        super().commit()
+        if self.index_path is not None:
+            with self.errors():
+                os.replace(self.index_path, self.final + self._suffix)
+                os.utime(self.final + self._suffix)  # samtools warns of an index older than its file
+
+    def discard(self) -> None:
+        if self.index_path is not None and os.path.exists(self.index_path):
+            os.unlink(self.index_path)
+        super().discard()
+
+
+class SortedBamFormat(PlainFile):
+    """BAM in the order of coordinates, with an index.
+
+    Parameters
+    ----------
+    builder, header, level
+        As for `BamFormat`.
+    destination : IndexedDestination
+        Runs on disk lie in a folder beside it.
+    threads : int
+        That merge and compress.
+    memory : int
+        Bytes that runs may take in memory.
+    """
+
+    def __init__(
+        self,
+        builder: RecordBuilder,
+        header: str,
+        level: int | None,
+        destination: IndexedDestination,
+        threads: int,
+        memory: int = SORT_MEMORY,
+    ):
+        self._builder, self._header = builder, header
+        self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
+        self._destination, self._threads, self._memory = destination, threads, memory
+        self._on_disk: list[Run] = []
+        self._in_memory: list[Run] = []
+        self._resident = 0
+        self._folder: str | None = None
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Run:
+        return Run.of(self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped))
+
+    def begin(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, payload: Run) -> int:
+        self._in_memory.append(payload)
+        self._resident += payload.nbytes
+        if self._resident > self._memory:
+            self._spill()
+        return len(payload)
+
+    def close(self) -> None:
+        contigs = self._builder.header
+        head = list(bgzf.blocks(bam_header(self._header, contigs.references, contigs.lengths), self._deflate))
+        self._put(head)
+        longest = max(contigs.lengths, default=0)
+        at = sum(map(len, head))
+        index = BamIndex(contigs.nreferences, longest, longest > MAX_BAI_CONTIG, at)
+        for data, blocks in self._in_order(self._on_disk + self._in_memory, self._compressed):
+            self._put(blocks)
+            starts = np.cumsum([at, *map(len, blocks)]).astype(np.uint64)
+            index.add(data, starts, bgzf.BLOCK_SIZE)
+            at = int(starts[-1])
+        self._put([bgzf.END_OF_FILE])
+        if self._destination.index_path is not None:
+            index.save(self._destination.index_path)
+        self._release()
+        self._remove_folder()
+
+    def abort(self) -> None:
+        super().abort()
+        self._remove_folder()
+
+    def _compressed(self, pieces: list[Run]) -> tuple[NDArray[np.uint8], list[bytes]]:
+        data = Run.merged(pieces).data
+        return data, list(bgzf.blocks(data.data, self._deflate))
+
+    def _in_order(self, runs: list[Run], work: Any) -> Iterator[Any]:
+        """What workers make of every range, in the order of the ranges."""
+        waiting: deque[Future] = deque()
+        pool = ThreadPoolExecutor(max(1, self._threads), thread_name_prefix="gassst-sort")
+        try:
+            for pieces in ranges(runs):
+                waiting.append(pool.submit(work, pieces))
+                if len(waiting) > 2 * self._threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _spill(self) -> None:
+        """Makes one run on disk of those in memory."""
+        if self._folder is None:
+            place = None if self._destination.is_stream else self._destination.directory
+            self._folder = tempfile.mkdtemp(prefix=".gassst-sort-", dir=place or None)
+            interrupt.on_stop(self._remove_folder)
+        name = os.path.join(self._folder, str(len(self._on_disk)))
+        with open(name + ".keys", "wb") as keys, open(name + ".ends", "wb") as ends, open(name, "wb") as data:
+            at = 0
+            for run in self._in_order(self._in_memory, Run.merged):
+                keys.write(run.keys)
+                ends.write(run.ends + np.uint64(at))
+                data.write(run.data)
+                at += run.data.nbytes
+        self._on_disk.append(
+            Run(
+                _mapped(name + ".keys", np.uint64),
+                _mapped(name + ".ends", np.uint64),
+                _mapped(name, np.uint8),
+            )
+        )
+        self._in_memory, self._resident = [], 0
+
+    def _remove_folder(self) -> None:
+        self._on_disk, self._in_memory = [], []
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            interrupt.settled(self._remove_folder)
+            self._folder = None
+
+
+def _mapped(path: str, dtype: Any) -> NDArray:
+    return np.memmap(path, dtype, "r") if os.path.getsize(path) else np.empty(0, dtype)

@@ -1,0 +1,161 @@
+"""Sorted BAM is what `samtools sort` makes of the unsorted records, ties included, with an index that finds them."""
+
+import gzip
+import os
+import threading
+
+import numpy as np
+import pysam
+import pytest
+from record_batches import arrays_of, header_of, make_reference, random_batch
+
+from gassst._core import records as compiled
+from gassst.errors import OutputError
+from gassst.io import records as sam
+from gassst.io import sorting
+
+N_BATCHES = 12
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return make_reference()
+
+
+@pytest.fixture(scope="module")
+def batches(reference):
+    """Many records at one place, in several batches: their order is that of the input."""
+    batches = [random_batch(reference, seed) for seed in range(N_BATCHES)]
+    return [*batches, *batches[:3]]
+
+
+@pytest.fixture(params=["in memory", "on disk", "both"])
+def memory(request, monkeypatch):
+    """Bytes for runs, such that none, all or some go to disk; ranges are short, so that there are many."""
+    monkeypatch.setattr(sorting, "RANGE_RECORDS", 64)
+    monkeypatch.setattr(sorting, "SAMPLE", 4)
+    return {"in memory": 1 << 30, "on disk": 1, "both": 200_000}[request.param]
+
+
+def write(path, reference, batches, **options):
+    header = header_of(reference, None)
+    with sam.AlignmentWriter(path, header, arrays_of(reference), **options) as writer:
+        for batch in batches:
+            writer.write_batch(*batch)
+    return path
+
+
+def lines_of(path):
+    with pysam.AlignmentFile(path, check_sq=False) as file:
+        return [record.to_string() for record in file]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_order_is_that_of_samtools_ties_included(tmp_path, reference, batches, memory, threads):
+    unsorted = write(tmp_path / "unsorted.bam", reference, batches)
+    pysam.sort("-o", str(tmp_path / "expected.bam"), str(unsorted))
+    options = {"sort": True, "sort_memory": memory, "threads": threads}
+    found = write(tmp_path / "sorted.bam", reference, batches, **options)
+    assert lines_of(found) == lines_of(tmp_path / "expected.bam")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "expected.bam",
+        "sorted.bam",
+        "sorted.bam.bai",
+        "unsorted.bam",
+    ]
+    pysam.quickcheck(str(found))
+
+
+def test_the_index_finds_what_samtools_finds(tmp_path, reference, batches, memory):
+    found = write(tmp_path / "sorted.bam", reference, batches, sort=True, sort_memory=memory)
+    pysam.index(str(found), str(tmp_path / "other.bai"))
+    own = pysam.AlignmentFile(found, index_filename=str(found) + ".bai")
+    other = pysam.AlignmentFile(found, index_filename=str(tmp_path / "other.bai"))
+    assert own.get_index_statistics() == other.get_index_statistics()
+    assert own.nocoordinate == other.nocoordinate > 100
+    for contig, length in zip(reference.names, reference.lengths.tolist(), strict=True):
+        for start in range(0, length, 250):
+            region = contig, start, min(start + 300, length)
+            records = [r.to_string() for r in own.fetch(*region)]
+            assert records == [r.to_string() for r in other.fetch(*region)]
+            assert records
+
+
+def test_index_of_many_blocks(tmp_path, reference):
+    """Stored blocks, so that records of a range lie in several of them and across their ends."""
+    batches = [random_batch(reference, seed, n=400) for seed in range(8)]
+    found = write(tmp_path / "sorted.bam", reference, batches, sort=True, level=0)
+    every = lines_of(found)
+    with pysam.AlignmentFile(found) as file:
+        fetched = [r.to_string() for name in reference.names for r in file.fetch(name)]
+        fetched += [r.to_string() for r in file.fetch("*")]
+    assert found.stat().st_size > 8 * 0xFF00
+    assert fetched == every
+
+
+def test_a_stream_is_sorted_without_index(tmp_path, reference, batches, memory):
+    expected = write(tmp_path / "sorted.bam", reference, batches, sort=True)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+
+    received = []
+
+    def receive():
+        os.set_blocking(reader, True)
+        while piece := os.read(reader, 1 << 20):
+            received.append(piece)
+
+    thread = threading.Thread(target=receive)
+    with sam.AlignmentWriter(
+        tmp_path / "pipe",
+        header_of(reference, None),
+        arrays_of(reference),
+        format="bam",
+        sort=True,
+        sort_memory=memory,
+    ) as writer:
+        thread.start()
+        for batch in batches:
+            writer.write_batch(*batch)
+    thread.join()
+    os.close(reader)
+    assert gzip.decompress(b"".join(received)) == gzip.decompress(expected.read_bytes())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pipe", "sorted.bam", "sorted.bam.bai"]
+
+
+@pytest.mark.parametrize("at", ["write", "merge", "index"])
+def test_a_failure_leaves_nothing(tmp_path, monkeypatch, reference, batches, at):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    class FullIndex(compiled.BamIndex):
+        save = fail
+
+    if at == "merge":
+        monkeypatch.setattr(sorting.Run, "merged", fail)
+    elif at == "index":
+        monkeypatch.setattr(sorting, "BamIndex", FullIndex)
+    else:
+        monkeypatch.setattr(sorting, "_mapped", fail)
+    with pytest.raises(OutputError, match="cannot write .*out.bam: No space left on device"):
+        write(tmp_path / "out.bam", reference, batches, sort=True, sort_memory=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_is_refused(reference, batches):
+    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
+    bam = builder.encode(sam.HitBatch(*batches[0]), bam=True)
+    keys, ends = compiled.sort_keys(bam, bam.records)
+    order = np.argsort(keys, kind="stable")
+    assert len(compiled.gather(bam, ends, order)) == len(bam)
+    for bad in (np.full_like(order, len(order)), np.full_like(order, -1), order[:-1]):
+        with pytest.raises(ValueError):
+            compiled.gather(bam, ends, bad)
+    for n in (bam.records - 1, bam.records + 1):
+        with pytest.raises(ValueError):
+            compiled.sort_keys(bam, n)
+    index = compiled.BamIndex(2, 5000, False, 0)
+    with pytest.raises(ValueError, match="do not fit"):
+        index.add(bam, np.zeros(1, np.uint64), 0xFF00)
+    with pytest.raises(ValueError, match="out of order"):
+        index.add(bam, np.arange(2 + len(bam) // 0xFF00, dtype=np.uint64), 0xFF00)
