@@ -43,10 +43,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     else:
         open_pairs(reads, mates, params.batch_size)
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
-    check_outputs([args.output, args.unmapped, args.stats, args.report], inputs)
+    others = [args.unmapped, args.stats, args.report]
+    check_outputs([args.output, *others], inputs)
     if args.sort:
-        others = filter(None, (args.unmapped, args.stats, args.report))
-        check_distinct([*with_indexes(args.output), *others], inputs)
+        check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
     check_device(params.device, params.threads)
 
 

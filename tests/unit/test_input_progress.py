@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -79,3 +80,24 @@ def test_empty_input_has_no_share(tmp_path):
     empty = tmp_path / "empty.fq"
     empty.touch()
     assert InputProgress([str(empty)]).share_done(0) is None
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("I/O operation on closed file"), OSError(errno.EBADF, "Bad file descriptor")]
+)
+def test_a_file_that_another_thread_closes_counts_as_read(tmp_path, error):
+    """Closed before the position is asked for, or between the check of that and the system call."""
+    path = tmp_path / "reads.fq"
+    path.write_bytes(b"@r\nACGT\n+\nIIII\n")
+
+    class Closing:
+        def __init__(self, file):
+            self.fileno = file.fileno
+
+        def tell(self):
+            raise error
+
+    progress = InputProgress([str(path)])
+    with open(path, "rb", buffering=0) as file:
+        progress.follow(Closing(file))
+        assert progress.bytes_read == path.stat().st_size
