@@ -179,7 +179,7 @@ class Mapper:
         """
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
-        size = self.params.batch_size
+        size = self.params.reads_per_batch
         return self._segments(batch_records(reads1, reads2, size, MAX_READ_LENGTH, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
@@ -245,7 +245,7 @@ class Mapper:
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        size = self.params.batch_size
+        size = self.params.reads_per_batch
         batches = open_unparsed(
             reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
         )

@@ -17,6 +17,7 @@ ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10
 MAX_PENALTY = 1000
 MODES = ("global", "local")
+FEW_THREADS = 4  # with more, batches are larger
 DEFAULT_FILTERS: tuple[
     str, ...
 ] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
@@ -107,13 +108,22 @@ class MapParams:
     all_hits: bool = False
     threads: int = 2
     device: str | None = None
-    batch_size: int = 32768
+    batch_size: int | None = None
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
+
+    @property
+    def reads_per_batch(self) -> int:
+        """`batch_size`, or what suits the number of threads.
+
+        Small batches stay in the cache and spare memory. Many threads wait for the interpreter lock less often with
+        large ones (docs/benchmarks/throughput.md, "Many cores").
+        """
+        return self.batch_size or (32_768 if self.threads <= FEW_THREADS else 65_536)
 
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""
@@ -128,7 +138,7 @@ class MapParams:
             (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
             (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
             (1 <= self.threads <= MAX_THREADS, f"-t must be from 1 to {MAX_THREADS}"),
-            (self.batch_size >= 1, "--batch-size must be at least 1"),
+            (self.batch_size is None or self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),

@@ -30,7 +30,8 @@ log = logging.getLogger("gassst")
 RENAMED = (
     "%d reads have names that SAM cannot hold: cut at 254 characters, with _ for all but printable ASCII"
 )
-LEARN_PART = 1024  # reads that one worker maps at once while insert sizes are learned
+# Reads that one worker maps at once while insert sizes are learned, at least: a batch of fewer costs more per read.
+LEARN_PART = 1024
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
 
@@ -153,19 +154,20 @@ class MappingRun(Generic[Finished]):
     def _templates(self, head: list[ReadBatch], pool: ThreadPoolExecutor) -> np.ndarray:
         """Template lengths among the first reads, int64[q], each read mapped on its own to its best place."""
         mapper = self.mapper.for_best_hits()
-        parts = [part for part in _parts(head, LEARN_READS) if part.mate is not None]
+        size = max(LEARN_PART, -(-LEARN_READS // self._threads))
+        parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
         found = pool.map(lambda part: _templates_of(mapper, part), parts)
         return np.concatenate([np.empty(0, np.int64), *found])
 
 
-def _parts(head: list[ReadBatch], limit: int) -> Iterator[ReadBatch]:
-    """The first `limit` reads in pieces for the workers; none begins with a second mate."""
+def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:
+    """The first `limit` reads in pieces of `most` or one more; none begins with a second mate."""
     for batch in head:
         size = min(limit, len(batch))
         limit -= size
         start = 0
         while start < size:
-            stop = min(start + LEARN_PART, size)
+            stop = min(start + most, size)
             if stop < size and batch.mate is not None and batch.mate[stop] == 2:
                 stop += 1
             yield batch.part(start, stop)

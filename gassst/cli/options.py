@@ -337,9 +337,8 @@ def _add_machine(group: Any) -> None:
     add(
         "--batch-size",
         type=int,
-        default=MapParams.batch_size,
         metavar="READS",
-        help="Work on this many reads at once.",
+        help="Reads in a batch of one thread (default: 32768, with more than four threads 65536).",
     )
     add(
         "--memory",
