@@ -22,6 +22,15 @@ MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
 SORT_MEMORY = 1 << 30
 
 
+def remove_folder(path: str) -> None:
+    """Remove a folder and all in it, though other threads may still create files there."""
+    gone = path + ".gone"
+    with suppress(OSError):
+        os.rename(path, gone)  # from here on nothing can be created under the old name
+        path = gone
+    shutil.rmtree(path, ignore_errors=True)
+
+
 class Destination:
     """A file that takes its name when it is complete; standard output, a device or a named pipe as it is."""
 

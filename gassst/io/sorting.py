@@ -8,7 +8,6 @@ order of the input, are sorted stably, so records that tie stay in the order of 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from gassst._core.records import (
     sort_keys,
 )
 from gassst.io import bgzf, interrupt
-from gassst.io.destination import MAX_BAI_CONTIG, Destination
+from gassst.io.destination import MAX_BAI_CONTIG, Destination, remove_folder
 from gassst.io.encoding import PlainFile, bam_header
 
 SORT_MEMORY = 2 << 30
@@ -247,7 +246,7 @@ class SortedBamFormat(PlainFile):
     def _remove_folder(self) -> None:
         self._on_disk, self._in_memory = [], []
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_folder(self._folder)
             interrupt.settled(self._remove_folder)
             self._folder = None
 

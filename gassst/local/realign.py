@@ -151,7 +151,7 @@ class _Realignment:
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]), decided)
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
-        primary = self._reportable(primary)
+        primary = self._reportable(primary, decided)
         paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, decided, clear, primary, places)
@@ -159,9 +159,15 @@ class _Realignment:
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         return self._report(clear, paired, parts, Sight(far, passed_over), decided, quality)
 
-    def _reportable(self, lines: Lines) -> Lines:
-        """Those with the least score that is asked for (-T)."""
+    def _reportable(self, lines: Lines, decided: Bool) -> Lines:
+        """Those with the least score that is asked for (-T), and those that do not need it.
+
+        The error limit of whole reads vouches for a place that the whole-read search found, if hardly anything of the
+        read is clipped there. A concordant mate, as in bwa, or the number of errors is evidence enough.
+        """
         enough = lines.hits["score"] >= self.aligner.least_scores(lines.read_strand)
+        whole = lines.given & ~self.known.diverted[lines.read]
+        enough |= whole & (decided[lines.read] | (lines.clipped(self.context.lengths) == 0))
         return lines if enough.all() else lines.take(enough)
 
     # --- reads with one place ------------------------------------------------------------------------------------
@@ -194,7 +200,7 @@ class _Realignment:
         stand = np.flatnonzero(stands)
         settled = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(self.context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return self._reportable(Lines.concatenate([settled, lines.take(enough)]))
+        return self._reportable(Lines.concatenate([settled, lines.take(enough)]), known.decided)
 
     def _ends(self, bands: Bands) -> tuple[U32, Bool]:
         """Diagonals on which the alignments of bands end, and which of them are ungapped."""
