@@ -230,7 +230,7 @@ def hard_pairs(tmp_path_factory) -> tuple[Path, list[Path]]:
         ((), 800, "MC"),
         (("-k", 3, "--eqx"), 800, " records without SEQ"),
         (("-k", 3, "--xa"), 800, "XA"),
-        (("--no-unmapped",), 784, "MC"),
+        (("--no-unmapped",), 782, "MC"),
     ],
     ids=["default", "secondary", "xa", "no unmapped"],
 )
