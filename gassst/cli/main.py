@@ -80,6 +80,8 @@ def main(argv: list[str] | None = None) -> int:
         if not any(sign in str(error) for sign in ("failed to map segment", "Cannot allocate memory")):
             raise
         return _failed(OUT_OF_MEMORY)
+    except SystemError as error:  # C code of a library that fails to allocate does not always say MemoryError
+        return _failed(f"{error}; memory may be exhausted")
     except MemoryError:
         return _failed(OUT_OF_MEMORY)
 
