@@ -156,7 +156,7 @@ def test_no_more_threads(small_index, reads, tmp_path, capfd, monkeypatch):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of address space differ")
 @pytest.mark.parametrize(
     "megabytes", [180, 320, 400]
-)  # in between it hangs on the machine which library fails first
+)  # in between, which library fails first depends on the machine
 def test_little_address_space(small_index, reads, tmp_path, megabytes):
     """A run ends, well or with one line; it neither hangs nor crashes."""
     output = tmp_path / "o.sam"
