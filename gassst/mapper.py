@@ -16,7 +16,9 @@ from gassst.extension.choose import make_extender
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
-from gassst.io.reads import Paths, ReadBatch, Record, batch_records, open_unparsed
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_records import Record, batch_records
+from gassst.io.reads import Paths, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MAX_READ_LENGTH, MapParams
@@ -175,7 +177,7 @@ class Mapper:
         UsageError
             At once, when `reads2` is given and `interleaved`.
         InputError
-            On iteration, by the rules for files: `reads.ReadBatch.from_records`, `from_pairs`.
+            On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
         """
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")

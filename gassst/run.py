@@ -12,7 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gassst.io.reads import ReadBatch, Unparsed
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_streams import Unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import (
     LEARN_READS,

@@ -42,7 +42,9 @@ from gassst.cli.options import parse_filters
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
-from gassst.io.reads import ReadBatch, open_reads
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_records import batch_of_records
+from gassst.io.reads import open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.search.arrays import Buckets
@@ -98,7 +100,7 @@ def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:
     for batch in open_reads([path], batch_size, max_length=MAX_READ_LENGTH):
         if len(batch) > left:
             names = ((batch.name(i), batch.sequence(i), batch.quality(i)) for i in range(left))
-            batch = ReadBatch.from_records(names, MAX_READ_LENGTH)
+            batch = batch_of_records(names, MAX_READ_LENGTH)
         yield batch
         left -= len(batch)
         if left <= 0:

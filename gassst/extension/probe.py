@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.params import Scoring
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
@@ -188,8 +188,8 @@ def _compiled(planes: np.ndarray) -> Any:
 def _pairs() -> tuple[np.ndarray, Any]:
     """Planes of a random reference, and reads of it: read i begins at coordinate 100 + 10 * i."""
     text = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), 960).tobytes()
-    reference = ReadBatch.from_records([("reference", text, None)]).pack()
-    reads = ReadBatch.from_records([("read", text[at : at + 100], None) for at in range(100, 740, 10)])
+    reference = batch_of_records([("reference", text, None)]).pack()
+    reads = batch_of_records([("read", text[at : at + 100], None) for at in range(100, 740, 10)])
     return np.ascontiguousarray(reference.planes[: len(text) // 64]), reads.pack()
 
 

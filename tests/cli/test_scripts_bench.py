@@ -16,7 +16,7 @@ from places import environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_workload_has_the_layout_of_packed_reads(workload):
         bf.reverse_complement(text.encode()).decode() if strand else text
         for text, strand in zip(texts, load.strand, strict=True)
     ]
-    packed = ReadBatch.from_records([("r", s, None) for s in sequences], 1000).pack()
+    packed = batch_of_records([("r", s, None) for s in sequences], 1000).pack()
     assert np.array_equal(load.packed.planes, packed.planes)
     assert np.array_equal(load.packed.plane_start, packed.plane_start)
     assert np.array_equal(load.packed.lengths, packed.lengths)

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from gassst.errors import InputError, UsageError
-from gassst.io import reads, texts
+from gassst.io import read_streams, texts
 from gassst.io.reads import open_pairs, open_reads, open_unparsed
 from gassst.io.texts import ReadAhead
 
@@ -64,7 +64,7 @@ def test_single_reads_and_errors_are_the_same(tmp_path, monkeypatch, spoil, size
     path.write_bytes(SPOILED[spoil](fastq(150)))
     cut = described(open_unparsed(path, batch_size=size))
     assert cut == described(open_reads(path, batch_size=size, buffer_size=50))
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_reads(path, batch_size=size))
 
 
@@ -77,7 +77,7 @@ def test_pairs_and_errors_are_the_same(tmp_path, monkeypatch, first, second, siz
     paths[1].write_bytes(fastq(140, 2, "/2") if second is None else SPOILED[second](fastq(150, 2, "/2")))
     cut = described(open_unparsed(*paths, batch_size=size))
     assert cut == described(open_pairs(*paths, batch_size=size, buffer_size=64))
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_pairs(*paths, batch_size=size))
 
 
@@ -87,7 +87,7 @@ def test_damaged_data_are_found_at_the_same_record(tmp_path, monkeypatch, spoil)
     path.write_bytes(spoil(gzip.compress(fastq(400))))
     cut = described(open_unparsed(path, batch_size=50))
     assert "gz data" in cut[-1]
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_reads(path, batch_size=50))
 
 
