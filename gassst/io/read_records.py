@@ -7,7 +7,15 @@ from itertools import zip_longest
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError
-from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, largest_batch, take_batch, verify_size, whole_pairs
+from gassst.io.read_batch import (
+    MAX_BATCH_BASES,
+    MAX_LENGTH,
+    ReadBatch,
+    largest_batch,
+    take_batch,
+    verify_size,
+    whole_pairs,
+)
 
 Text = str | bytes
 Record = tuple[Text, Text, Text | None]

@@ -48,7 +48,10 @@ def reads_in(path):
 
 def reads_of(path, second=False):
     with pysam.FastxFile(path) as file:
-        return [(r.name.partition("/")[0], second, r.sequence or "", list(r.get_quality_array() or [])) for r in file]
+        return [
+            (r.name.partition("/")[0], second, r.sequence or "", list(r.get_quality_array() or []))
+            for r in file
+        ]
 
 
 @pytest.mark.parametrize("suffix", ["sam", "bam", "cram"])

@@ -105,7 +105,9 @@ def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("enough", [1, 900, 20_000])
-@pytest.mark.parametrize("second", ["whole", "no newline at the end", "empty lines at the end", "cut short", "no plus"])
+@pytest.mark.parametrize(
+    "second", ["whole", "no newline at the end", "empty lines at the end", "cut short", "no plus"]
+)
 def test_texts_that_end_by_bytes_hold_the_same_reads(tmp_path, monkeypatch, second, enough):
     """Long records fill a text early, and those of two files not at the same record."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each filter rejects and costs, alone and in a chain, on the candidates that the mapper really makes.
 
-    scripts/bench_filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
+    scripts/bench/filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
 
 Prints the tables of Rizk 4.7.4 (4.3: share filtered; 4.4: time for one candidate) with his figures beside
 them. One run of the mapper with --record's filters, in one thread, records what enters the cascade; every
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_common import (
+from harness import (
     Elapsed,
     benchmark_parser,
     describe_machine,
