@@ -248,7 +248,7 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        written = with_indexes(output) if output_options.get("sort") else [output]
+        written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])

@@ -757,7 +757,7 @@ def test_signal_while_runs_are_merged(small_index, small_fastq, tmp_path):
         "1",
     )
     with process(*argv, program=("-c", SLOW_MERGE), cwd=tmp_path) as run:
-        got = interrupted(run, signal.SIGTERM, lambda: any(tmp_path.glob(".gassst-sort-*/1")))
+        got = interrupted(run, signal.SIGTERM, lambda: any(tmp_path.glob(".out.bam.gassst-*.tmp/run1")))
     assert got == (143, "gassst: terminated\n")
     assert list(tmp_path.iterdir()) == []
 
