@@ -25,7 +25,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.made
-	$(BIN)/python scripts/install.py --editable .
+	$(BIN)/python scripts/packaging/install.py --editable .
 	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
@@ -43,8 +43,8 @@ docs: $(VENV)/.docs
 # What the documentation tells its readers to type runs, its figures are those of the JSON files, and its English is plain.
 docs-check: $(VENV)/.docs $(VENV)/.installed
 	$(BIN)/python scripts/check/english.py
-	$(BIN)/python scripts/make_benchmarks.py --check
-	$(BIN)/python scripts/data/pipeline_svg.py --check
+	$(BIN)/python scripts/bench/make_benchmarks.py --check
+	$(BIN)/python scripts/docs/pipeline_svg.py --check
 	$(BIN)/python scripts/check/doc_commands.py
 
 $(VENV)/.docs: docs/requirements.txt | $(VENV)/.made

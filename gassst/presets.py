@@ -45,8 +45,8 @@ class Preset:
     repeat_buckets: int | None
 
 
-# Measured by scripts/bench_seeds.py (docs/benchmarks/sensitivity.md); `pair_missed` and `repeat_buckets` by
-# scripts/bench_peers.py --pairs at each level (docs/benchmarks/pairs.md).
+# Measured by scripts/bench/seeds.py (docs/benchmarks/sensitivity.md); `pair_missed` and `repeat_buckets` by
+# scripts/bench/peers.py --pairs at each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(
         occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, step=4,

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gassst.io import records as sam
-from gassst.io.reads import ReadBatch
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 
@@ -99,7 +100,7 @@ def random_batch(reference, seed, n=120, quals=True):
     for field in ("n_best", "n_second", "n_reported"):
         summaries[field] = rng.choice([0, 1, 255, 256, 65536, 2**32 - 1], len(reads))
     summaries["suboptimal"] = rng.choice([NO_SUBOPTIMAL, -70000, -5, 0, 200], len(reads))
-    batch = ReadBatch.from_records(reads)
+    batch = batch_of_records(reads)
     batch = ReadBatch(
         batch.names,
         batch.name_offsets,

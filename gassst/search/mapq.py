@@ -22,7 +22,7 @@ SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
 @dataclass(frozen=True)
 class MapqModel:
-    """Constants of the mapping quality, fitted by `scripts/fit_mapq.py`; what they mean is in docs/mapq.md.
+    """Constants of the mapping quality, fitted by `scripts/fit/mapq.py`; what they mean is in docs/mapq.md.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Quality profiles of the simulator: the qualities of reads, and the error probability of every base.
 
-A fitted profile (`gassst/tools/data/<name>.json`, made by scripts/fit_illumina_profile.py) is a first-order Markov
+A fitted profile (`gassst/tools/data/<name>.json`, made by scripts/fit/illumina_profile.py) is a first-order Markov
 chain over Phred qualities by cycle, with the share of wrong bases counted for each quality.
 """
 

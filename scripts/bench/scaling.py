@@ -22,10 +22,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(SCRIPTS))
-
-from peer_tools import TOOLS, Job, ReadSet  # noqa: E402
+from peer_tools import TOOLS, Job, ReadSet
 
 STARTUP_READS = 100
 KINDS = {
@@ -38,7 +35,7 @@ KINDS = {
 def measured(command: list[str], folder: Path) -> dict[str, float]:
     """Wall and CPU seconds and peak bytes of one process; raises on failure."""
     usage, err = folder / "usage.json", folder / "stderr"
-    timed = [sys.executable, "-I", "-S", str(SCRIPTS / "timed.py")]
+    timed = [sys.executable, "-I", "-S", str(Path(__file__).with_name("timed.py"))]
     subprocess.run([*timed, usage, folder / "stdout", err, "3600", *command], check=True, cwd=folder)
     result = json.loads(usage.read_text())
     if result["status"]:

@@ -16,7 +16,7 @@ from places import environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +31,21 @@ def results_of(module, *arguments) -> dict:
     return json.loads(path.read_text())
 
 
-# --- bench_common -------------------------------------------------------------------------------------------
+# --- harness
 
 
 def test_table_aligns_columns(script):
-    lines = script("bench_common").table(["name", "n"], [["a", 1234], ["long name", None]]).splitlines()
+    lines = script("harness").table(["name", "n"], [["a", 1234], ["long name", None]]).splitlines()
     assert lines == ["name           n", "----------------", "a          1,234", "long name      -"]
 
 
 def test_machine_names_no_host(script):
-    facts = script("bench_common").machine()
+    facts = script("harness").machine()
     assert facts["cpus"] >= 1 and facts["gassst"] == gassst.__version__
     assert not {"host", "node", "user"} & set(facts)
 
 
-# --- bench_filters ------------------------------------------------------------------------------------------
+# --- filters
 
 CHAIN = "tnw4-4,fd,duplicate,tnw4-16"
 
@@ -55,7 +55,7 @@ def filter_results(script, small_index, small_fastq, tmp_path_factory):
     out = tmp_path_factory.mktemp("filters") / "filters.json"
     options = ("--repeat", 1, "--rank", 3, "--band-ns", 85, "-s", 5, "--record", CHAIN)
     orders = f"{CHAIN};fd,tnw5-full;none"
-    results = results_of(script("bench_filters"), small_index, small_fastq, "--orders", orders, *options, out)
+    results = results_of(script("filters"), small_index, small_fastq, "--orders", orders, *options, out)
     return results["data_sets"][0]
 
 
@@ -88,7 +88,7 @@ def test_without_filters_all_bands_are_scored(filter_results):
 
 
 def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_fastq):
-    filters = script("bench_filters")
+    filters = script("filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
     recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
     mapper = mapper._with(cascade=recorder)
@@ -108,7 +108,7 @@ def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_f
 @pytest.fixture(scope="module")
 def experiment(script, small_index, small_fastq):
     """50 reads, recorded; each filter takes as long as it is told to, whatever the clock says."""
-    filters = script("bench_filters")
+    filters = script("filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
     recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
     filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
@@ -130,7 +130,7 @@ def cost_of(experiment, order, band_ns):
 
 @pytest.mark.parametrize("band_ns", [1, 85, 2000])
 def test_ranking_is_by_cost(script, experiment, band_ns):
-    names = list(script("bench_filters").FILTERS)
+    names = list(script("filters").FILTERS)
     ranked = experiment.all_orders(band_ns)
     costs = [cost for cost, *_ in ranked]
     assert costs == sorted(costs)
@@ -149,7 +149,7 @@ def test_the_cheapest_orders_are_listed(filter_results):
 
 def test_discarded_shares_add_up(script, filter_results):
     for chain in filter_results["chains"]:
-        shares = script("bench_filters").discarded(filter_results, chain)
+        shares = script("filters").discarded(filter_results, chain)
         assert sum(shares.values()) == pytest.approx(100) and min(shares.values()) >= 0
 
 
@@ -157,7 +157,7 @@ def test_filter_report_and_plot(script, small_index, small_fastq, tmp_path, caps
     pytest.importorskip("matplotlib")
     plot = tmp_path / "filters.svg"
     options = ["--repeat", "1", "--reads-limit", "50", "--plot", str(plot)]
-    script("bench_filters").main([str(small_index), str(small_fastq), *options])
+    script("filters").main([str(small_index), str(small_fastq), *options])
     text = capsys.readouterr().out
     assert "50 reads of" in text and "Rizk Table 4.3" in text and "chain none" in text
     assert plot.read_text().count("<svg") == 1
@@ -165,15 +165,15 @@ def test_filter_report_and_plot(script, small_index, small_fastq, tmp_path, caps
 
 def test_unknown_filter_is_refused(script):
     with pytest.raises(UsageError, match="'tnw6'.*known are tnw4-4"):
-        script("bench_filters").parse_orders("fd;tnw6")
+        script("filters").parse_orders("fd;tnw6")
 
 
-# --- bench_seeds --------------------------------------------------------------------------------------------
+# --- seeds
 
 
 def test_longest_runs_of_every_placement(script):
     """All places of r errors in 9 bases are about equally often simulated, with the runs a string has."""
-    runs = script("bench_seeds").longest_runs(9, 3, 20_000, np.random.default_rng(3))
+    runs = script("seeds").longest_runs(9, 3, 20_000, np.random.default_rng(3))
     placements = ["".join("x" if i in at else "." for i in range(9)) for at in combinations(range(9), 3)]
     longest = [max(map(len, placement.split("x"))) for placement in placements]
     for w in range(1, 8):
@@ -182,7 +182,7 @@ def test_longest_runs_of_every_placement(script):
 
 def test_seed_tables(script, small_index, tmp_path, capsys):
     out = tmp_path / "seeds.json"
-    results = results_of(script("bench_seeds"), small_index, "-m", 60, "-w", "8,15", "--samples", 4000, out)
+    results = results_of(script("seeds"), small_index, "-m", 60, "-w", "8,15", "--samples", 4000, out)
     missed = results["missed"]
     model, counted = np.array(missed["model_percent"]), np.array(missed["simulated_percent"])
     assert model.shape == (2, len(missed["errors"])) and np.abs(model - counted).max() < 4
@@ -193,7 +193,7 @@ def test_seed_tables(script, small_index, tmp_path, capsys):
 def test_occurrences_are_counted_right(script, small_index, small_genome):
     """Mean and share of unique seeds over all of the genome, against counts of strings."""
     w, index = 12, gassst.Index.open(small_index)
-    got = script("bench_seeds").occurrences(index, w, 30_000)
+    got = script("seeds").occurrences(index, w, 30_000)
     found = [bytes(s[i : i + w]) for s in small_genome.values() for i in range(len(s) - w + 1)]
     words, counts = np.unique([word for word in found if b"N" not in word], return_counts=True)
     drawn = np.repeat(counts, counts)
@@ -207,19 +207,19 @@ def test_codes_spell_the_sequence(script, small_index):
     index, w = gassst.Index.open(small_index), 20
     contig = index.reference.sequence(0)
     coordinates = int(index.reference.starts[0]) + np.arange(4900, 5100, 7)
-    codes = script("bench_seeds").codes_at(index, coordinates.astype(np.uint32), w)
+    codes = script("seeds").codes_at(index, coordinates.astype(np.uint32), w)
     words = ["".join("ACGT"[int(code) >> 2 * (w - 1 - i) & 3] for i in range(w)) for code in codes]
     pieces = [contig[i : i + w].decode() for i in range(4900, 5100, 7)]
     assert words == [piece for piece in pieces if "N" not in piece] and len(words) < len(pieces)
 
 
-# --- bench_kernels ------------------------------------------------------------------------------------------
+# --- kernels
 
 
 @pytest.fixture(scope="module")
 def workload(script):
     """(reference codes, planes, reads of 70 bases)"""
-    kernels, rng = script("bench_kernels"), np.random.default_rng(8)
+    kernels, rng = script("kernels"), np.random.default_rng(8)
     reference = rng.integers(0, 4, 1 << 15, dtype=np.uint8)
     return reference, kernels.planes_of(reference[None])[0], kernels.make_workload(reference, 70, 64, rng)
 
@@ -231,7 +231,7 @@ def test_workload_has_the_layout_of_packed_reads(workload):
         bf.reverse_complement(text.encode()).decode() if strand else text
         for text, strand in zip(texts, load.strand, strict=True)
     ]
-    packed = ReadBatch.from_records([("r", s, None) for s in sequences], 1000).pack()
+    packed = batch_of_records([("r", s, None) for s in sequences], 1000).pack()
     assert np.array_equal(load.packed.planes, packed.planes)
     assert np.array_equal(load.packed.plane_start, packed.plane_start)
     assert np.array_equal(load.packed.lengths, packed.lengths)
@@ -242,7 +242,7 @@ def test_workload_has_the_layout_of_packed_reads(workload):
 )
 def test_a_wrong_kernel_is_found(script, workload, field, complaint, monkeypatch):
     pytest.importorskip("edlib")
-    kernels = script("bench_kernels")
+    kernels = script("kernels")
     reference, planes, load = workload
     check, honest = kernels.Checker(reference, planes, 20), kernels.extend_all
 
@@ -261,7 +261,7 @@ def test_a_wrong_kernel_is_found(script, workload, field, complaint, monkeypatch
 def test_wrong_scores_are_found_by_edlib(script, workload):
     """Score and CIGAR that agree with each other, but are not the best."""
     pytest.importorskip("edlib")
-    kernels = script("bench_kernels")
+    kernels = script("kernels")
     reference, planes, load = workload
     with kernels.CpuExtender(planes).open_reads(load.packed) as reads:
         read_strand, band_start = load.pairs(20, 1)
@@ -276,11 +276,11 @@ def test_errors_of_a_path(script):
     read = np.array([0, 1, 2, 3, 0, 3, 3, 1, 2, 2], np.uint8)
     reference = np.array([9, 0, 1, 2, 3, 1, 1, 0, 0, 0, 2, 2], np.uint8)
     runs = np.array([5 << 4, 2 << 4 | 1, 1 << 4, 3 << 4 | 2, 2 << 4], np.uint32)
-    assert script("bench_kernels").path_errors(read, reference, 1, runs) == (6, 10, 12)
+    assert script("kernels").path_errors(read, reference, 1, runs) == (6, 10, 12)
 
 
 def test_words_follow_from_gaps(script):
-    words_for = script("bench_kernels").words_for
+    words_for = script("kernels").words_for
     assert words_for(36, 70) == [1]
     assert words_for(100, 70) == [1, 2]
     assert words_for(500, 70) == [1, 2, 4, 8]
@@ -291,7 +291,7 @@ def kernel_options(*more):
 
 
 def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
-    kernels, out = script("bench_kernels"), tmp_path / "kernels.json"
+    kernels, out = script("kernels"), tmp_path / "kernels.json"
     results = results_of(kernels, *kernel_options("--device", "none", "--seconds", 0), out)
     assert [t["target"] for t in results["targets"]] == [f"cpu {n}" for n in kernels.instruction_sets()]
     for target in results["targets"]:
@@ -308,13 +308,13 @@ def test_kernels_of_the_cpu_backend(script, tmp_path, capsys):
 def test_kernels_without_edlib(script, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "edlib", None)
     arguments = kernel_options("--device", "none", "--seconds", 0)
-    results = results_of(script("bench_kernels"), *arguments, tmp_path / "kernels.json")
+    results = results_of(script("kernels"), *arguments, tmp_path / "kernels.json")
     assert "edlib is not installed" in capsys.readouterr().out
     assert results["targets"][0]["cases"][0]["checked"].startswith("20 as CPU backend")
 
 
 def test_kernels_of_a_device(script, tmp_path):
-    kernels = script("bench_kernels")
+    kernels = script("kernels")
     usable = [info for info in kernels.opencl_engine.devices(1) if info.usable]
     if not usable:
         pytest.skip("no OpenCL device")
@@ -328,12 +328,12 @@ def test_kernels_of_a_device(script, tmp_path):
             assert (m["upload_ns"] > 0) == (m["upload_reads_ns"] > 0) == copies
 
 
-# --- bench_startup ------------------------------------------------------------------------------------------
+# --- startup
 
 
 def test_startup(script, small_index, small_fastq, tmp_path, capsys):
     arguments = (small_index, small_fastq, "--device", "none", "--repeat", 1, tmp_path / "startup.json")
-    results = results_of(script("bench_startup"), *arguments)
+    results = results_of(script("startup"), *arguments)
     warm = results["runs"]["map, none, warm"]
     assert 0 < warm["first_record"] <= warm["total"]
     assert results["reads"] == 100 and results["runs"]["python"]["first_record"] is None
@@ -341,17 +341,17 @@ def test_startup(script, small_index, small_fastq, tmp_path, capsys):
 
 
 def test_startup_cuts_reads_from_the_reference(script, small_index, small_genome):
-    records = script("bench_startup").some_reads(gassst.Index.open(small_index), None, 30)
+    records = script("startup").some_reads(gassst.Index.open(small_index), None, 30)
     assert len(records) == 30
     assert all(bases in small_genome["one"] and b"N" not in bases for _, bases, _ in records)
 
 
 def test_startup_says_why_a_run_failed(script, tmp_path):
     with pytest.raises(GassstError, match=r"-m gassst map .*nowhere\.gsi"):
-        script("bench_startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
+        script("startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
 
 
-# --- make_genome and bench_scale ----------------------------------------------------------------------------
+# --- make_genome and scale ----------------------------------------------------------------------------------
 
 
 def genome_of(script, path, *options) -> dict[str, str]:
@@ -394,7 +394,7 @@ def test_copies_differ_as_much_as_they_are_told(script):
 def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     options = ("20K:50,100", "60K:50", "--memory", "1M", "--options=--device none", "--work", tmp_path)
-    result = results_of(script("bench_scale"), *options, tmp_path / "scale.json")
+    result = results_of(script("scale"), *options, tmp_path / "scale.json")
     assert [genome["size"] for genome in result["genomes"]] == [20_000, 60_000]
     runs = result["genomes"][0]["runs"]
     assert [(r["reads"], r["threads"], r["memory"]) for r in runs] == [
@@ -408,6 +408,6 @@ def test_scale_of_two_small_genomes(script, tmp_path, monkeypatch):
 
 def test_scale_refuses(script):
     with pytest.raises(UsageError, match="--threads"):
-        script("bench_scale").main(["20K:50", "--threads", "0"])
+        script("scale").main(["20K:50", "--threads", "0"])
     with pytest.raises(UsageError, match="contig"):
         script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])

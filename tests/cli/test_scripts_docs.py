@@ -77,7 +77,7 @@ def test_every_page_has_the_files_it_names(doc_commands):
 
 
 def test_picture_of_the_pipeline_is_up_to_date():
-    assert load("data/pipeline_svg").main(["--check"]) == 0
+    assert load("docs/pipeline_svg").main(["--check"]) == 0
 
 
 def test_pages_of_the_documentation_are_plain_english(english):

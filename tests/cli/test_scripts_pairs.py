@@ -8,16 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bench_variants
 import brute_force as bf
 import numpy as np
 import peer_agreement
 import peer_tables
 import pysam
 import pytest
-from bench_variants import Allele, Call
+import variants
 from places import DATA
 from test_scripts_peers import record, script, write
+from variants import Allele, Call
 
 PHIX = DATA / "phix174.fa.gz"
 needs_bwa = pytest.mark.external("bwa")
@@ -89,14 +89,14 @@ def test_a_row_of_the_list_shows_both_records(two_files):
     )
 
 
-# --- bench_peers, pairs -------------------------------------------------------------------------------------
+# --- peers, pairs -------------------------------------------------------------------------------------------
 
 
 @needs_bwa
 def test_bench_of_simulated_pairs(tmp_path):
     out, listed = tmp_path / "out.json", tmp_path / "d.tsv"
     script(
-        "bench_peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 300, "--rounds", 1, "--tools",
+        "bench/peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 300, "--rounds", 1, "--tools",
         "bwa", "--variant", "strict=bwa -k 40 -S", "--agree-with", "bwa", "--json", out, "--disagreements", listed,
     )  # fmt: skip
     result = json.loads(out.read_text())
@@ -132,7 +132,7 @@ def test_bench_lists_what_two_mappers_place_apart(tmp_path):
     mapper.chmod(0o755)
     out, listed = tmp_path / "out.json", tmp_path / "d.tsv"
     script(
-        "bench_peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 100, "--rounds", 1, "--tools",
+        "bench/peers.py", PHIX, "--simulate", "60,0.02", "--pairs", "200,20", "-n", 100, "--rounds", 1, "--tools",
         "bwa", "bwa-mem2", "--bin", f"bwa-mem2={mapper}", "--agree-with", "bwa", "--json", out,
         "--disagreements", listed,
     )  # fmt: skip
@@ -155,16 +155,16 @@ def test_bench_of_given_pairs(tmp_path):
         file.write_text("\n".join(lines) + "\n")
     out = tmp_path / "out.json"
     options = "--rounds", 1, "--tools", "bwa", "razers3", "--json", out
-    script("bench_peers.py", PHIX, "--mates", first, second, *options)
+    script("bench/peers.py", PHIX, "--mates", first, second, *options)
     runs = json.loads(out.read_text())["sets"][0]["runs"]
     assert runs["bwa"]["mapped_share"] == runs["bwa"]["proper_share"] == 1
     assert runs.get("razers3", {"failed": "takes no pairs"})["failed"] == "takes no pairs"
     second.write_text("".join(second.read_text().splitlines(keepends=True)[:-4]))
-    done = script("bench_peers.py", PHIX, "--mates", first, second, *options, fails=True)
+    done = script("bench/peers.py", PHIX, "--mates", first, second, *options, fails=True)
     assert "has 200 reads, " in done.stderr and "r_2.fq has 199" in done.stderr
 
 
-# --- check_pairs --------------------------------------------------------------------------------------------
+# --- pairs --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def bwa_pairs(tmp_path_factory) -> tuple[Path, Path]:
 
 
 def checked(path: Path, genome: Path, *options, fails: bool) -> dict[str, str]:
-    done = script("check_pairs.py", path, genome, *options, fails=fails)
+    done = script("check/pairs.py", path, genome, *options, fails=fails)
     lines = done.stdout.splitlines()
     assert [line.split()[1] for line in lines] == ["fixmate:", "markdup:", "stats:", "validate:"]
     return {line.split()[1].rstrip(":"): line for line in lines}
@@ -297,34 +297,34 @@ def test_where_mates_do_not_face_each_other_htsjdk_is_right_too(tmp_path):
 @needs_checks
 def test_what_is_no_alignment_file_is_an_error(tmp_path):
     (tmp_path / "no.sam").write_text("nothing\n")
-    done = script("check_pairs.py", tmp_path / "no.sam", PHIX, fails=True)
-    assert done.stderr.startswith("check_pairs: samtools view: status 1") and "Traceback" not in done.stderr
+    done = script("check/pairs.py", tmp_path / "no.sam", PHIX, fails=True)
+    assert done.stderr.startswith("pairs: samtools view: status 1") and "Traceback" not in done.stderr
 
 
-# --- bench_variants -----------------------------------------------------------------------------------------
+# --- variants -----------------------------------------------------------------------------------------------
 
 
 def test_scores_are_counted_allele_by_allele():
     snp, indel, other = Allele("one", 5, "A", "C"), Allele("one", 9, "AT", "A"), Allele("one", 5, "A", "G")
     truth = {snp: Call(float("inf"), 1), indel: Call(float("inf"), 2)}
     calls = {snp: Call(50, 2), other: Call(10, 1)}
-    found = {(row["kind"], row["quality"]): row for row in bench_variants.judge(calls, truth)}
+    found = {(row["kind"], row["quality"]): row for row in variants.judge(calls, truth)}
     row = found["SNP", 0]
     assert (row["planted"], row["called"], row["right"]) == (1, 2, 1)
     assert (row["precision"], row["recall"], row["f1"], row["genotype"]) == (0.5, 1, 2 / 3, 0)
     assert found["SNP", 20]["precision"] == 1
     assert (found["indel", 0]["recall"], found["indel", 0]["precision"]) == (0, None)
-    rows = list(bench_variants.errors("x", calls, truth))
+    rows = list(variants.errors("x", calls, truth))
     assert [(row[1], row[2], row[4]) for row in rows] == [("false", "SNP", "5"), ("missed", "indel", "9")]
 
 
 def test_regions(tmp_path):
     genome = tmp_path / "g.fa"
     genome.write_text(">one x\nNNACGTacgtNN\n>two\nACGTACGTAC\n")
-    assert str(bench_variants.first_region(genome, 5)) == "one:3-7"
-    assert str(bench_variants.first_region(genome, 10)) == "two:1-10"
-    assert str(bench_variants.first_region(genome, 99)) == "two:1-10"
-    assert bench_variants.parse_region("a:b:1,001-2,000") == bench_variants.Region("a:b", 1001, 2000)
+    assert str(variants.first_region(genome, 5)) == "one:3-7"
+    assert str(variants.first_region(genome, 10)) == "two:1-10"
+    assert str(variants.first_region(genome, 99)) == "two:1-10"
+    assert variants.parse_region("a:b:1,001-2,000") == variants.Region("a:b", 1001, 2000)
 
 
 @needs_bcftools
@@ -339,7 +339,7 @@ def test_alleles_are_normalised_and_split(tmp_path):
         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts\n"
         "one\t7\t.\tTT\tT\t30\t.\t.\tGT\t1/1\none\t10\t.\tC\tA,G\t.\t.\t.\tGT\t1|2\n"
     )
-    assert bench_variants.normalised(vcf, genome, tmp_path) == {
+    assert variants.normalised(vcf, genome, tmp_path) == {
         Allele("one", 3, "AT", "A"): Call(30, 2),
         Allele("one", 10, "C", "A"): Call(float("inf"), 1),
         Allele("one", 10, "C", "G"): Call(float("inf"), 1),
@@ -366,7 +366,7 @@ def test_variants_are_found_where_they_were_planted(tmp_path, single):
     mapper.chmod(0o755)
     out, listed = tmp_path / "out.json", tmp_path / "e.tsv"
     done = script(
-        "bench_variants.py", genome, "--region", "one:10001-30000", "--snp-rate", 0.003, "--indel-rate", 0.001,
+        "bench/variants.py", genome, "--region", "one:10001-30000", "--snp-rate", 0.003, "--indel-rate", 0.001,
         "--length", 80, "--pairs", "250,25", "--tools", "bwa", "bwa-mem2", "--bin", f"bwa-mem2={mapper}",
         "--json", out, "--tsv", listed, *(["--single"] if single else []),
     )  # fmt: skip
@@ -388,9 +388,9 @@ def test_variants_are_found_where_they_were_planted(tmp_path, single):
 
 @needs_bcftools
 def test_variants_say_what_is_wrong(tmp_path):
-    done = script("bench_variants.py", PHIX, "--region", "none:1-2", "--tools", "bwa", fails=True)
+    done = script("bench/variants.py", PHIX, "--region", "none:1-2", "--tools", "bwa", fails=True)
     assert "has no none:1-2" in done.stderr and "Traceback" not in done.stderr
-    done = script("bench_variants.py", PHIX, "--coverage", 0, fails=True)
+    done = script("bench/variants.py", PHIX, "--coverage", 0, fails=True)
     assert "must be positive" in done.stderr
-    done = script("bench_variants.py", PHIX, "--pairs", "9", "--tools", "bwa", fails=True)
+    done = script("bench/variants.py", PHIX, "--pairs", "9", "--tools", "bwa", fails=True)
     assert "must be MEAN,SD" in done.stderr

@@ -8,15 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bench_peers
 import brute_force as bf
-import check_rabema
 import edlib
 import numpy as np
 import peer_tables
 import peer_tools
+import peers
 import pysam
 import pytest
+import rabema
 import rizk_table_4_2 as rizk
 import samdiff
 from places import DATA, ROOT, SCRIPTS, environment
@@ -111,7 +111,7 @@ def test_samdiff_leaves_secondary_records_out(tmp_path):
 def test_samdiff_refuses_two_primary_records_of_a_read(tmp_path):
     a = write(tmp_path / "a.bam", [record("r", 100), record("r", 200), record("q", 5)])
     b = write(tmp_path / "b.bam", [record("q", 5)])
-    assert "two primary records of read 'r'" in script("samdiff.py", a, b, fails=True).stderr
+    assert "two primary records of read 'r'" in script("check/samdiff.py", a, b, fails=True).stderr
 
 
 def test_samdiff_knows_nearer_from_farther(tmp_path):
@@ -119,7 +119,7 @@ def test_samdiff_knows_nearer_from_farther(tmp_path):
     names = [f"s{i},one,101,150,+,0,0,0" for i in range(1, 5)]
     a = write(tmp_path / "a.bam", [record(n, s) for n, s in zip(names, (101, 105, 0, 101), strict=True)])
     b = write(tmp_path / "b.bam", [record(n, s) for n, s in zip(names, (3000, 103, 101, 101), strict=True)])
-    done = script("samdiff.py", a, b, "--list", 2, "--tsv", tmp_path / "d.tsv")
+    done = script("check/samdiff.py", a, b, "--list", 2, "--tsv", tmp_path / "d.tsv")
     counts = {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines() if "%" in line}
     assert counts == {
         "same": 1, "became_mapped": 1, "moved": 1, "realigned": 1, "nearer": 2, "farther": 1, "became_right": 1,
@@ -135,15 +135,15 @@ def test_samdiff_knows_nearer_from_farther(tmp_path):
 def test_rabema_check_aligns_as_edlib_does():
     """The dynamic programming that tells shoulders from losses, against edlib, end by end."""
     rng = np.random.default_rng(4)
-    contig = check_rabema.repetitive_contig(rng, 3000)[:600].replace(b"N", b"A")
+    contig = rabema.repetitive_contig(rng, 3000)[:600].replace(b"N", b"A")
     for _ in range(20):
         at = int(rng.integers(500))
-        read = check_rabema.mutate(rng, contig[at : at + 40], int(rng.integers(6)))
-        row = check_rabema.errors_by_end(read, contig)
+        read = rabema.mutate(rng, contig[at : at + 40], int(rng.integers(6)))
+        row = rabema.errors_by_end(read, contig)
         found = edlib.align(read, contig, mode="HW", task="locations")
         assert row.min() == found["editDistance"]
         assert {end for _, end in found["locations"]} == set(np.flatnonzero(row == row.min()) - 1)
-        assert check_rabema.local_minima(row, 8) == bf.minima(row, 8)
+        assert rabema.local_minima(row, 8) == bf.minima(row, 8)
 
 
 def test_rabema_check_calls_a_missing_or_double_hit_incomplete():
@@ -151,13 +151,13 @@ def test_rabema_check_calls_a_missing_or_double_hit_incomplete():
     unique = bf.random_bases(rng, 40)
     genome = {"one": bf.random_bases(rng, 300) + unique + bf.random_bases(rng, 200) + unique}
     hits = [("one", False, 340, 0), ("one", False, 580, 0)]
-    assert check_rabema.is_complete(unique, hits, genome, 2)
-    assert not check_rabema.is_complete(unique, hits[:1], genome, 2)
-    assert not check_rabema.is_complete(unique, [*hits, hits[0]], genome, 2)
-    assert not check_rabema.is_complete(unique, [*hits, ("one", True, 90, 1)], genome, 2)
+    assert rabema.is_complete(unique, hits, genome, 2)
+    assert not rabema.is_complete(unique, hits[:1], genome, 2)
+    assert not rabema.is_complete(unique, [*hits, hits[0]], genome, 2)
+    assert not rabema.is_complete(unique, [*hits, ("one", True, 90, 1)], genome, 2)
 
 
-needs_rabema = pytest.mark.external(*check_rabema.PROGRAMS)
+needs_rabema = pytest.mark.external(*rabema.PROGRAMS)
 
 
 @needs_rabema
@@ -168,7 +168,7 @@ def test_rabema_finds_every_interval_in_a_genome_without_tandem_repeats(tmp_path
         contig[at : at + 400] = bf.mutate(rng, bytes(contig[:400]), 12)[:400].ljust(400, b"A")
     fasta = tmp_path / "g.fa"
     fasta.write_bytes(b">one\n" + bytes(contig) + b"\n")
-    done = script("check_rabema.py", "--genome", fasta, "-n", 150, "-l", 36, 100, "-e", 8, "--by-rate")
+    done = script("check/rabema.py", "--genome", fasta, "-n", 150, "-l", 36, 100, "-e", 8, "--by-rate")
     rows = [line.split() for line in done.stdout.splitlines() if line.split()[0] in ("36", "100")]
     assert [(row[6], row[7]) for row in rows] == [("100.00", "100.00")] * 2
     assert all(int(row[4]) > 130 for row in rows)
@@ -190,7 +190,7 @@ def test_rabema_check_fails_on_a_mapper_that_loses_hits(tmp_path):
         "    open(path, 'w').writelines(keep)\n"
     )
     done = script(
-        "check_rabema.py", "--size", 30_000, "-n", 100, "-l", 50, "-e", 8, "--gassst", f"{sys.executable} {mapper}",
+        "check/rabema.py", "--size", 30_000, "-n", 100, "-l", 50, "-e", 8, "--gassst", f"{sys.executable} {mapper}",
         fails=True,
     )  # fmt: skip
     assert "lost: r" in done.stdout
@@ -205,7 +205,7 @@ def test_bench_times_and_judges_gassst(phix, tmp_path):
     """One round of gassst and of a variant, and a tool that is not there."""
     out, work = tmp_path / "out.json", tmp_path / "work"
     done = script(
-        "bench_peers.py", phix, "--simulate", "60,0.02", "-n", 300, "--rounds", 2, "--tools", "gassst", "bwa-mem2",
+        "bench/peers.py", phix, "--simulate", "60,0.02", "-n", 300, "--rounds", 2, "--tools", "gassst", "bwa-mem2",
         "--bin", "bwa-mem2=/nowhere/bwa-mem2", "--variant", "gassst-s0=gassst -s 0", "--agree-with", "gassst",
         "--work", work, "--json", out,
     )  # fmt: skip
@@ -223,7 +223,7 @@ def test_bench_times_and_judges_gassst(phix, tmp_path):
     assert not any(str(folder) in out.read_text() for folder in (tmp_path, ROOT))
     assert list(work.iterdir()) == []
     assert (
-        peer_tables.everything(result) + "\n" == done.stdout == script("bench_peers.py", "--show", out).stdout
+        peer_tables.everything(result) + "\n" == done.stdout == script("bench/peers.py", "--show", out).stdout
     )
 
 
@@ -234,7 +234,7 @@ def test_bench_of_real_reads_counts_agreement(phix, tmp_path):
     if not others:
         pytest.skip("none of bwa, minimap2, bowtie2 is installed")
     script(
-        "bench_peers.py", phix, "--reads", reads, "--rounds", 1, "--tools", "gassst", *others, "--agree-with",
+        "bench/peers.py", phix, "--reads", reads, "--rounds", 1, "--tools", "gassst", *others, "--agree-with",
         others[0], "--json", out,
     )  # fmt: skip
     runs = json.loads(out.read_text())["sets"][0]["runs"]
@@ -250,7 +250,7 @@ def test_bench_runs_each_peer(name, phix, tmp_path):
         pytest.skip(f"{name} is not installed ({peer_tools.TOOLS[name].get})")
     out = tmp_path / "out.json"
     script(
-        "bench_peers.py",
+        "bench/peers.py",
         phix,
         "--simulate",
         "100,0.02",
@@ -271,20 +271,20 @@ def test_bench_runs_each_peer(name, phix, tmp_path):
 def test_bench_gives_a_run_up_and_says_why(tmp_path):
     waits = [sys.executable, "-c", "import signal; signal.pause()"]
     sleeper = [sys.executable, "-c", f"import subprocess; subprocess.run({waits!r})"]
-    with pytest.raises(bench_peers.RunFailed, match="> 0.5 s"):
-        bench_peers.timed(sleeper, tmp_path / "out", 0.5)
+    with pytest.raises(peers.RunFailed, match="> 0.5 s"):
+        peers.timed(sleeper, tmp_path / "out", 0.5)
     broken = [sys.executable, "-c", "import sys; sys.exit('no such option')"]
-    with pytest.raises(bench_peers.RunFailed, match="status 1: no such option"):
-        bench_peers.timed(broken, tmp_path / "out")
+    with pytest.raises(peers.RunFailed, match="status 1: no such option"):
+        peers.timed(broken, tmp_path / "out")
 
 
 def test_bench_counts_children_too(tmp_path):
     """CPU time and memory of a child of the command, as of bowtie2, which is a script around the mapper."""
     child = "x = bytearray(150 << 20); sum(range(3_000_000))"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    usage = bench_peers.timed([sys.executable, "-c", code], tmp_path / "out")
+    usage = peers.timed([sys.executable, "-c", code], tmp_path / "out")
     assert usage["rss"] > 150 << 20 and min(usage["cpu"], usage["wall"]) > 0
-    bare = bench_peers.timed(["true"], tmp_path / "out")
+    bare = peers.timed(["true"], tmp_path / "out")
     # Not the memory of this process, which has numpy and pysam loaded.
     assert bare["rss"] < 30 << 20
 

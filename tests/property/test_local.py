@@ -10,7 +10,7 @@ import pytest
 import gassst
 from gassst.errors import UsageError
 from gassst.extension import opencl_engine
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_pairs
 from gassst.io.reference import Reference
 from gassst.local import realign as local
 from gassst.params import Scoring
@@ -358,7 +358,7 @@ def test_nothing_below_the_least_score_is_mapped(index, pairs):
         mapper = gassst.Mapper(
             index, mode="local", device="none", insert=(300.0, 15.0), scoring=Scoring(min_score=least)
         )
-        hits = mapper.map_batch(ReadBatch.from_pairs(first, last))[0].hits
+        hits = mapper.map_batch(batch_of_pairs(first, last))[0].hits
         mapped = hits[hits["flag"] & 0x4 == 0]
         assert mapped["score"].min() >= least
         lengths = np.array([k for _, _, k in truth])
@@ -370,7 +370,7 @@ def test_a_mate_is_found_near_its_partner(index, pairs):
     first, last, truth = pairs
     scoring = Scoring(min_score=19)
     mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0), scoring=scoring)
-    result, stats = mapper.map_batch(ReadBatch.from_pairs(first, last))
+    result, stats = mapper.map_batch(batch_of_pairs(first, last))
     hits, starts = result.hits, index.reference.starts
     primary = hits[np.r_[True, hits["read"][1:] != hits["read"][:-1]]]
     mates = primary[1::2]
@@ -391,9 +391,9 @@ def test_a_mate_is_found_near_its_partner(index, pairs):
 def test_a_pairs_result_does_not_depend_on_its_batch(index, pairs):
     first, last, _ = pairs
     mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
-    whole = mapper.map_batch(ReadBatch.from_pairs(first, last))[0]
+    whole = mapper.map_batch(batch_of_pairs(first, last))[0]
     for i in range(0, 200, 25):
-        alone = mapper.map_batch(ReadBatch.from_pairs(first[i : i + 1], last[i : i + 1]))[0]
+        alone = mapper.map_batch(batch_of_pairs(first[i : i + 1], last[i : i + 1]))[0]
         rows = whole.hits[whole.hits["read"] // 2 == i]
         for column in ("position", "flag", "mapq", "score", "edits", "cigar_runs"):
             assert alone.hits[column].tolist() == rows[column].tolist()

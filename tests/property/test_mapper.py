@@ -12,6 +12,7 @@ import pytest
 import gassst
 from gassst.errors import InputError, UsageError
 from gassst.extension import opencl_engine
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.search.host import HostBackend
 from gassst.seeding.shards import IndexParts
@@ -67,7 +68,7 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
 @pytest.mark.parametrize("sensitivity", [1, 2, 3])
 def test_seeds_that_are_known_are_those_looked_up_again(small_index, small_reads, monkeypatch, sensitivity):
     """Single reads, of which those of many errors come to the last stages, and pairs, which look twice at the first."""
-    singles = gassst.io.reads.ReadBatch.from_records(small_reads[:400])
+    singles = batch_of_records(small_reads[:400])
     pairs = replace(singles, mate=np.tile(np.array([1, 2], np.uint8), 200))
 
     def rows() -> list[str]:

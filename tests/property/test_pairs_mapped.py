@@ -12,7 +12,8 @@ import pytest
 
 import gassst
 from gassst.batch import map_batch
-from gassst.io.reads import ReadBatch
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SUBOPTIMAL
 from gassst.run import MappingRun
@@ -35,7 +36,7 @@ class Place(NamedTuple):
 
 def batch_of(fragments: Iterable[Fragment], singles: bool = False) -> ReadBatch:
     fragments = list(fragments)
-    batch = ReadBatch.from_records([(name, bases, None) for name, *mates in fragments for bases in mates])
+    batch = batch_of_records([(name, bases, None) for name, *mates in fragments for bases in mates])
     mate = [i + 1 if len(mates) > 1 else 0 for _, *mates in fragments for i in range(len(mates))]
     return replace(batch, mate=None if singles else np.array(mate, np.uint8))
 

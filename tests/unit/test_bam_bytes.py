@@ -11,7 +11,7 @@ from record_batches import UNMAPPED, arrays_of, header_of, make_reference, rando
 
 from gassst.io import records as sam
 from gassst.io.encoding import bam_header, write_all
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT, READ_SUMMARY
 
@@ -68,7 +68,7 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     reference = Reference.from_sequences([("a", genome.tobytes())])
     read = genome[:80_000].copy()
     read[::2] = ord("G")
-    batch = ReadBatch.from_records([("long", read.tobytes(), "I" * 80_000)], max_length=80_000)
+    batch = batch_of_records([("long", read.tobytes(), "I" * 80_000)], max_length=80_000)
     hits = np.array([(0, reference.starts[0], 0, 1, 40_000, 0, 60, 0, 0)], HIT)
     arrays = sam.HitBatch(batch, hits, np.zeros(1, READ_SUMMARY), np.array([80_000 << 4], np.uint32))
     builder = sam.record_builder(header_of(reference, READ_GROUP), arrays_of(reference), eqx=True)
@@ -81,7 +81,7 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
 
 def test_no_reads(reference):
     builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    batch = ReadBatch.from_records([])
+    batch = batch_of_records([])
     arrays = sam.HitBatch(batch, np.empty(0, HIT), np.empty(0, READ_SUMMARY), np.empty(0, np.uint32))
     assert [bytes(builder.encode(arrays, bam=b)) for b in (False, True)] == [b"", b""]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.reads import ReadBatch, batch_records
+from gassst.io.read_records import batch_of_records, batch_records
 from gassst.io.reference import Reference
 from gassst.run import MappingRun
 from gassst.seeding.seed_index import SeedIndex
@@ -75,7 +75,7 @@ def test_a_mapper_cannot_be_changed(mapper):
 
 def test_results_come_in_order_and_are_finished_in_the_workers(mapper, libraries):
     first, _ = libraries[0]
-    batches = [ReadBatch.from_records(first[i : i + 10]) for i in range(0, 300, 10)]
+    batches = [batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)]
     run = MappingRun(mapper, lambda batch, result: [batch.name(int(hit)) for hit in result.hits["read"]])
     names = [name for found, _ in run.results(batches) for name in found]
     assert names == [name for name, _, _ in first]
@@ -90,7 +90,7 @@ def test_what_finishing_raises_is_raised_in_its_turn(mapper, libraries):
         return batch.name(0)
 
     results = MappingRun(mapper, finish).results(
-        ReadBatch.from_records(first[i : i + 10]) for i in range(0, 300, 10)
+        batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)
     )
     assert [next(results)[0], next(results)[0]] == ["p0", "p10"]
     with pytest.raises(RuntimeError, match="cannot finish"):

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from places import environment
 from xopen import xopen
 
-import gassst.io.reads
 import gassst.io.source
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
-from gassst.io.reads import ReadBatch, batch_records, open_pairs, open_reads
+from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
+from gassst.io.reads import open_pairs, open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
@@ -237,10 +237,10 @@ def test_error_names_file_and_record(case, tmp_path):
     path = tmp_path / "x.fq"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
-        list(open_reads(path))
+        list(open_reads(path, max_length=1000))
     assert str(caught.value).startswith(f"{path}: {message}")
     assert "\n" not in str(caught.value)
-    assert {outcome(data, piece, batch_size=1) for piece in PIECES} == {
+    assert {outcome(data, piece, batch_size=1, max_length=1000) for piece in PIECES} == {
         f"stdin: {str(caught.value)[len(str(path)) + 2 :]}"
     }
 
@@ -264,7 +264,7 @@ def test_open_line_does_not_fill_the_memory():
         mock.patch("sys.stdin", mock.Mock(buffer=stream)),
         pytest.raises(InputError, match="longer than 1000"),
     ):
-        list(open_reads("-"))
+        list(open_reads("-", max_length=1000))
     assert len(stream.rest) > 4_000_000
 
 
@@ -440,13 +440,13 @@ def test_sizes_out_of_range(kwargs):
         open_reads("-", **kwargs)
 
 
-def test_from_records_is_like_a_file():
+def test_batch_of_records_is_like_a_file():
     records = [("a/1 x", "ACg.", "IIII"), (b"b", b"", b""), ("c", "NN", "!~")]
-    batch = ReadBatch.from_records(records)
+    batch = batch_of_records(records)
     assert records_of([batch]) == [("a", b"ACgN", b"IIII"), ("b", b"", b""), ("c", b"NN", b"!~")]
     assert batch.first == 1 and len(batch) == 3
-    assert ReadBatch.from_records((n, s, None) for n, s, _ in records).quals is None
-    assert len(ReadBatch.from_records([])) == 0
+    assert batch_of_records((n, s, None) for n, s, _ in records).quals is None
+    assert len(batch_of_records([])) == 0
     with pytest.raises(IndexError):
         batch.name(3)
 
@@ -462,9 +462,9 @@ def test_from_records_is_like_a_file():
         (("b", 1001 * "A", 1001 * "I"), "record 2 (b): longer than 1000 bases"),
     ],
 )
-def test_from_records_errors(record, message):
+def test_batch_of_records_errors(record, message):
     with pytest.raises(InputError, match="^records: " + re.escape(message)):
-        ReadBatch.from_records([("a", "A", "I"), record])
+        batch_of_records([("a", "A", "I"), record], max_length=1000)
 
 
 def naive_planes(sequence):
@@ -514,10 +514,10 @@ def test_pack_any_characters(sequences):
 
 
 def test_pack_of_a_batch_and_of_nothing():
-    packed = ReadBatch.from_records([("a", "ACGT", None), ("b", "", None)]).pack()
+    packed = batch_of_records([("a", "ACGT", None), ("b", "", None)]).pack()
     assert packed.planes.tolist() == [[0b1010, 0b1100, 0], [0b1010, 0b1100, 0], [0, 0, 0]]
     assert packed.plane_start.tolist() == [0, 2] and len(packed) == 2
-    assert ReadBatch.from_records([]).pack().planes.shape == (1, 3)
+    assert batch_of_records([]).pack().planes.shape == (1, 3)
 
 
 @pytest.mark.parametrize("offsets", [[0, 5], [3, 2], [0, 4, 3]])
@@ -791,11 +791,11 @@ def test_single_reads_have_no_mates():
 def test_pairs_of_records():
     first = [("a/1", "AC", "II"), ("b 1:N:0:", "", "")]
     second = [("a/2", "G", "I"), ("b 2:N:0:", "T", "!")]
-    batch = ReadBatch.from_pairs(first, second)
+    batch = batch_of_pairs(first, second)
     assert records_of([batch]) == [("a", b"AC", b"II"), ("a", b"G", b"I"), ("b", b"", b""), ("b", b"T", b"!")]
     assert batch.mate.tolist() == [1, 2, 1, 2]
     assert [len(b) for b in batch_records(first, iter(second), 1)] == [2, 2]
-    assert len(ReadBatch.from_pairs([], [])) == 0 and list(batch_records([], [])) == []
+    assert len(batch_of_pairs([], [])) == 0 and list(batch_records([], [])) == []
 
 
 @pytest.mark.parametrize(
@@ -809,7 +809,7 @@ def test_pairs_of_records():
 )
 def test_pairs_of_records_errors(first, second, message):
     first, second = ([(name, "ACGT", None) for name in names] for names in (first, second))
-    for make in (ReadBatch.from_pairs, lambda *pairs: list(batch_records(*pairs, batch_size=2))):
+    for make in (batch_of_pairs, lambda *pairs: list(batch_records(*pairs, batch_size=2))):
         with pytest.raises(InputError, match="^" + re.escape(message)):
             make(first, second)
 

@@ -15,7 +15,7 @@ import pytest
 import gassst
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.layouts import HIT
 from gassst.mapper import Mapper
 from gassst.stats import Stats
@@ -125,7 +125,7 @@ def mapped(small_index, small_reads) -> Stats:
     """Statistics of the small reads, in two batches of different longest reads."""
     mapper, total = Mapper(small_index, device="none", filters=("fd",)), Stats()
     for reads in (small_reads[:150], small_reads[150:], [("tiny", "ACGT", None)]):
-        batch = ReadBatch.from_records(reads)
+        batch = batch_of_records(reads)
         result, stats = mapper.map_batch(batch)
         packed, planes = batch.pack(), mapper.index.reference.planes
         stats.cycles = stats.cycles[:0]
@@ -365,7 +365,7 @@ def test_a_part_may_be_missing(stats, text, missing, needs_matplotlib):
 def test_no_reads(small_index, needs_matplotlib):
     shown = Page(report.render(Stats().as_dict()))
     assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("0", "–")
-    batch = ReadBatch.from_records([("random", "ACGT", None)])
+    batch = batch_of_records([("random", "ACGT", None)])
     result, stats = Mapper(small_index, device="none").map_batch(batch)
     stats.count_cycles(result.hits, result.cigars, np.zeros((1, 3), np.uint64), batch.pack())
     shown = Page(report.render(stats.as_dict()))

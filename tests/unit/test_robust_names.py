@@ -8,7 +8,8 @@ import pytest
 
 import gassst
 from gassst.cli.main import main
-from gassst.io.reads import ReadBatch, batch_records, open_pairs, open_reads
+from gassst.io.read_records import batch_of_pairs, batch_records
+from gassst.io.reads import open_pairs, open_reads
 
 NAMES = {
     b"n" * 254: "n" * 254,
@@ -49,7 +50,7 @@ def test_names_from_memory(batch_size):
     assert [batch.name(i) for batch in batches for i in range(len(batch))] == list(NAMES.values())
     assert sum(batch.renamed for batch in batches) == len(CHANGED)
     plain = [(name.removesuffix(b"/1"), "ACGT", None) for name in NAMES]
-    assert ReadBatch.from_pairs(plain, plain).renamed == 2 * len(CHANGED)
+    assert batch_of_pairs(plain, plain).renamed == 2 * len(CHANGED)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 5, 100])

@@ -233,8 +233,8 @@ def test_shipped_profiles_are_small_and_hold_numbers_only():
 
 
 def test_the_fit_counts_what_is_there(tmp_path):
-    script = SCRIPTS / "fit_illumina_profile.py"
-    spec = importlib.util.spec_from_file_location("fit_illumina_profile", script)
+    script = SCRIPTS / "fit" / "illumina_profile.py"
+    spec = importlib.util.spec_from_file_location("illumina_profile", script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     (tmp_path / "a.fq").write_text("@a\nACG\n+\nIIH\n@b\nAC\n+\n#I\n")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gassst._core.stretches import best_stretches
-from gassst.io.reads import ReadBatch
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.params import Scoring
 
@@ -37,7 +37,7 @@ def test_the_best_stretch_is_found(scoring, length):
         wrong = rng.random(length) < rng.choice([0.02, 0.2, 0.5])
         read[wrong] = rng.choice(list("ACGTN"), wrong.sum())
         reads.append("".join(read))
-    packed = ReadBatch.from_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
+    packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
     columns = packed.planes, packed.plane_start, packed.lengths
     diagonal = (reference.starts[0] + places).astype(np.uint32)
     strands = np.arange(0, 2 * len(reads), 2, dtype=np.uint32)

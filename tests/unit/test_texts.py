@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from gassst.errors import InputError, UsageError
-from gassst.io import reads, texts
+from gassst.io import read_streams, texts
 from gassst.io.reads import open_pairs, open_reads, open_unparsed
 from gassst.io.texts import ReadAhead
 
@@ -64,7 +64,7 @@ def test_single_reads_and_errors_are_the_same(tmp_path, monkeypatch, spoil, size
     path.write_bytes(SPOILED[spoil](fastq(150)))
     cut = described(open_unparsed(path, batch_size=size))
     assert cut == described(open_reads(path, batch_size=size, buffer_size=50))
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_reads(path, batch_size=size))
 
 
@@ -77,7 +77,7 @@ def test_pairs_and_errors_are_the_same(tmp_path, monkeypatch, first, second, siz
     paths[1].write_bytes(fastq(140, 2, "/2") if second is None else SPOILED[second](fastq(150, 2, "/2")))
     cut = described(open_unparsed(*paths, batch_size=size))
     assert cut == described(open_pairs(*paths, batch_size=size, buffer_size=64))
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_pairs(*paths, batch_size=size))
 
 
@@ -87,7 +87,7 @@ def test_damaged_data_are_found_at_the_same_record(tmp_path, monkeypatch, spoil)
     path.write_bytes(spoil(gzip.compress(fastq(400))))
     cut = described(open_unparsed(path, batch_size=50))
     assert "gz data" in cut[-1]
-    monkeypatch.setattr(reads, "_is_cut", never_cut)
+    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
     assert cut == described(open_reads(path, batch_size=50))
 
 
@@ -100,8 +100,28 @@ def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch):
     asked = mock.Mock(side_effect=texts._Buffer.fill, autospec=True)
     monkeypatch.setattr(texts._Buffer, "fill", lambda self, source: asked(self, source))
     with pytest.raises(InputError, match=r"record 11 \(long\): longer than 1000 bases"):
-        list(open_reads(path))
+        list(open_reads(path, max_length=1000))
     assert asked.call_count < 5
+
+
+@pytest.mark.parametrize("enough", [1, 900, 20_000])
+@pytest.mark.parametrize(
+    "second", ["whole", "no newline at the end", "empty lines at the end", "cut short", "no plus"]
+)
+def test_texts_that_end_by_bytes_hold_the_same_reads(tmp_path, monkeypatch, second, enough):
+    """Long records fill a text early, and those of two files not at the same record."""
+
+    def reads_of(batches):
+        """The reads, or the error: how many reads come before it depends on the texts."""
+        found = described(batches)
+        return found[-1] if isinstance(found[-1], str) else [row for batch in found for row in batch[2]]
+
+    paths = tmp_path / "one", tmp_path / "two"
+    paths[0].write_bytes(fastq(120, 1, "/1"))
+    paths[1].write_bytes(SPOILED[second](fastq(120, 3, "/2")))
+    expected = reads_of(open_pairs(*paths)), reads_of(open_reads(paths[1]))
+    monkeypatch.setattr(texts, "ENOUGH", enough)
+    assert (reads_of(open_unparsed(*paths)), reads_of(open_unparsed(paths[1]))) == expected
 
 
 def test_other_batches_than_by_lines(tmp_path):

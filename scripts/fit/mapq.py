@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants of the mapping quality (`gassst.search.mapq.MapqModel`) to simulated reads, and checks them.
 
-    scripts/fit_mapq.py --fit REF.gsi=READS.fq,READS.fq --fit OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
+    scripts/fit/mapq.py --fit REF.gsi=READS.fq,READS.fq --fit OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
 
 Reads are named as `gassst simulate` names them. They are mapped with the defaults (`-s` changes the level). Of
 every read with one best place the model's features are counted, and whether that place is right; the constants are
@@ -13,12 +13,12 @@ without --fit, those of the constants in use. Needs numpy only.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from bench_common import run, table
 
 from gassst.errors import UsageError
 from gassst.io.reads import open_reads
@@ -42,6 +42,9 @@ from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import Alignments, detect
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
+from harness import run, table  # noqa: E402
 
 GIVEN = ("equal", "growth", "bases")
 FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)

@@ -1,7 +1,7 @@
 """Fill the tables and plots of docs/benchmarks/*.md and of the README from the JSON files in docs/benchmarks/.
 
-    python scripts/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
-    python scripts/make_benchmarks.py --check    # fails where a page would change
+    python scripts/bench/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
+    python scripts/bench/make_benchmarks.py --check    # fails where a page would change
 
 A place in a page is `<!-- KIND FILE .. -->` .. `<!-- end -->`; KIND is one of `KINDS`.
 """
@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import bench_plots
 import peer_tables
+import plots
 import scale_tables
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
@@ -62,17 +62,17 @@ def against(result: dict) -> str:
 
 def scatter(result: dict, figure: Path) -> str:
     """A panel for each error rate; returns the markdown that shows the figure."""
-    bench_plots.right_against_speed(bench_plots.by_error(result), figure)
+    plots.right_against_speed(plots.by_error(result), figure)
     return f"![share placed right against speed, by read length and error rate]({figure.name})"
 
 
 def overview(single: dict, paired: dict, figure: Path) -> str:
     """The figure of the README: reads and pairs of 100 bases on one genome."""
     panels = [
-        bench_plots.of_length(single, OVERVIEW_LENGTH, f"single reads of {OVERVIEW_LENGTH} bases"),
-        bench_plots.of_length(paired, OVERVIEW_LENGTH, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
+        plots.of_length(single, OVERVIEW_LENGTH, f"single reads of {OVERVIEW_LENGTH} bases"),
+        plots.of_length(paired, OVERVIEW_LENGTH, f"pairs of 2 x {OVERVIEW_LENGTH} bases"),
     ]
-    bench_plots.right_against_speed(panels, figure)
+    plots.right_against_speed(panels, figure)
     return f"![share placed right against speed, for reads with 0.5 to 10 % errors]({figure.name})"
 
 
@@ -92,7 +92,7 @@ def summary(single: dict, paired: dict) -> str:
 
 
 def scale(result: dict, figure: Path) -> str:
-    """Both tables and the figure of `bench_scale.py`."""
+    """Both tables and the figure of `scale.py`."""
     scale_tables.plot(result, figure)
     machine = result["machine"]
     return "\n\n".join(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a genome of any size, up to what an index holds, with the repeats that make real ones hard.
 
-    scripts/make_genome.py genome.fa --size 100M --seed 1
+    scripts/bench/make_genome.py genome.fa --size 100M --seed 1
 
 Families of interspersed repeats of several ages (SINE-like short, LINE-like cut short at one end, others),
 tandem repeats (micro- and minisatellites, satellite arrays), segmental duplications of 1 to 5 % divergence,
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
-from bench_common import run
+from harness import run
 
 from gassst.errors import UsageError
 from gassst.io.destination import Destination

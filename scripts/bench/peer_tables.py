@@ -1,4 +1,4 @@
-"""Tables for people from the results of `bench_peers.py` (its JSON)."""
+"""Tables for people from the results of `peers.py` (its JSON)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mappers that `bench_peers.py` compares: how each is found, asked for its version, indexed and run.
+"""The mappers that `peers.py` compares: how each is found, asked for its version, indexed and run.
 
 Every tool runs with its own defaults for Illumina reads or pairs, except where noted. What a tool needs to
 know of the reads (`ReadSet`) is what a user would know: their length and, for the two whose limit is set by

@@ -2,8 +2,8 @@
 
 Builds an instrumented copy of a tree, runs its tests there and prints a table: lines that can run, and those that did.
 
-    python scripts/check/coverage.py                    # this tree
-    python scripts/check/coverage.py --tree ../v0.1.0   # another one, for comparison
+    python scripts/check/line_coverage.py                    # this tree
+    python scripts/check/line_coverage.py --tree ../v0.1.0   # another one, for comparison
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a run costs before it maps: time to the first record, 100 reads in all, memory, opening the index.
 
-    scripts/bench_startup.py REF.gsi [READS.fq] --device none,auto
+    scripts/bench/startup.py REF.gsi [READS.fq] --device none,auto
 
 Each run is a process of its own: `gassst map` of the first --reads-limit reads (cut from the reference where
 no file is given) to a pipe. `cold` has empty caches of compiled kernels (PoCL's, NVIDIA's, pyopencl's, in a
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from bench_common import benchmark_parser, describe_machine, run, table, write_json
+from harness import benchmark_parser, describe_machine, run, table, write_json
 
 from gassst.errors import GassstError
 from gassst.io.reads import open_reads

@@ -1,12 +1,12 @@
-"""Tables and a figure from the results of `bench_scale.py` (its JSON)."""
+"""Tables and a figure from the results of `scale.py` (its JSON)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from bench_plots import quiet_pyplot, save
 from peer_tables import plural
+from plots import quiet_pyplot, save
 
 INDEX_HEADER = [
     "genome, Mb",

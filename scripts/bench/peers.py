@@ -1,11 +1,11 @@
 """Time and judge gassst beside other mappers: one genome, any sets of reads, the same threads, in turn.
 
-    python scripts/bench_peers.py genome.fa --grid short -n 200000 --json peers.json
-    python scripts/bench_peers.py genome.fa --simulate 100,0.02 --tools gassst bwa --rounds 3
-    python scripts/bench_peers.py genome.fa --grid short --pairs 300,30 -n 100000 --json pairs.json
-    python scripts/bench_peers.py genome.fa --reads real.fq.gz --agree-with bwa-mem2
-    python scripts/bench_peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2 --disagreements d.tsv
-    python scripts/bench_peers.py --show peers.json
+    python scripts/bench/peers.py genome.fa --grid short -n 200000 --json peers.json
+    python scripts/bench/peers.py genome.fa --simulate 100,0.02 --tools gassst bwa --rounds 3
+    python scripts/bench/peers.py genome.fa --grid short --pairs 300,30 -n 100000 --json pairs.json
+    python scripts/bench/peers.py genome.fa --reads real.fq.gz --agree-with bwa-mem2
+    python scripts/bench/peers.py genome.fa --mates R1.fq.gz R2.fq.gz --agree-with bwa-mem2 --disagreements d.tsv
+    python scripts/bench/peers.py --show peers.json
 
 Each tool builds its index once; then every round runs each tool once on each set, in turn, so that a slow
 minute of the machine falls on all of them. Time is that of the whole process. Reads with truth in their names
@@ -451,7 +451,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             result = bench(args, Path(work))
         except (GassstError, RunFailed) as error:
-            sys.exit(f"bench_peers: {error}")
+            sys.exit(f"peers: {error}")
     if args.json:
         args.json.write_text(json.dumps(result, indent=1) + "\n")
     print(peer_tables.everything(result))

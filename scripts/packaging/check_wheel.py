@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGED = {".py", ".pyi", ".pxd", ".cl", ".h", ".json", ".typed"}
 
 

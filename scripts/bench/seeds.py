@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long seeds may be: alignments they miss (Rizk Figure 4.3), and how often they occur in a real index.
 
-    scripts/bench_seeds.py -m 200
-    scripts/bench_seeds.py REF.gsi -m 100 --plot seeds.svg
+    scripts/bench/seeds.py -m 200
+    scripts/bench/seeds.py REF.gsi -m 100 --plot seeds.svg
 
 An alignment is missed by a seed length when its errors leave no error-free run of that length. The share is
 computed by the model (Rizk 4.6.7) and counted among --samples alignments with errors at random places.
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from bench_common import (
+from harness import (
     benchmark_parser,
     describe_machine,
     numbers,

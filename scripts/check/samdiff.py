@@ -1,6 +1,6 @@
 """What changed between two mappings of the same reads: which became mapped, moved, better, surer, or right.
 
-    python scripts/samdiff.py before.bam after.bam --list 5 --tsv changes.tsv
+    python scripts/check/samdiff.py before.bam after.bam --list 5 --tsv changes.tsv
 
 Primary alignments only. The two files may hold the reads in different orders; in the same order, none but the
 current read is in memory. Places are those of `gassst evaluate`, with clipped bases added back; `better`

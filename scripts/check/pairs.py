@@ -1,6 +1,6 @@
 """Check that a mapper's pairs are what samtools and Picard take them to be: one line a check.
 
-    python scripts/check_pairs.py out.sam genome.fa
+    python scripts/check/pairs.py out.sam genome.fa
 
 fixmate: `samtools fixmate` writes mate fields anew; whatever differs from what the mapper wrote is counted by
 field. Where mates do not face each other, its TLEN is not that of bwa and htsjdk: theirs is taken, too, and counted as
@@ -268,7 +268,7 @@ def missing_programs() -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     args = parse_args(argv)
     if missing := missing_programs():
-        print(f"check_pairs: not installed: {', '.join(missing)}", file=sys.stderr)
+        print(f"pairs: not installed: {', '.join(missing)}", file=sys.stderr)
         return 2
     passed = True
     try:
@@ -277,7 +277,7 @@ def main(argv: list[str] | None = None) -> int:
                 print(check.line(), flush=True)
                 passed = passed and check.passed
     except CheckFailed as error:
-        print(f"check_pairs: {error}", file=sys.stderr)
+        print(f"pairs: {error}", file=sys.stderr)
         return 2
     return 0 if passed else 1
 

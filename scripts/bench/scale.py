@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Index and map genomes and read sets of several sizes: time per read, memory, and what is placed right.
 
-    scripts/bench_scale.py 10M:100K,1M,10M 100M:100K,1M 1G:100K --memory 2G --json scale.json
+    scripts/bench/scale.py 10M:100K,1M,10M 100M:100K,1M 1G:100K --memory 2G --json scale.json
 
 Each genome comes from make_genome.py, its reads from `gassst simulate`; both are removed when they have been
 used. Every run is a process of its own (timed.py): CPU and wall seconds, peak resident set. The resident set
@@ -22,8 +22,8 @@ from typing import Any
 
 import make_genome
 import scale_tables
-from bench_common import benchmark_parser, describe_machine, numbers, run, table, write_json
-from bench_peers import CONFIDENT, TOLERANCE, timed
+from harness import benchmark_parser, describe_machine, numbers, run, table, write_json
+from peers import CONFIDENT, TOLERANCE, timed
 
 from gassst.errors import UsageError
 from gassst.seeding.seed_index import SeedIndex

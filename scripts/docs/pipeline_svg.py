@@ -1,7 +1,7 @@
 """Draw docs/pipeline.svg: the stages from FASTQ to a record, with the counts of the read of docs/tour.md.
 
-python scripts/data/pipeline_svg.py            # writes docs/pipeline.svg
-python scripts/data/pipeline_svg.py --check    # fails if that would change it
+python scripts/docs/pipeline_svg.py            # writes docs/pipeline.svg
+python scripts/docs/pipeline_svg.py --check    # fails if that would change it
 """
 
 from __future__ import annotations

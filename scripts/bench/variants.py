@@ -1,7 +1,7 @@
 """Precision and recall of variants called on each mapper's alignments: what a mapper is for.
 
-    python scripts/bench_variants.py genome.fa --tools gassst bwa-mem2 --json variants.json
-    python scripts/bench_variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
+    python scripts/bench/variants.py genome.fa --tools gassst bwa-mem2 --json variants.json
+    python scripts/bench/variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
 
 SNPs and indels are planted in two haplotypes of one region, read pairs drawn from these, and mapped to the whole
 genome. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup | bcftools call -mv`, defaults
@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import pysam
-from bench_common import benchmark_parser, describe_machine, run, table, write_json
-from bench_peers import Contestant, RunFailed, enter, parse_binary, parse_variant, plain_reference, shown
+from harness import benchmark_parser, describe_machine, run, table, write_json
 from peer_tools import TOOLS, ReadSet
+from peers import Contestant, RunFailed, enter, parse_binary, parse_variant, plain_reference, shown
 
 from gassst.errors import GassstError, InputError, UsageError
 from gassst.tools.evaluate import count_reads

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the quality profile that `gassst simulate --profile` uses to real reads; writes counts only, no read.
 
-    scripts/fit_illumina_profile.py --source "E. coli, HiSeq 2x150, BSD-3-Clause" --alignments END_TO_END.bam
+    scripts/fit/illumina_profile.py --source "E. coli, HiSeq 2x150, BSD-3-Clause" --alignments END_TO_END.bam
         -o gassst/tools/data/illumina.json R1.fastq.gz R2.fastq.gz
 
 The model is a first-order Markov chain: qualities of the first base, and for every bin of cycles how often

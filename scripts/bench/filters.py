@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each filter rejects and costs, alone and in a chain, on the candidates that the mapper really makes.
 
-    scripts/bench_filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
+    scripts/bench/filters.py REF.gsi READS.fq [READS.fq ..] --orders "tnw4-4,fd,duplicate;none"
 
 Prints the tables of Rizk 4.7.4 (4.3: share filtered; 4.4: time for one candidate) with his figures beside
 them. One run of the mapper with --record's filters, in one thread, records what enters the cascade; every
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_common import (
+from harness import (
     Elapsed,
     benchmark_parser,
     describe_machine,
@@ -42,7 +42,9 @@ from gassst.cli.options import parse_filters
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
-from gassst.io.reads import ReadBatch, open_reads
+from gassst.io.read_batch import ReadBatch
+from gassst.io.read_records import batch_of_records
+from gassst.io.reads import open_reads
 from gassst.mapper import Mapper
 from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
 from gassst.search.arrays import Buckets
@@ -98,7 +100,7 @@ def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:
     for batch in open_reads([path], batch_size, max_length=MAX_READ_LENGTH):
         if len(batch) > left:
             names = ((batch.name(i), batch.sequence(i), batch.quality(i)) for i in range(left))
-            batch = ReadBatch.from_records(names, MAX_READ_LENGTH)
+            batch = batch_of_records(names, MAX_READ_LENGTH)
         yield batch
         left -= len(batch)
         if left <= 0:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Pairs and cells per second of the extension kernels, on every OpenCL device and CPU instruction set found.
 
-    scripts/bench_kernels.py --quick
-    scripts/bench_kernels.py --device gpu --lengths 100,150 --pairs 1048576 --json h100.json
+    scripts/bench/kernels.py --quick
+    scripts/bench/kernels.py --device gpu --lengths 100,150 --pairs 1048576 --json h100.json
 
 Kernels: score, profile, align; on the CPU backend also `within` (a filter: is the band within the limit?), on
 pairs that align and on pairs of unrelated sequence. GCUPS: 1e9 cells of (read bases x band diagonals) per
@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench_common import benchmark_parser, describe_machine, numbers, run, table, write_json
+from harness import benchmark_parser, describe_machine, numbers, run, table, write_json
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError, GassstError

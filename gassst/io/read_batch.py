@@ -1,0 +1,141 @@
+"""A batch of reads: the arrays that hold it as it is in the file, and the bit planes that the search takes.
+
+A read's name is the first word of its header; a "/1" or "/2" at its end is dropped, as bwa does: mates share
+one name in SAM. The rules for records are in `ext/io/fastx.h`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst._core import reads as _reads
+from gassst.errors import UsageError
+
+MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
+MAX_BATCH_BASES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedReads:
+    """Reads in bit planes of both strands; layout in `docs/pipeline.md`.
+
+    Attributes
+    ----------
+    lengths : uint32[n]
+    planes : uint64[w + 1, 3]
+        From `plane_start[r]`: `ceil(lengths[r] / 64)` rows of read r, as many of its reverse complement.
+    plane_start : uint32[n]
+    """
+
+    lengths: NDArray[np.uint32]
+    planes: NDArray[np.uint64]
+    plane_start: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadBatch:
+    """Consecutive reads of one file, or of two files of pairs.
+
+    Attributes
+    ----------
+    names : uint8[name_offsets[-1]]
+    name_offsets : uint32[n + 1]
+    bases : uint8[offsets[-1]]
+        ASCII as in the file, but "." is "N".
+    quals : uint8[offsets[-1]] or None
+        ASCII, phred + 33; None when the reads have no qualities (FASTA).
+    offsets : uint32[n + 1]
+        Of `bases` and `quals`.
+    first : int
+        1-based ordinal of the first read in its file.
+    path : str
+    mate : uint8[n] or None
+        0 a single read; 1 and 2 the mates of a pair, which are neighbours in this order. None: all are single.
+    renamed : int
+        Reads whose names were changed, as SAM could not hold them: cut at 254 characters, "_" for what is not
+        printable ASCII and for "@" at the beginning.
+    """
+
+    names: NDArray[np.uint8]
+    name_offsets: NDArray[np.uint32]
+    bases: NDArray[np.uint8]
+    quals: NDArray[np.uint8] | None
+    offsets: NDArray[np.uint32]
+    first: int = 1
+    path: str = ""
+    mate: NDArray[np.uint8] | None = None
+    renamed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def name(self, i: int) -> str:
+        return _slice(self.names, self.name_offsets, i).decode("utf-8", "surrogateescape")
+
+    def sequence(self, i: int) -> bytes:
+        return _slice(self.bases, self.offsets, i)
+
+    def quality(self, i: int) -> bytes | None:
+        return None if self.quals is None else _slice(self.quals, self.offsets, i)
+
+    def part(self, start: int, stop: int) -> ReadBatch:
+        """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
+        names = slice(self.name_offsets[start], self.name_offsets[stop])
+        bases = slice(self.offsets[start], self.offsets[stop])
+        return ReadBatch(
+            self.names[names],
+            self.name_offsets[start : stop + 1] - self.name_offsets[start],
+            self.bases[bases],
+            None if self.quals is None else self.quals[bases],
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.first,
+            self.path,
+            None if self.mate is None else self.mate[start:stop],
+        )
+
+    def parsed(self) -> ReadBatch:
+        """This batch, as it is parsed already."""
+        return self
+
+    def pack(self, longest: int = MAX_LENGTH) -> PackedReads:
+        """The reads for the search; those of more than `longest` bases are empty, so that they find no place."""
+        return PackedReads(*_reads.pack(self.bases, self.offsets, longest))
+
+    def longer_than(self, longest: int) -> int:
+        """How many reads have more bases."""
+        return int(np.count_nonzero(np.diff(self.offsets) > longest))
+
+
+def take_batch(parser: _reads.RecordParser) -> ReadBatch:
+    """The batch of the records that a parser holds; the parser begins another one."""
+    renamed = parser.renamed
+    arrays = parser.take()
+    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed)
+
+
+def largest_batch(max_length: int) -> int:
+    """Bases up to which a batch takes one more pair, so far from 2**32 that no offset overflows."""
+    return (1 << 32) - 1 - 2 * max_length
+
+
+def verify_size(what: str, value: int, most: int) -> None:
+    """Raises UsageError for a value that is not 1 to `most`."""
+    if not 1 <= value <= most:
+        raise UsageError(f"{what} must be 1 to {most}, not {value}")
+
+
+def whole_pairs(batch_size: int) -> int:
+    """The reads of a batch of pairs that may hold `batch_size`: an even number, at least one pair."""
+    return max(2, batch_size - batch_size % 2)
+
+
+def _slice(text: NDArray[np.uint8], offsets: NDArray[np.uint32], i: int) -> bytes:
+    if not 0 <= i < len(offsets) - 1:
+        raise IndexError(f"read {i} of a batch of {len(offsets) - 1}")
+    return text[offsets[i] : offsets[i + 1]].tobytes()

@@ -1,0 +1,176 @@
+"""The batches of one file of reads, or of two files of mates: cut between records where that is simple, else parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing
+from typing import NamedTuple, Protocol
+
+from gassst._core.reads import RecordParser
+from gassst.io.input_progress import InputProgress
+from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.io.source import Source, Window, name_of
+from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
+
+
+class Unparsed(Protocol):
+    """Text of the reads of one batch."""
+
+    def __len__(self) -> int: ...
+
+    def parsed(self) -> ReadBatch:
+        """The batch. Raises InputError for text that is no reads."""
+
+
+class Sizes(NamedTuple):
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once."""
+
+    reads: int
+    bases: int
+    length: int
+    buffer: int
+
+
+def batches_of_file(
+    path: str,
+    interleaved: bool,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
+) -> Generator[Unparsed, None, None]:
+    """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
+    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved)
+    with ExitStack() as stack:
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
+        window = _begun(source, sizes)
+        if interleaved or not _is_cut(window, sizes):
+            yield from _batches(window, parser)
+            return
+        stack.pop_all()  # the cutter closes the source
+    before = 0
+    with closing(Cutter(source, window, sizes.reads, sizes.length, sizes.buffer).texts()) as texts:
+        for text in texts:
+            yield _TextBatch((text,), (source.name,), before, sizes)
+            before += text.records
+
+
+def batches_of_pair(
+    first: str,
+    second: str,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
+) -> Generator[Unparsed, None, None]:
+    """The same of two files of mates, each of which is read in a thread of its own.
+
+    Two pipes that one program fills in turn must be read at the same time: it waits for either.
+    """
+    parser = RecordParser(name_of(first), *sizes[:3], name_of(second))
+    with ExitStack() as stack:
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
+        windows = _begun(one, sizes), _begun(two, sizes)
+        if not all(_is_cut(window, sizes) for window in windows):
+            yield from _pair_batches(*windows, parser)
+            return
+        stack.pop_all()  # the cutters close the sources
+    before, names, most = 0, (one.name, two.name), sizes.reads // 2
+    cutters = [
+        Cutter(source, window, most, sizes.length, sizes.buffer)
+        for source, window in zip((one, two), windows, strict=True)
+    ]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
+        for texts in _of_equal_length(*streams):
+            yield _TextBatch(texts, names, before, sizes)
+            before += max(text.records for text in texts)  # the last record of a file may lack its line end
+
+
+def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterator[tuple[Piece, Piece]]:
+    """Texts of as many records from both files. Only last texts differ: the parser says what is wrong with them."""
+    one = two = None
+    while True:
+        one, two = one or next(first, None), two or next(second, None)
+        if one is None and two is None:
+            return
+        one, two = one or _NOTHING, two or _NOTHING
+        least = min(one.records, two.records)
+        if all(piece.is_last for piece in (one, two) if piece.records == least):
+            yield one, two
+            one = two = None
+        else:
+            (head, one), (mate_head, two) = one.split(least), two.split(least)
+            yield head, mate_head
+
+
+def _begun(source: Source, sizes: Sizes) -> Window:
+    """A window with the first bytes of the source, if there are any."""
+    window = Window(source, sizes.buffer)
+    window.refill()
+    return window
+
+
+def _is_cut(window: Window, sizes: Sizes) -> bool:
+    """Whether batches can be cut by counting lines: FASTQ, whose text is `ENOUGH` before its bases are too many."""
+    return bytes(window.unused[:1]) == b"@" and sizes.bases >= ENOUGH
+
+
+class _TextBatch:
+    """A batch yet to be parsed: text of one file, or of the two of mates, with as many records of either."""
+
+    def __init__(self, texts: tuple[Piece, ...], names: tuple[str, ...], before: int, sizes: Sizes):
+        self._texts, self._names, self._before, self._sizes = texts, names, before, sizes
+
+    def __len__(self) -> int:
+        return sum(text.records for text in self._texts)
+
+    def parsed(self) -> ReadBatch:
+        """The batch; its text is given up, so this works once."""
+        texts, self._texts = self._texts, ()
+        mate_name = self._names[1] if len(texts) > 1 else None
+        before = (
+            self._before or None
+        )  # empty lines may come before a record, but not at the beginning of a file
+        sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
+        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before)
+        if len(texts) > 1:
+            one, two = texts
+            parser.parse_pairs(one.data, one.ends, two.data, two.ends)
+        else:
+            parser.parse(texts[0].data, texts[0].ends)
+        if not parser.full:
+            error = texts[parser.wants or 0].error
+            if error is not None:
+                raise error
+        return take_batch(parser)
+
+
+_NOTHING = Piece(memoryview(b""), 0, ends=True)
+
+
+def _batches(window: Window, parser: RecordParser) -> Generator[ReadBatch, None, None]:
+    while True:
+        window.use(parser.parse(window.unused, window.eof))
+        if parser.full:
+            yield take_batch(parser)
+        elif window.eof:
+            break
+        else:
+            window.refill()
+    if len(parser):
+        yield take_batch(parser)
+
+
+def _pair_batches(first: Window, second: Window, parser: RecordParser) -> Generator[ReadBatch, None, None]:
+    while True:
+        used = parser.parse_pairs(first.unused, first.eof, second.unused, second.eof)
+        first.use(used[0])
+        second.use(used[1])
+        if parser.full:
+            yield take_batch(parser)
+        elif parser.wants is None:
+            break
+        else:
+            (second if parser.wants else first).refill()
+    if len(parser):
+        yield take_batch(parser)
