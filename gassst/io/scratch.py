@@ -14,6 +14,7 @@ import secrets
 import shutil
 from contextlib import suppress
 
+from gassst._core import bus_error
 from gassst.io import interrupt
 
 LONGEST_NAME = 50  # characters of NAME: with 4 bytes for each, the folder's name stays within 255 bytes
@@ -35,6 +36,7 @@ class Scratch:
             while self._lock is None:
                 self._path = os.path.join(directory, f".{name}.gassst-{secrets.token_hex(4)}.tmp")
                 os.mkdir(self._path, 0o700)
+                bus_error.folder_made(os.fsencode(self._path))
                 self._lock = _locked(self._path)
         except BaseException:
             self.remove()
@@ -48,6 +50,7 @@ class Scratch:
         """Remove the folder and all in it, though other threads may still create files there. May be called again."""
         if self._path:
             _remove(self._path)
+            bus_error.folder_gone(os.fsencode(self._path))
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)
