@@ -167,6 +167,7 @@ cdef class HitBatch:
     reads: any object with the arrays of a `ReadBatch` (docs/pipeline.md): `names uint8[]`,
         `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`,
         `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours,
+        `read_group`: ordinal of their read group in the header, 0 unless given, -1 for none,
         `tags uint8[] | None`, `tag_offsets uint32[n+1] | None`: valid tags as in SAM, a tab before each.
     hits: `layouts.HIT[h]`, sorted by read, each read's rows contiguous with the primary first, at least one
         row a read (an unmapped read has flag 4 and no CIGAR runs). Of the flags those of the mate, 0x1, 0x8,
@@ -200,6 +201,7 @@ cdef class HitBatch:
             if tag_offsets.shape[0] != offsets.shape[0]:
                 raise ValueError("tags and bases are not of the same number of reads")
             self.c.tags, self.c.tag_offsets = (&tags[0] if tags.shape[0] else NULL), &tag_offsets[0]
+        self.c.read_group = getattr(reads, "read_group", 0)
         self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets)
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
@@ -329,7 +331,7 @@ cdef class RecordBuilder:
     eqx: write = and X for M. xa: fold secondary rows into tag XA of the primary.
     soft_clip_supplementary: keep S and the whole SEQ in supplementary records, which else have H.
     mark_secondary: flag supplementary records as secondary.
-    read_group: ID for tag RG.
+    read_groups: IDs for tag RG; a batch says which is that of its reads.
 
     Raises `ValueError` when the arrays, or arrays and header, disagree.
     """
@@ -338,11 +340,12 @@ cdef class RecordBuilder:
     cdef contig_name *names
     cdef readonly AlignmentHeader header
     cdef tuple keep
-    cdef bytes _read_group
+    cdef contig_name *groups
+    cdef list _read_groups
 
     def __cinit__(self, AlignmentHeader header not None, planes, starts, lengths, exceptions, *,
                   bint eqx=False, bint xa=False, bint soft_clip_supplementary=False,
-                  bint mark_secondary=False, str read_group=None):
+                  bint mark_secondary=False, read_groups=()):
         cdef const uint64_t[:, ::1] rows = planes
         cdef const int64_t[::1] begin = starts, size = lengths
         cdef const uint32_t[::1] run_start = exceptions[0], run_length = exceptions[1]
@@ -364,12 +367,11 @@ cdef class RecordBuilder:
             self.c.bases.n_exceptions = run_start.shape[0]
         self.c.eqx, self.c.xa = eqx, xa
         self.c.soft_clip_supplementary, self.c.mark_secondary = soft_clip_supplementary, mark_secondary
-        if read_group is not None:
-            self._read_group = read_group.encode()
-            self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)
+        self._name_groups([name.encode() for name in read_groups])
 
     def __dealloc__(self):
         free(self.names)
+        free(self.groups)
 
     cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
         cdef int64_t end = 0
@@ -382,6 +384,17 @@ cdef class RecordBuilder:
             end = starts[i] + lengths[i]
         if starts.shape[0] and end + 64 > 64 * rows:  # comparing looks one row ahead
             raise ValueError("reference planes end before the padding behind the last contig")
+
+    cdef _name_groups(self, list names):
+        cdef bytes name
+        self._read_groups = names  # the pointers are into them
+        self.groups = <contig_name *>malloc((len(names) + 1) * sizeof(contig_name))
+        if self.groups == NULL:
+            raise MemoryError("no memory for the names of read groups")
+        for i, name in enumerate(names):
+            self.groups[i].text, self.groups[i].length = name, len(name)
+            self.c.longest_read_group = max(self.c.longest_read_group, self.groups[i].length)
+        self.c.read_groups, self.c.n_read_groups = self.groups, len(names)
 
     cdef _name_contigs(self, size_t n):
         cdef size_t i

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -49,7 +50,7 @@ class RecordBuilder:
         xa: bool = False,
         soft_clip_supplementary: bool = False,
         mark_secondary: bool = False,
-        read_group: str | None = None,
+        read_groups: Sequence[str] = (),
     ) -> None: ...
     def encode(self, batch: HitBatch, *, bam: bool, skip_unmapped: bool = False) -> EncodedRecords: ...
     def aligned_segments(self, batch: HitBatch) -> list[pysam.AlignedSegment]: ...
