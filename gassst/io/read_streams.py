@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
-from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from gassst._core.reads import RecordParser
 from gassst.io.input_progress import InputProgress
-from gassst.io.read_batch import ReadBatch, take_batch
+from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.source import Source, Window, name_of
-from gassst.io.texts import Cutter, Piece, ReadAhead
+from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
 
 
 class Unparsed(Protocol):
@@ -24,12 +24,13 @@ class Unparsed(Protocol):
 
 
 class Sizes(NamedTuple):
-    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once."""
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags."""
 
     reads: int
     bases: int
     length: int
     buffer: int
+    tags: TagSources = NO_TAGS
 
 
 def batches_of_file(
@@ -40,7 +41,7 @@ def batches_of_file(
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
-    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved)
+    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, parser, progress, allow_truncated))
         window = _begun(source, sizes)
@@ -66,7 +67,7 @@ def batches_of_pair(
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
-    parser = RecordParser(name_of(first), *sizes[:3], name_of(second))
+    parser = RecordParser(name_of(first), *sizes[:3], name_of(second), tags=sizes.tags)
     with ExitStack() as stack:
         one = stack.enter_context(Source(first, parser, progress, allow_truncated))
         two = stack.enter_context(Source(second, parser, progress, allow_truncated))
@@ -82,9 +83,26 @@ def batches_of_pair(
     ]
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
-        for texts in zip_longest(*streams, fillvalue=_NOTHING):
+        for texts in _of_equal_length(*streams):
             yield _TextBatch(texts, names, before, sizes)
-            before += most
+            before += max(text.records for text in texts)  # the last record of a file may lack its line end
+
+
+def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterator[tuple[Piece, Piece]]:
+    """Texts of as many records from both files. Only last texts differ: the parser says what is wrong with them."""
+    one = two = None
+    while True:
+        one, two = one or next(first, None), two or next(second, None)
+        if one is None and two is None:
+            return
+        one, two = one or _NOTHING, two or _NOTHING
+        least = min(one.records, two.records)
+        if all(piece.is_last for piece in (one, two) if piece.records == least):
+            yield one, two
+            one = two = None
+        else:
+            (head, one), (mate_head, two) = one.split(least), two.split(least)
+            yield head, mate_head
 
 
 def _begun(source: Source, sizes: Sizes) -> Window:
@@ -95,8 +113,8 @@ def _begun(source: Source, sizes: Sizes) -> Window:
 
 
 def _is_cut(window: Window, sizes: Sizes) -> bool:
-    """Whether batches can be cut by counting lines: FASTQ, and too few reads to a batch for too many bases."""
-    return bytes(window.unused[:1]) == b"@" and sizes.reads * sizes.length <= sizes.bases
+    """Whether batches can be cut by counting lines: FASTQ, whose text is `ENOUGH` before its bases are too many."""
+    return bytes(window.unused[:1]) == b"@" and sizes.bases >= ENOUGH
 
 
 class _TextBatch:
@@ -115,7 +133,8 @@ class _TextBatch:
         before = (
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
-        parser = RecordParser(self._names[0], *self._sizes[:3], mate_name, before=before)
+        sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
+        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before, tags=sizes.tags)
         if len(texts) > 1:
             one, two = texts
             parser.parse_pairs(one.data, one.ends, two.data, two.ends)
