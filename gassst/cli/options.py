@@ -351,7 +351,7 @@ def _add_scoring(group: Any) -> None:
         type=int,
         default=default.min_score,
         metavar="N",
-        help="Report local alignments with at least this score.",
+        help="Report local alignments with at least this score; a concordant mate adds 17 to it.",
     )
 
 
