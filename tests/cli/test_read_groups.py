@@ -23,7 +23,8 @@ def lanes(small_reads, tmp_path):
     for i in range(4):
         reads = small_reads[20 * i : 20 * i + 10]
         text = "".join(
-            f"@M1:7:FLOW:{1 + i // 2}:1101:5:{j} {1 + i % 2}:N:0:AC+GT\n{s}\n+\n{q}\n" for j, (_, s, q) in enumerate(reads)
+            f"@M1:7:FLOW:{1 + i // 2}:1101:5:{j} {1 + i % 2}:N:0:AC+GT\n{s}\n+\n{q}\n"
+            for j, (_, s, q) in enumerate(reads)
         )
         paths.append(tmp_path / f"{i}.fq")
         paths[-1].write_text(text)
@@ -44,11 +45,23 @@ def lines_without_program(path):
 @pytest.mark.parametrize("suffix", ["sam", "bam", "cram"])
 def test_one_group_for_each_lane(small_index, lanes, tmp_path, suffix, capfd):
     output = tmp_path / f"out.{suffix}"
-    assert run(small_index, "--single", *lanes, *(f"-R{A.replace('ID:a', f'ID:{i}')}" for i in range(4)), "-o", output) == 0
+    assert (
+        run(
+            small_index,
+            "--single",
+            *lanes,
+            *(f"-R{A.replace('ID:a', f'ID:{i}')}" for i in range(4)),
+            "-o",
+            output,
+        )
+        == 0
+    )
     header, records = opened(output)
     assert [group["ID"] for group in header["RG"]] == list("0123")
     assert [record.get_tag("RG") for record in records] == [c for c in "0123" for _ in range(10)]
-    assert run(small_index, "-1", *lanes[::2], "-2", *lanes[1::2], "-R", A, "-R", B, "-o", output, "--sort") == 0
+    assert (
+        run(small_index, "-1", *lanes[::2], "-2", *lanes[1::2], "-R", A, "-R", B, "-o", output, "--sort") == 0
+    )
     lane = {record.get_tag("RG"): set() for record in opened(output)[1]}
     for record in opened(output)[1]:
         lane[record.get_tag("RG")].add(record.query_name.split(":")[3])
@@ -78,7 +91,8 @@ def test_groups_from_the_names_of_the_first_reads(small_index, lanes, tmp_path):
     assert run(small_index, "--single", *lanes, "--rg-from-name", "patient", "-o", output) == 0
     header, records = opened(output)
     assert header["RG"] == [
-        {"ID": f"FLOW.{i}", "SM": "patient", "LB": "patient", "PL": "ILLUMINA", "PU": f"FLOW.{i}.AC-GT"} for i in (1, 2)
+        {"ID": f"FLOW.{i}", "SM": "patient", "LB": "patient", "PL": "ILLUMINA", "PU": f"FLOW.{i}.AC-GT"}
+        for i in (1, 2)
     ]
     assert [r.get_tag("RG") for r in records] == ["FLOW.1"] * 20 + ["FLOW.2"] * 20
 
@@ -125,19 +139,31 @@ def test_a_sheet_is_as_many_runs(small_index, lanes, tmp_path, monkeypatch, capf
     assert "two.sam" in (tmp_path / "all.html").read_text()
 
 
+COLUMNS = "sample,lane,R1,R2,output\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "names no samples"),
         ("sample,lane,R1,R2\n", "line 1: no column output"),
         ("sample,lane,R1,R2,output,colour\n", "line 1: column 'colour' is unknown"),
-        ("sample,lane,R1,R2,output\na,L1,0.fq\n", "line 2: 3 cells, but 5 columns"),
-        ("sample,lane,R1,R2,output\na,L1,,1.fq,a.bam\n", "line 2: R1 is empty"),
-        ("sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\nb,L1,1.fq,,a.bam\n", "line 3: a.bam: is the output of two samples"),
-        ("sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\na,L2,1.fq,2.fq,a.bam\n", "line 3: a.bam: has lanes of single"),
-        ("sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\na,L1,1.fq,,a.bam\n", "line 3: a.bam: two rows have the same lane"),
-        ("sample,lane,R1,R2,output\na,L1,none.fq,,a.bam\n", "none.fq: No such file"),
-        ("sample,lane,R1,R2,output\na,L1,0.fq,,0.fq\n", "0.fq"),
+        (COLUMNS + "a,L1,0.fq\n", "line 2: 3 cells, but 5 columns"),
+        (COLUMNS + "a,L1,,1.fq,a.bam\n", "line 2: R1 is empty"),
+        (
+            "sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\nb,L1,1.fq,,a.bam\n",
+            "line 3: a.bam: is the output of two samples",
+        ),
+        (
+            "sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\na,L2,1.fq,2.fq,a.bam\n",
+            "line 3: a.bam: has lanes of single",
+        ),
+        (
+            "sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\na,L1,1.fq,,a.bam\n",
+            "line 3: a.bam: two rows have the same lane",
+        ),
+        (COLUMNS + "a,L1,none.fq,,a.bam\n", "none.fq: No such file"),
+        (COLUMNS + "a,L1,0.fq,,0.fq\n", "0.fq"),
     ],
 )
 def test_a_sheet_with_a_fault_is_one_line(small_index, lanes, tmp_path, monkeypatch, capfd, text, message):
