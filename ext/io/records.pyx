@@ -22,7 +22,9 @@ from pysam.libchtslib cimport (
     sam_hdr_tid2name, sam_hdr_write, sam_write1,
 )
 
+from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport hit_t, read_summary_t
+from gassst._core.planes cimport planes_of, planes_t
 
 import os
 
@@ -35,16 +37,16 @@ cdef extern from *:
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
-        const uint64_t *planes
+        planes_t planes
         const uint32_t *exception_start
         const uint32_t *exception_length
         const uint8_t *exception_code
         size_t n_exceptions
     void fill_base_entries() noexcept
     void orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries) noexcept
-    void entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *planes) noexcept
-    void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p,
-                         uint32_t length, uint64_t *mismatch) noexcept
+    planes_t entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *words) noexcept
+    void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
+                         uint64_t *mismatch) noexcept
 
 cdef extern from "bam_fields.h" nogil:
     enum:
@@ -344,7 +346,7 @@ cdef class RecordBuilder:
         self._name_contigs(begin.shape[0])
         if begin.shape[0]:
             self.c.starts, self.c.lengths = &begin[0], &size[0]
-            self.c.bases.planes = &rows[0, 0]
+            self.c.bases.planes = planes_of(rows)
         if run_start.shape[0]:
             self.c.bases.exception_start, self.c.bases.exception_length = &run_start[0], &run_length[0]
             self.c.bases.exception_code = &letter[0]
