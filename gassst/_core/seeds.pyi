@@ -11,19 +11,7 @@ def orient(planes: _U64, plane_start: _U32, lengths: _U32) -> tuple[_U8, _U64]: 
 class Seeds:
     @property
     def occurrences(self) -> int: ...
-    def __init__(
-        self,
-        planes: _U64,
-        plane_start: _U32,
-        lengths: _U32,
-        flip: _U8,
-        active: _U32,
-        seed_length: _U16,
-        seed_count: _U16,
-        seed_every: _U16,
-        longest: int,
-        before: Seeds | None = None,
-    ) -> None: ...
+    def __init__(self, context: _Context, active: _U32, rows: _Rows, before: Seeds | None = None) -> None: ...
     def resolve(
         self,
         table: _U32,
