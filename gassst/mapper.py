@@ -205,6 +205,7 @@ class Mapper:
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
+        allow_truncated: bool = False,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -227,6 +228,8 @@ class Mapper:
             Called with the running totals after every batch.
         input_progress : InputProgress, optional
             Told how far the files have been read, for who shows it.
+        allow_truncated : bool
+            Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
             Of `sam.AlignmentWriter`.
 
@@ -249,7 +252,13 @@ class Mapper:
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         size = self.params.reads_per_batch
         batches = open_unparsed(
-            reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
+            reads,
+            mates,
+            size,
+            MAX_READ_LENGTH,
+            interleaved=interleaved,
+            progress=input_progress,
+            allow_truncated=allow_truncated,
         )
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)

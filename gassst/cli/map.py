@@ -51,6 +51,7 @@ def main(args: argparse.Namespace) -> int:
             command_line=shlex.join(["gassst", *args.argv]),
             progress=progress,
             input_progress=inputs,
+            allow_truncated=args.allow_truncated,
             **output_options(args),
         )
     seconds = progress.seconds

@@ -117,6 +117,11 @@ def _add_input(group: Any) -> None:
         help="Two neighbouring reads of one name are a pair; other reads are single.",
     )
     add("--single", action="store_true", help="All reads are single, however many files there are.")
+    group.add_argument(
+        "--allow-truncated",
+        action="store_true",
+        help="Take BGZF files without an end-of-file block, though they may be cut between two blocks.",
+    )
 
 
 def _add_output(group: Any) -> None:

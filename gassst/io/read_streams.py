@@ -33,12 +33,16 @@ class Sizes(NamedTuple):
 
 
 def batches_of_file(
-    path: str, interleaved: bool, sizes: Sizes, progress: InputProgress | None
+    path: str,
+    interleaved: bool,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
     parser = RecordParser(name_of(path), *sizes[:3], None, interleaved)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress))
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
         window = _begun(source, sizes)
         if interleaved or not _is_cut(window, sizes):
             yield from _batches(window, parser)
@@ -52,7 +56,11 @@ def batches_of_file(
 
 
 def batches_of_pair(
-    first: str, second: str, sizes: Sizes, progress: InputProgress | None
+    first: str,
+    second: str,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The same of two files of mates, each of which is read in a thread of its own.
 
@@ -60,8 +68,8 @@ def batches_of_pair(
     """
     parser = RecordParser(name_of(first), *sizes[:3], name_of(second))
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress))
-        two = stack.enter_context(Source(second, parser, progress))
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
         windows = _begun(one, sizes), _begun(two, sizes)
         if not all(_is_cut(window, sizes) for window in windows):
             yield from _pair_batches(*windows, parser)

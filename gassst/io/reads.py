@@ -118,9 +118,11 @@ def open_unparsed(
     *,
     interleaved: bool = False,
     progress: InputProgress | None = None,
+    allow_truncated: bool = False,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
+    `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
     Files are read and inflated, and cut between records, in threads of their own, one for each file that is read.
 
     Raises
@@ -131,25 +133,29 @@ def open_unparsed(
     """
     sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)
     if mates is None:
-        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress))
+        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress, allow_truncated))
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
-    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress)
+    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated)
 
 
 def _files(
-    paths: list[str], interleaved: bool, sizes: Sizes, progress: InputProgress | None
+    paths: list[str],
+    interleaved: bool,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     for path in paths:
-        yield from batches_of_file(path, interleaved, sizes, progress)
+        yield from batches_of_file(path, interleaved, sizes, progress, allow_truncated)
 
 
 def _files_of_pairs(
-    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None
+    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None, allow_truncated: bool = False
 ) -> Generator[Unparsed, None, None]:
     sizes = sizes._replace(reads=whole_pairs(sizes.reads))
     for first, second in lanes:
-        yield from batches_of_pair(first, second, sizes, progress)
+        yield from batches_of_pair(first, second, sizes, progress, allow_truncated)
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:
