@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from gassst._core.lookup cimport (
+    LOOKUP_SORTED,
     interleave,
     lookup_group,
     plane_bits,

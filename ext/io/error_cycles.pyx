@@ -26,12 +26,11 @@ cdef struct Errors:
     int64_t insertions
     int64_t deletions
 
-cdef struct Stretch:
-    """Bases that an alignment pairs with each other."""
-    int64_t at          # the first of them on the reference
-    int64_t base        # and in the planes of the reads
+cdef struct Stretch:  # bases that an alignment pairs with each other; where the first of them lies:
+    int64_t at         # on the reference
+    int64_t base       # in the planes of the reads
+    uint32_t q         # on the strand that is aligned
     uint32_t length
-    uint32_t q          # of the first, on the strand that is aligned
 
 
 def errors_by_cycle(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint64_t[:, ::1] reference,
@@ -128,7 +127,7 @@ cdef void count_alignment(const hit_t *hit, const uint32_t *cigars, planes_t ref
         elif op == CIGAR_SOFT_CLIP:
             q += length
         else:
-            count_mismatches(reference, reads, Stretch(at, first + q, length, q), m, hit.strand, by_cycle)
+            count_mismatches(reference, reads, Stretch(at, first + q, q, length), m, hit.strand, by_cycle)
             q += length
             at += length
 

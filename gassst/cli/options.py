@@ -388,7 +388,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Those of `gassst.io.records.AlignmentWriter`."""
+    """The fields of `gassst.io.records.OutputOptions`."""
     names = (
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped",
