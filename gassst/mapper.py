@@ -21,7 +21,7 @@ from gassst.io.read_records import Record, batch_records
 from gassst.io.reads import Paths, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MAX_READ_LENGTH, MapParams
+from gassst.params import MapParams
 from gassst.run import MappingRun
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
@@ -115,11 +115,13 @@ class Mapper:
             library.
         """
         stats = Stats()
-        with stats.timed("pack"):
-            packed = batch.pack()
         params = self.params if batch.mate is None else self.params.for_pairs()
+        with stats.timed("pack"):
+            packed = batch.pack(params.longest_read)
         context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
         result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
+        stats.too_long = batch.longer_than(params.longest_read)
+        stats.bases += len(batch.bases) - int(packed.lengths.sum())
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
 
@@ -182,7 +184,7 @@ class Mapper:
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
         size = self.params.reads_per_batch
-        return self._segments(batch_records(reads1, reads2, size, MAX_READ_LENGTH, interleaved=interleaved))
+        return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
         builder = sam.record_builder(self.header(), self._reference_arrays)
@@ -246,7 +248,7 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        written = with_indexes(output) if output_options.get("sort") else [output]
+        written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
@@ -255,7 +257,6 @@ class Mapper:
             reads,
             mates,
             size,
-            MAX_READ_LENGTH,
             interleaved=interleaved,
             progress=input_progress,
             allow_truncated=allow_truncated,

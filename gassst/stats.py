@@ -32,6 +32,7 @@ TOTALS = (
     "traced",
     "rescued",
     "renamed",
+    "too_long",
     "pairs",
     "proper",
 )
@@ -51,6 +52,8 @@ class Stats:
         Bands scored to look for a read beside its mate; they are among `scored`.
     renamed : int
         Reads whose names SAM could not hold, so that they were changed.
+    too_long : int
+        Reads of more bases than a search takes: left unmapped.
     pairs, proper : int
         Pairs seen; proper ones.
     errors : Counter
@@ -81,6 +84,7 @@ class Stats:
     traced: int = 0
     rescued: int = 0
     renamed: int = 0
+    too_long: int = 0
     pairs: int = 0
     proper: int = 0
     errors: Counter = field(default_factory=Counter)

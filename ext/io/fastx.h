@@ -411,13 +411,15 @@ static inline fastx_step_t fastx_parse_pairs(fastx_t *f, fastx_input_t in[2])
     return step;
 }
 
-/* Passes over the next records of FASTQ that are there in full, `most` at the most, without a look into them; returns
- * how many. `stray`: what follows them does not begin as a record does. */
-static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, int *stray)
+/* Passes over the next records of FASTQ that are there in full, without a look into them; returns how many. It ends
+ * after `most` records, or after the one that takes it to `enough` bytes. `stray`: what follows them does not begin as a
+ * record does. */
+static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, size_t enough, int *stray)
 {
+    const uint8_t *start = in->p;
     uint32_t n = 0;
     *stray = 0;
-    for (; n < most && fastx_skip_empty(in) && !*stray; n++) {
+    for (; n < most && (size_t)(in->p - start) < enough && fastx_skip_empty(in) && !*stray; n++) {
         const uint8_t *p = in->p;
         *stray = *p != '@';
         for (int line = 0; line < 4 && p; line++) {

@@ -6,7 +6,7 @@ from gassst.errors import InputError
 
 cimport numpy as cnp
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "fastx.h" nogil:
@@ -48,13 +48,13 @@ cdef extern from "fastx.h" nogil:
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
     void fastx_parse(fastx_t *, fastx_input_t *)
     fastx_step_t fastx_parse_pairs(fastx_t *, fastx_input_t *)
-    uint32_t fastq_cut(fastx_input_t *, uint32_t, bint *)
+    uint32_t fastq_cut(fastx_input_t *, uint32_t, size_t, bint *)
 
 
 cdef extern from "pack.h" nogil:
     enum:
         PACK_WORD
-    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
+    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
 
 
 # Name offsets are uint32: no more reads than have room for a name of the greatest length each.
@@ -348,7 +348,7 @@ cdef class RecordParser:
         return batch
 
 
-def cut(const uint8_t[::1] data not None, uint32_t most):
+def cut(const uint8_t[::1] data not None, uint32_t most, size_t enough=SIZE_MAX):
     """Find where records of FASTQ end, by their lines alone.
 
     Parameters
@@ -357,6 +357,8 @@ def cut(const uint8_t[::1] data not None, uint32_t most):
         From a record on, or from empty lines before one; not the beginning of a file.
     most : int
         Records.
+    enough : int
+        Bytes: no record follows the one that reaches them.
 
     Returns
     -------
@@ -371,12 +373,12 @@ def cut(const uint8_t[::1] data not None, uint32_t most):
         return 0, 0, False
     piece.p, piece.end, piece.begun, piece.eof = &data[0], &data[0] + data.shape[0], True, False
     with nogil:
-        n = fastq_cut(&piece, most, &stray)
+        n = fastq_cut(&piece, most, enough, &stray)
     return piece.p - &data[0], n, stray
 
 
 cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,
-                        size_t bases) except 1:
+                        size_t bases, uint32_t longest) except 1:
     """Fills lengths and plane_start; returns the number of rows of planes, which is even."""
     cdef size_t i
     cdef uint64_t rows = 0
@@ -384,29 +386,31 @@ cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint
         if offsets[i + 1] < offsets[i] or offsets[i + 1] > bases or rows > 0xFFFFFFFF:
             raise ValueError("offsets must not fall, nor pass the end of the bases")
         lengths[i] = offsets[i + 1] - offsets[i]
+        if lengths[i] > longest:
+            lengths[i] = 0
         plane_start[i] = <uint32_t>rows
         rows += 2 * ((<uint64_t>lengths[i] + PACK_WORD - 1) // PACK_WORD)
     return rows
 
 
-cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, bint portable):
+cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t longest, bint portable):
     cdef size_t size = bases.shape[0]
     cdef size_t n = offsets.shape[0] - 1 if offsets.shape[0] else 0
     lengths_array = np.empty(n, np.uint32)
     plane_start_array = np.empty(n, np.uint32)
-    cdef uint32_t[::1] plane_start = plane_start_array
-    cdef uint64_t rows = plan_rows(offsets, lengths_array, plane_start, size)
+    cdef uint32_t[::1] lengths = lengths_array, plane_start = plane_start_array
+    cdef uint64_t rows = plan_rows(offsets, lengths, plane_start, size, longest)
     # One row of zeros more: 64 bases from any base of the last read on can be read without looking at the end.
     planes_array = np.empty((rows + 1, 3), np.uint64)
     planes_array[rows] = 0
     cdef uint64_t[:, ::1] planes = planes_array
     if rows:
         with nogil:
-            pack_reads(&bases[0], &offsets[0], &plane_start[0], n, &planes[0, 0], portable)
+            pack_reads(&bases[0], &offsets[0], &lengths[0], &plane_start[0], n, &planes[0, 0], portable)
     return lengths_array, planes_array, plane_start_array
 
 
-def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None):
+def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None, uint32_t longest=UINT32_MAX):
     """Planes of reads and of their reverse complements (`docs/pipeline.md`).
 
     Parameters
@@ -415,6 +419,8 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
         ASCII letters in either case; U counts as T, what is not A, C, G, T or U is masked.
     offsets : uint32[n+1]
         Read i is `bases[offsets[i]:offsets[i + 1]]`.
+    longest : int
+        Reads of more bases are packed as empty ones.
 
     Returns
     -------
@@ -426,9 +432,10 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
     ValueError
         Offsets that fall or pass the end of the bases.
     """
-    return pack_with(bases, offsets, False)
+    return pack_with(bases, offsets, longest, False)
 
 
-def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None):
+def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None,
+                  uint32_t longest=UINT32_MAX):
     """`pack` without vector instructions of the processor; tests hold the two against each other."""
-    return pack_with(bases, offsets, True)
+    return pack_with(bases, offsets, longest, True)

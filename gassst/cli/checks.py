@@ -45,8 +45,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
     others = [args.unmapped, args.stats, args.report]
     check_outputs([args.output, *others], inputs)
-    if args.sort:
-        check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
+    check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
     check_device(params.device, params.threads)
 
 

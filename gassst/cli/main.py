@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gassst._core import bus_error
 from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
-from gassst.errors import GassstError
+from gassst.errors import GassstError, InputError
 from gassst.io import interrupt
 
 log = logging.getLogger("gassst")
@@ -99,6 +100,7 @@ def run() -> None:
     """Entry point of the `gassst` command."""
     _open_missing_streams()
     interrupt.watch()
+    bus_error.install(InputError.exit_code)
     # No matrix is multiplied here: NumPy's BLAS would start threads that spin for a while, 50 ms of CPU time a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrays are freed by count; cycles are rare, and looking for them takes 3 % of a short run.

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from gassst._core import bus_error
+
 Undo = Callable[[], object]
 
 _undos: list[Undo] = []
@@ -44,7 +46,7 @@ def watch() -> None:
 
 def hold() -> None:
     """Wait for the end, if the process is stopping: what fails meanwhile is not to be reported."""
-    if _stopping.is_set():
+    if bus_error.is_ending() or _stopping.is_set():
         threading.Event().wait()
 
 

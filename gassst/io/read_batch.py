@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gassst._core import reads as _reads
 from gassst.errors import UsageError
 
-MAX_LENGTH = 1000
+MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
 
 
@@ -103,8 +103,13 @@ class ReadBatch:
         """This batch, as it is parsed already."""
         return self
 
-    def pack(self) -> PackedReads:
-        return PackedReads(*_reads.pack(self.bases, self.offsets))
+    def pack(self, longest: int = MAX_LENGTH) -> PackedReads:
+        """The reads for the search; those of more than `longest` bases are empty, so that they find no place."""
+        return PackedReads(*_reads.pack(self.bases, self.offsets, longest))
+
+    def longer_than(self, longest: int) -> int:
+        """How many reads have more bases."""
+        return int(np.count_nonzero(np.diff(self.offsets) > longest))
 
 
 def take_batch(parser: _reads.RecordParser) -> ReadBatch:
@@ -112,6 +117,11 @@ def take_batch(parser: _reads.RecordParser) -> ReadBatch:
     renamed = parser.renamed
     arrays = parser.take()
     return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed)
+
+
+def largest_batch(max_length: int) -> int:
+    """Bases up to which a batch takes one more pair, so far from 2**32 that no offset overflows."""
+    return (1 << 32) - 1 - 2 * max_length
 
 
 def verify_size(what: str, value: int, most: int) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
-from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from gassst._core.reads import RecordParser
 from gassst.io.input_progress import InputProgress
-from gassst.io.read_batch import ReadBatch, take_batch
+from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.source import Source, Window, name_of
-from gassst.io.texts import Cutter, Piece, ReadAhead
+from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
 
 
 class Unparsed(Protocol):
@@ -82,9 +81,26 @@ def batches_of_pair(
     ]
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
-        for texts in zip_longest(*streams, fillvalue=_NOTHING):
+        for texts in _of_equal_length(*streams):
             yield _TextBatch(texts, names, before, sizes)
-            before += most
+            before += max(text.records for text in texts)  # the last record of a file may lack its line end
+
+
+def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterator[tuple[Piece, Piece]]:
+    """Texts of as many records from both files. Only last texts differ: the parser says what is wrong with them."""
+    one = two = None
+    while True:
+        one, two = one or next(first, None), two or next(second, None)
+        if one is None and two is None:
+            return
+        one, two = one or _NOTHING, two or _NOTHING
+        least = min(one.records, two.records)
+        if all(piece.is_last for piece in (one, two) if piece.records == least):
+            yield one, two
+            one = two = None
+        else:
+            (head, one), (mate_head, two) = one.split(least), two.split(least)
+            yield head, mate_head
 
 
 def _begun(source: Source, sizes: Sizes) -> Window:
@@ -95,8 +111,8 @@ def _begun(source: Source, sizes: Sizes) -> Window:
 
 
 def _is_cut(window: Window, sizes: Sizes) -> bool:
-    """Whether batches can be cut by counting lines: FASTQ, and too few reads to a batch for too many bases."""
-    return bytes(window.unused[:1]) == b"@" and sizes.reads * sizes.length <= sizes.bases
+    """Whether batches can be cut by counting lines: FASTQ, whose text is `ENOUGH` before its bases are too many."""
+    return bytes(window.unused[:1]) == b"@" and sizes.bases >= ENOUGH
 
 
 class _TextBatch:
@@ -115,7 +131,8 @@ class _TextBatch:
         before = (
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
-        parser = RecordParser(self._names[0], *self._sizes[:3], mate_name, before=before)
+        sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
+        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before)
         if len(texts) > 1:
             one, two = texts
             parser.parse_pairs(one.data, one.ends, two.data, two.ends)

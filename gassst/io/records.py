@@ -18,9 +18,15 @@ import pysam  # must come before _records, which links against the htslib that p
 
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
-from gassst.io.destination import MAX_BAI_CONTIG, CompressedFile, Destination, SortedDestination
+from gassst.io.destination import (
+    MAX_BAI_CONTIG,
+    AlignmentDestination,
+    CompressedFile,
+    Destination,
+    SortedDestination,
+)
 from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
-from gassst.io.sorting import SORT_MEMORY, IndexedDestination, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
@@ -269,19 +275,18 @@ class AlignmentWriter:
         level, sort, threads = options.level, options.sort, options.threads
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
-        destination = Destination(path)
-        file_format = output_format(destination, options.format)
+        file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if sort else header
-        longest = int(max(reference.lengths, default=0))
+        bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
+        index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
+        destination = AlignmentDestination(path, index)
         self._no_unmapped = options.no_unmapped
         self._target: Destination | SortedDestination = destination
         self._unmapped: CompressedFile | None = None
         builder = record_builder(header, reference, options)
         self._format: Format
         if sort and file_format == "bam":
-            indexed = IndexedDestination(path, ".csi" if longest > MAX_BAI_CONTIG else ".bai")
-            self._format = SortedBamFormat(builder, header, level, indexed, threads, options.sort_memory)
-            self._target = indexed
+            self._format = SortedBamFormat(builder, header, level, destination, threads, options.sort_memory)
         elif sort or file_format == "bam":
             self._format = BamFormat(builder, header, level)
         elif file_format == "sam":
@@ -295,7 +300,7 @@ class AlignmentWriter:
                 self._unmapped = CompressedFile(options.unmapped_path)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
-                self._target = SortedDestination(destination, file_format, suffix, threads, longest)
+                self._target = SortedDestination(destination, file_format, suffix, threads)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)
