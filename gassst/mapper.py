@@ -18,6 +18,7 @@ from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import Record, batch_records
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
@@ -208,6 +209,7 @@ class Mapper:
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
         allow_truncated: bool = False,
+        tags: TagSources = NO_TAGS,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -230,6 +232,8 @@ class Mapper:
             Called with the running totals after every batch.
         input_progress : InputProgress, optional
             Told how far the files have been read, for who shows it.
+        tags : TagSources, optional
+            What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
@@ -260,6 +264,7 @@ class Mapper:
             interleaved=interleaved,
             progress=input_progress,
             allow_truncated=allow_truncated,
+            tags=replace(tags, read_groups=read_group is None),
         )
         sort = bool(output_options.get("sort"))
         header = self.header(read_group, command_line, sort)

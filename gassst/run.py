@@ -30,6 +30,7 @@ from gassst.stats import Stats
 log = logging.getLogger("gassst")
 WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
     "renamed": "%d reads have names that SAM cannot hold: cut at 254 characters, with _ for all but printable ASCII",
+    "left_out": "%d fields of comments and names are no SAM tags: left out",
     "too_long": f"%d reads are longer than those that are mapped (up to {MAX_READ_LENGTH:,} bases, fewer with "
     "--match above 2): written as unmapped",
 }
@@ -130,7 +131,7 @@ class MappingRun(Generic[Finished]):
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
-        stats.renamed = batch.renamed
+        stats.renamed, stats.left_out = batch.renamed, batch.left_out
         result, counted = self.mapper.map_batch(batch, self.insert)
         stats += counted
         with stats.timed("encode"):

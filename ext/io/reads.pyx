@@ -16,7 +16,7 @@ cdef extern from "fastx.h" nogil:
     ctypedef enum fastx_error_t:
         FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME
         FASTX_LONG_SEQUENCE, FASTX_BAD_BASE, FASTX_NO_PLUS, FASTX_QUALITY_LENGTH, FASTX_BAD_QUALITY, FASTX_MIXED
-        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY
+        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY, FASTX_BAD_TAG, FASTX_NO_UMI
 
     ctypedef enum fastx_pairing_t:
         FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED
@@ -43,6 +43,11 @@ cdef extern from "fastx.h" nogil:
         uint8_t *mate
         uint8_t pending, input
         uint32_t renamed
+        uint8_t *tags
+        uint32_t *tag_offsets
+        uint8_t copies, barcodes, separator, groups, lenient
+        uint32_t left_out
+        char shown[61]
 
     bint fastx_full(const fastx_t *)
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
@@ -56,6 +61,8 @@ cdef extern from "pack.h" nogil:
         PACK_WORD
     void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
 
+
+TAG_ROOM = 16  # bytes of tags of a read beyond those of its header: "RX:Z:" and a tab
 
 # Name offsets are uint32: no more reads than have room for a name of the greatest length each.
 MAX_READS = (1 << 32) // (FASTX_MAX_NAME + 2)
@@ -75,6 +82,8 @@ MESSAGES = {
     FASTX_FORMATS: "begins with {a!r}, {other} with {marker!r}: one is FASTA, the other FASTQ",
     FASTX_NAMES: "its mate in {other} is named {before}",
     FASTX_NUMBERS: "marked as mate {v[1]}, {other} as mate {v[0]}",
+    FASTX_BAD_TAG: "{shown!r} in its comment is no SAM tag, or a second one of its name; --lenient leaves such out",
+    FASTX_NO_UMI: "its name does not end in {separator!r} and a UMI; --lenient leaves the tag out",
 }
 
 
@@ -104,6 +113,8 @@ cdef class RecordParser:
         Neighbouring reads of one name are a pair, any other read is single.
     before : int, optional
         Records that come before, of FASTQ, in each of the files; None: the pieces begin where the files do.
+    tags : TagSources, optional
+        What of the headers becomes tags of the records.
     """
 
     cdef fastx_t fastx
@@ -112,10 +123,11 @@ cdef class RecordParser:
     cdef readonly object wants
     cdef uint64_t taken
     cdef size_t offered  # bytes of the largest piece so far
-    cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate
+    cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate, tags, tag_offsets
+    cdef bint tagged
 
     def __cinit__(self, str path, uint32_t max_reads, uint32_t max_bases, uint32_t max_length,
-                  str mate_path=None, bint interleaved=False, before=None):
+                  str mate_path=None, bint interleaved=False, before=None, tags=None):
         self.paths = (path,) if mate_path is None else (path, mate_path)
         self.fastx.max_reads = max_reads
         self.fastx.max_bases = max_bases
@@ -125,6 +137,11 @@ cdef class RecordParser:
         elif interleaved:
             self.fastx.pairing = FASTX_INTERLEAVED
         self.wants = 0
+        self.tagged = tags is not None and tags.any
+        if self.tagged:
+            self.fastx.copies, self.fastx.barcodes = tags.comments, tags.casava_barcode
+            self.fastx.separator = ord(tags.umi_separator) if tags.umi_separator else 0
+            self.fastx.groups, self.fastx.lenient = tags.read_groups, tags.lenient
         if before is not None:
             self.taken = before * len(self.paths)
             self.fastx.marker = c"@"
@@ -144,6 +161,8 @@ cdef class RecordParser:
         self.quals = np.empty(bases if self.fastx.marker != c">" else 0, np.uint8)
         self.name_offsets = np.empty(reads + 1, np.uint32)
         self.offsets = np.empty(reads + 1, np.uint32)
+        self.tags = np.empty(name_bytes + TAG_ROOM * reads if self.tagged else 0, np.uint8)
+        self.tag_offsets = np.zeros(reads + 1 if self.tagged else 1, np.uint32)
         self.name_offsets[0] = self.offsets[0] = 0
         self.mate = np.empty(reads if self.fastx.pairing != FASTX_SINGLE else 0, np.uint8)
         self.make_room(0, 0, 0)
@@ -161,6 +180,12 @@ cdef class RecordParser:
         self.offsets = grown(self.offsets, n + 1, n + reads + 1)
         if self.fastx.pairing != FASTX_SINGLE:
             self.mate = grown(self.mate, n, n + reads)
+        if self.tagged:
+            used = self.tag_offsets[n]
+            self.tags = grown(self.tags, used, used + name_bytes + TAG_ROOM * reads)
+            self.tag_offsets = grown(self.tag_offsets, n + 1, n + reads + 1)
+            self.fastx.tags = <uint8_t *>cnp.PyArray_DATA(self.tags)
+            self.fastx.tag_offsets = <uint32_t *>cnp.PyArray_DATA(self.tag_offsets)
         self.fastx.names = <uint8_t *>cnp.PyArray_DATA(self.names)
         self.fastx.bases = <uint8_t *>cnp.PyArray_DATA(self.bases)
         self.fastx.quals = <uint8_t *>cnp.PyArray_DATA(self.quals)
@@ -275,7 +300,8 @@ cdef class RecordParser:
             record += f" ({self.name(self.fastx.n)})"
         what = MESSAGES[self.fastx.error].format(
             a=chr(self.fastx.value[0] & 255), v=self.fastx.value, marker=chr(self.fastx.marker),
-            max_length=self.fastx.max_length, **self.mate_words(),
+            max_length=self.fastx.max_length, shown=self.fastx.shown.decode("utf-8", "backslashreplace"),
+            separator=chr(self.fastx.separator), **self.mate_words(),
         )
         return InputError(f"{record}: {what}")
 
@@ -320,6 +346,11 @@ cdef class RecordParser:
         """Reads in the batch under way whose names were changed, as SAM could not hold them."""
         return self.fastx.renamed
 
+    @property
+    def left_out(self):
+        """Fields of comments, and UMIs, in the batch under way that are no tags."""
+        return self.fastx.left_out
+
     def __len__(self):
         """Reads in the batch under way."""
         return self.fastx.n
@@ -331,8 +362,9 @@ cdef class RecordParser:
         -------
         tuple
             `names uint8[]`, `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[]` or None (FASTA),
-            `offsets uint32[n+1]`, the 1-based ordinal of the first record in the file, and `mate uint8[n]`
-            (0 single, 1, 2) or None where all are single.
+            `offsets uint32[n+1]`, the 1-based ordinal of the first record in the file, `mate uint8[n]`
+            (0 single, 1, 2) or None where all are single, and `tags uint8[]` with `tag_offsets uint32[n+1]`, each tag
+            as in SAM with a tab before it, or None and None where none were asked for.
         """
         cdef size_t n = self.fastx.n
         cdef size_t names = self.fastx.name_offsets[n]
@@ -341,8 +373,9 @@ cdef class RecordParser:
             self.names[:names], self.name_offsets[:n + 1], self.bases[:bases],
             self.quals[:bases] if self.fastx.marker == c"@" else None, self.offsets[:n + 1],
             self.taken // len(self.paths) + 1, self.mate[:n] if self.fastx.pairing != FASTX_SINGLE else None,
+            self.tags[:self.tag_offsets[n]] if self.tagged else None, self.tag_offsets[:n + 1] if self.tagged else None,
         )
-        self.fastx.renamed = 0
+        self.fastx.renamed = self.fastx.left_out = 0
         self.taken += n
         self.start_batch(n, names, bases)
         return batch

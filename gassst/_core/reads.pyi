@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.io.read_tags import TagSources
+
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 Arrays = tuple[
     NDArray[np.uint8],
@@ -10,6 +12,8 @@ Arrays = tuple[
     NDArray[np.uint32],
     int,
     NDArray[np.uint8] | None,
+    NDArray[np.uint8] | None,
+    NDArray[np.uint32] | None,
 ]
 Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]
 
@@ -28,6 +32,7 @@ class RecordParser:
         mate_path: str | None = None,
         interleaved: bool = False,
         before: int | None = None,
+        tags: TagSources | None = None,
     ) -> None: ...
     def parse(self, data: Bytes, eof: bool) -> int: ...
     def parse_pairs(
@@ -41,6 +46,8 @@ class RecordParser:
     def full(self) -> bool: ...
     @property
     def renamed(self) -> int: ...
+    @property
+    def left_out(self) -> int: ...
     @property
     def records(self) -> int: ...
     def __len__(self) -> int: ...

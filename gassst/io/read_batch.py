@@ -60,6 +60,11 @@ class ReadBatch:
     renamed : int
         Reads whose names were changed, as SAM could not hold them: cut at 254 characters, "_" for what is not
         printable ASCII and for "@" at the beginning.
+    tags : uint8[tag_offsets[-1]] or None
+        Tags for the records as in SAM, a tab before each; None where there are none.
+    tag_offsets : uint32[n + 1] or None
+    left_out : int
+        Fields of comments and names that should have been tags, but are none.
     """
 
     names: NDArray[np.uint8]
@@ -71,6 +76,9 @@ class ReadBatch:
     path: str = ""
     mate: NDArray[np.uint8] | None = None
     renamed: int = 0
+    tags: NDArray[np.uint8] | None = None
+    tag_offsets: NDArray[np.uint32] | None = None
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -88,6 +96,10 @@ class ReadBatch:
         """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
         names = slice(self.name_offsets[start], self.name_offsets[stop])
         bases = slice(self.offsets[start], self.offsets[stop])
+        tags, tag_offsets = self.tags, self.tag_offsets
+        if tags is not None and tag_offsets is not None:
+            tags = tags[tag_offsets[start] : tag_offsets[stop]]
+            tag_offsets = tag_offsets[start : stop + 1] - tag_offsets[start]
         return ReadBatch(
             self.names[names],
             self.name_offsets[start : stop + 1] - self.name_offsets[start],
@@ -97,6 +109,8 @@ class ReadBatch:
             self.first,
             self.path,
             None if self.mate is None else self.mate[start:stop],
+            tags=tags,
+            tag_offsets=tag_offsets,
         )
 
     def parsed(self) -> ReadBatch:
@@ -114,9 +128,9 @@ class ReadBatch:
 
 def take_batch(parser: _reads.RecordParser) -> ReadBatch:
     """The batch of the records that a parser holds; the parser begins another one."""
-    renamed = parser.renamed
+    renamed, left_out = parser.renamed, parser.left_out
     arrays = parser.take()
-    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed)
+    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed, *arrays[7:], left_out)
 
 
 def largest_batch(max_length: int) -> int:

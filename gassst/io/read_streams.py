@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from gassst._core.reads import RecordParser
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.source import Source, Window, name_of
 from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
 
@@ -23,12 +24,13 @@ class Unparsed(Protocol):
 
 
 class Sizes(NamedTuple):
-    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once."""
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags."""
 
     reads: int
     bases: int
     length: int
     buffer: int
+    tags: TagSources = NO_TAGS
 
 
 def batches_of_file(
@@ -39,7 +41,7 @@ def batches_of_file(
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
-    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved)
+    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, parser, progress, allow_truncated))
         window = _begun(source, sizes)
@@ -65,7 +67,7 @@ def batches_of_pair(
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
-    parser = RecordParser(name_of(first), *sizes[:3], name_of(second))
+    parser = RecordParser(name_of(first), *sizes[:3], name_of(second), tags=sizes.tags)
     with ExitStack() as stack:
         one = stack.enter_context(Source(first, parser, progress, allow_truncated))
         two = stack.enter_context(Source(second, parser, progress, allow_truncated))
@@ -132,7 +134,7 @@ class _TextBatch:
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
         sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
-        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before)
+        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before, tags=sizes.tags)
         if len(texts) > 1:
             one, two = texts
             parser.parse_pairs(one.data, one.ends, two.data, two.ends)

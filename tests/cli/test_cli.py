@@ -18,7 +18,7 @@ import pysam
 import pytest
 from places import DATA, environment
 
-from gassst import mapper
+from gassst import errors, mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.cli.reference import index_path
@@ -587,7 +587,7 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
         assert run.stdout.readline().startswith(b"@HD")
         run.stdout.close()
         assert run.stderr.read() == b""
-    assert run.returncode == 0
+    assert run.returncode == errors.READER_GONE
 
 
 @pytest.mark.parametrize("stderr", ["closed", "without reader", "full"])

@@ -177,7 +177,7 @@ def test_parse_uses_whole_records_only(piece):
     assert set(used) <= {0, 15, len(data) - 15, len(data)}
     assert start == len(data) and len(parser) == parser.records == 2
     assert parser.parse(b"", True) == 0
-    names, name_offsets, bases, quals, offsets, first, mate = parser.take()
+    names, name_offsets, bases, quals, offsets, first, *_ = parser.take()
     assert (names.tobytes(), bases.tobytes(), quals.tobytes(), first) == (b"ab", b"ACGTAC", b"IIIIII", 1)
     assert name_offsets.tolist() == [0, 1, 2] and offsets.tolist() == [0, 4, 6]
     assert {a.dtype.name for a in (name_offsets, offsets)} == {"uint32"}
