@@ -10,7 +10,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
@@ -155,7 +155,7 @@ def _add_output(group: Any) -> None:
         "--output",
         default="-",
         metavar="OUT",
-        type=file_path,
+        type=output_path,
         help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
         "A dash means SAM on stdout.",
     )
@@ -206,19 +206,19 @@ def _add_output(group: Any) -> None:
     add(
         "--unmapped",
         metavar="FILE.fq.gz",
-        type=file_path,
+        type=output_path,
         help="Also write the unmapped reads to this FASTQ file.",
     )
     add(
         "--stats",
         metavar="FILE.json",
-        type=file_path,
+        type=output_path,
         help="Write the counts and times of the run to this file; a dash means stdout.",
     )
     add(
         "--report",
         metavar="OUT.html",
-        type=file_path,
+        type=output_path,
         help="Write a web page about the run (needs matplotlib).",
     )
 
@@ -351,7 +351,7 @@ def _add_scoring(group: Any) -> None:
         type=int,
         default=default.min_score,
         metavar="N",
-        help="Report local alignments with at least this score.",
+        help="Report local alignments with at least this score; a concordant mate adds 17 to it.",
     )
 
 

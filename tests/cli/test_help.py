@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from gassst.arguments import file_path
+from gassst.arguments import PATHS
 from gassst.cli import habits
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
@@ -185,7 +185,7 @@ def test_files_and_only_files_complete_as_files(command, action):
     suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf")
     metavar = str(action.metavar)
     is_file = metavar.endswith(suffixes) or metavar in {"OUT", "REF", "FASTQ", "FILE", "SAM"}
-    assert (action.type is file_path) == is_file
+    assert (action.type in PATHS) == is_file
 
 
 COMPLETE = """
