@@ -243,7 +243,7 @@ class Mapper:
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
-            Of `sam.AlignmentWriter`.
+            Of `sam.OutputOptions`.
 
         Returns
         -------
@@ -279,12 +279,10 @@ class Mapper:
         sort = bool(output_options.get("sort"))
         header = self.header(read_group.lines, command_line, sort)
         total = Stats()
-        options = {"threads": self.params.threads, **output_options}
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
-            writer = stack.enter_context(
-                sam.AlignmentWriter(output, header, self._reference_arrays, **options)
-            )
+            writer = stack.enter_context(sam.AlignmentWriter(output, header, self._reference_arrays, options))
             run = MappingRun(
                 self,
                 lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),

@@ -56,7 +56,8 @@ cdef struct placement_t:
 cdef struct oriented_t:
     bint ready
     uint8_t *entries
-    uint64_t *planes
+    uint64_t *words   # of the planes
+    planes_t planes
 
 cdef struct mate_t:
     const hit_t *hit       # its primary row; NULL for a single read
@@ -111,7 +112,7 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
     entries = <uint8_t *>(c.own_runs + runs)
     slots[0], slots[1], slots[2] = &c.strands[0], &c.strands[1], &c.mate_strand
     for i in range(3):
-        slots[i].planes = c.mismatch + (1 + 3 * i) * rows
+        slots[i].words = c.mismatch + (1 + 3 * i) * rows
         slots[i].entries = entries + 64 * i * rows
     return BUILT
 
@@ -130,7 +131,7 @@ cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read
     cdef uint32_t length = read_length(batch, read)
     if not o.ready:
         orient(batch.bases + batch.offsets[read], length, strand, o.entries)
-        entries_to_planes(o.entries, length, o.planes)
+        o.planes = entries_to_planes(o.entries, length, o.words)
         o.ready = True
     return o
 
@@ -166,14 +167,8 @@ cdef inline bint is_supplementary(const hit_t *hit) noexcept nogil:
 
 cdef inline size_t contig_of(const target_t *t, uint32_t coordinate) noexcept nogil:
     """Last contig that starts at or before `coordinate`; n_contigs when there is none."""
-    cdef size_t low = 0, high = t.n_contigs, middle
-    while low < high:
-        middle = low + (high - low) // 2
-        if t.starts[middle] <= coordinate:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1 if low else t.n_contigs
+    cdef size_t before = contigs_before(t.starts, t.n_contigs, coordinate)
+    return before - 1 if before else t.n_contigs
 
 
 cdef int check_cigar(const batch_t *batch, const hit_t *hit, int64_t *span) noexcept nogil:

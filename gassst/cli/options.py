@@ -431,7 +431,7 @@ def tag_sources(args: argparse.Namespace) -> TagSources:
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Those of `gassst.io.records.AlignmentWriter`."""
+    """The fields of `gassst.io.records.OutputOptions`."""
     names = (
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped",
