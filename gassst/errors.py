@@ -27,3 +27,7 @@ class OutputError(GassstError):
 
 class DeviceError(GassstError):
     """No usable OpenCL device, or a device that failed."""
+
+
+class WorkerError(GassstError):
+    """A worker process that died."""

@@ -39,9 +39,9 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     _check_format(args)
     reads, mates = mates_of(args)
     if mates is None:
-        open_reads(reads, params.reads_per_batch)
+        open_reads(reads, params.batch_size)
     else:
-        open_pairs(reads, mates, params.reads_per_batch)
+        open_pairs(reads, mates, params.batch_size)
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
     others = [args.unmapped, args.stats, args.report]
     check_outputs([args.output, *others], inputs)

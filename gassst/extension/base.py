@@ -59,6 +59,10 @@ class Times:
             setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
         return self
 
+    def since(self, before: Times) -> Times:
+        """What has come on top of what was there before."""
+        return Times(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
+
 
 class ReadsHandle(ABC):
     """One batch of reads, ready for any number of calls; a context manager, or closed when it is collected.

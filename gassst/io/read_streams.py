@@ -74,6 +74,8 @@ def batches_of_pair(
     ]
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
+        for stream in streams:
+            stream.start()
         for texts in zip_longest(*streams, fillvalue=_NOTHING):
             yield _TextBatch(texts, names, before, sizes)
             before += most

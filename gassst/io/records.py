@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +19,22 @@ import pysam  # must come before _records, which links against the htslib that p
 
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
+from gassst.io import bgzf
 from gassst.io.destination import MAX_BAI_CONTIG, CompressedFile, Destination, SortedDestination
-from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
-from gassst.io.sorting import SORT_MEMORY, IndexedDestination, SortedBamFormat
+from gassst.io.encoding import (
+    BamEncoder,
+    CramEncoder,
+    CramFormat,
+    Encoded,
+    Encoder,
+    Format,
+    PiecesFormat,
+    SamEncoder,
+    bam_header,
+)
+from gassst.io.sorting import SORT_MEMORY, IndexedDestination, RunEncoder, SortedBamFormat
+from gassst.workers.base import Workers
+from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
@@ -166,6 +181,96 @@ class _QuietHtslib:
             pysam.set_verbosity(cls._before)
 
 
+@dataclass(frozen=True)
+class RecordEncoder:
+    """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
+
+    Attributes
+    ----------
+    file_format : str
+        One of `FORMATS`.
+    header : str
+        The text, whose sort order is that of the records.
+    builder : RecordBuilder
+    sort : bool
+    level : int or None
+    no_unmapped : bool
+    unmapped : bool
+        Unmapped reads are wanted as FASTQ, too.
+    """
+
+    file_format: str
+    header: str
+    builder: RecordBuilder
+    sort: bool = False
+    level: int | None = None
+    no_unmapped: bool = False
+    unmapped: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str] | None,
+        header: str,
+        reference: ReferenceArrays,
+        *,
+        format: str | None = None,
+        sort: bool = False,
+        level: int | None = None,
+        no_unmapped: bool = False,
+        unmapped_path: str | os.PathLike[str] | None = None,
+        eqx: bool = False,
+        xa: bool = False,
+        soft_clip_supplementary: bool = False,
+        mark_secondary: bool = False,
+        **_of_the_writer: object,
+    ) -> RecordEncoder:
+        """For the output `path`; the parameters are those of `AlignmentWriter`. Raises UsageError."""
+        if level is not None and not 0 <= level <= 9:
+            raise UsageError(f"compression level {level}: must be 0 to 9")
+        file_format = output_format(Destination(path), format)
+        header = _in_coordinate_order(header) if sort else header
+        builder = record_builder(
+            header,
+            reference,
+            eqx=eqx,
+            xa=xa,
+            soft_clip_supplementary=soft_clip_supplementary,
+            mark_secondary=mark_secondary,
+        )
+        return cls(file_format, header, builder, sort, level, no_unmapped, unmapped_path is not None)
+
+    @property
+    def is_sorted_here(self) -> bool:
+        """By `gassst.io.sorting`, not by samtools."""
+        return self.sort and self.file_format == "bam"
+
+    @property
+    def is_unsorted_bam(self) -> bool:
+        """What is encoded is BAM in the order of the input; samtools makes of it SAM or CRAM in order."""
+        return not self.is_sorted_here and (self.sort or self.file_format == "bam")
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        if self.is_sorted_here:
+            return RunEncoder(self.builder)
+        if self.is_unsorted_bam:
+            return BamEncoder(self.builder, self.level)
+        return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
+
+    def encode(
+        self,
+        reads: Reads,
+        hits: npt.NDArray[np.void],
+        summaries: npt.NDArray[np.void],
+        cigars: npt.NDArray[np.uint32],
+    ) -> Encoded:
+        """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
+        batch = HitBatch(reads, hits, summaries, cigars)
+        payload = self._encoder.encode(batch, self.no_unmapped)
+        return Encoded(payload, *batch.unmapped_fastq()) if self.unmapped else Encoded(payload)
+
+
 class AlignmentWriter:
     """Writes batches as SAM, BAM or CRAM; a context manager.
 
@@ -177,6 +282,8 @@ class AlignmentWriter:
     path: ".sam", ".bam" or ".cram" tells the format unless `format` does; streams that tell none get "sam".
     header: text, as `header()` makes it; its read group, if any, goes into every record.
     threads: for the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
+    workers: that merge and compress sorted BAM; None: threads of this process.
+    encoder: that of these workers; None: one made of the other parameters, from `sort` to `level`.
     sort: by coordinate, with an index beside the file (.bai, .csi for contigs over 2^29 bases, .crai).
     sort_memory: bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output.
         SAM and CRAM are sorted by samtools when all records are there.
@@ -219,35 +326,44 @@ class AlignmentWriter:
         unmapped_path: str | os.PathLike[str] | None = None,
         level: int | None = None,
         sort_memory: int = SORT_MEMORY,
+        workers: Workers | None = None,
+        encoder: RecordEncoder | None = None,
     ):
-        if level is not None and not 0 <= level <= 9:
-            raise UsageError(f"compression level {level}: must be 0 to 9")
-        destination = Destination(path)
-        file_format = output_format(destination, format)
-        header = _in_coordinate_order(header) if sort else header
-        longest = int(max(reference.lengths, default=0))
-        self._no_unmapped = no_unmapped
-        self._target: Destination | SortedDestination = destination
-        self._unmapped: CompressedFile | None = None
-        self.records_written = 0
-        self.unmapped_written = 0
-        builder = record_builder(
+        self.encoder = encoder or RecordEncoder.of(
+            path,
             header,
             reference,
+            format=format,
+            sort=sort,
+            level=level,
+            no_unmapped=no_unmapped,
+            unmapped_path=unmapped_path,
             eqx=eqx,
             xa=xa,
             soft_clip_supplementary=soft_clip_supplementary,
             mark_secondary=mark_secondary,
         )
+        destination = Destination(path)
+        file_format, header, builder = self.encoder.file_format, self.encoder.header, self.encoder.builder
+        longest = int(max(reference.lengths, default=0))
+        self._target: Destination | SortedDestination = destination
+        self._own_workers: ThreadWorkers | None = None
+        self._unmapped: CompressedFile | None = None
+        self.records_written = 0
+        self.unmapped_written = 0
         self._format: Format
-        if sort and file_format == "bam":
+        if self.encoder.is_sorted_here:
             indexed = IndexedDestination(path, ".csi" if longest > MAX_BAI_CONTIG else ".bai")
-            self._format = SortedBamFormat(builder, header, level, indexed, threads, sort_memory)
+            if workers is None:
+                workers = self._own_workers = ThreadWorkers(None, threads)
+            self._format = SortedBamFormat(builder.header, header, level, indexed, workers, sort_memory)
             self._target = indexed
-        elif sort or file_format == "bam":
-            self._format = BamFormat(builder, header, level)
+        elif self.encoder.is_unsorted_bam:
+            head = bam_header(header, builder.header.references, builder.header.lengths)
+            deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
+            self._format = PiecesFormat(bgzf.blocks(head, deflate), bgzf.END_OF_FILE)
         elif file_format == "sam":
-            self._format = SamFormat(builder, header)
+            self._format = PiecesFormat([header.encode()])
         else:
             self._format = CramFormat(builder, destination.name, level, threads)
         _QuietHtslib.enter()
@@ -272,10 +388,8 @@ class AlignmentWriter:
         summaries: npt.NDArray[np.void],
         cigars: npt.NDArray[np.uint32],
     ) -> Encoded:
-        """The records of a batch, ready for `write`; any thread may do it. `HitBatch` says what the arrays are."""
-        batch = HitBatch(reads, hits, summaries, cigars)
-        payload = self._format.encode(batch, self._no_unmapped)
-        return Encoded(payload) if self._unmapped is None else Encoded(payload, *batch.unmapped_fastq())
+        """As `RecordEncoder.encode`."""
+        return self.encoder.encode(reads, hits, summaries, cigars)
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""
@@ -331,6 +445,8 @@ class AlignmentWriter:
 
     def _leave(self) -> None:
         self._is_open = False
+        if self._own_workers is not None:
+            self._own_workers.close()
         _QuietHtslib.leave()
 
     def __enter__(self) -> AlignmentWriter:
