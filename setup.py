@@ -6,6 +6,7 @@ cimports, a C file with all its headers, or the options. Every kind of build use
 `pip install --editable .` and `setup.py build_ext --inplace`.
 
 `GASSST_DEBUG=1` turns on Cython's checks of bounds, wraparound and initialization, and turns optimisation off.
+`GASSST_SANITIZE=1` builds with AddressSanitizer and UBSan, for `scripts/check/sanitize.py`.
 """
 
 import copy
@@ -25,6 +26,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
 
 DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
+SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
 HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/extension/kernels"]
@@ -32,6 +34,10 @@ HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index"
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
 BOILERPLATE_FLAGS = FLAGS if DEBUG else ["-O1", *COMMON_FLAGS]
+# The first finding of UBSan ends the process, as those of AddressSanitizer do.
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if SANITIZE else []
+if SANITIZE:
+    FLAGS = BOILERPLATE_FLAGS = ["-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
 TRANSLATORS = 4  # processes: each reads Cython's own sources once more, 1 s
 DIRECTIVES = {
     "language_level": 3,
@@ -66,6 +72,7 @@ SOURCES = {
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
     "records": "ext/io/records.pyx",
+    "bus_error": "ext/io/bus_error.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {"banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"]}
@@ -161,6 +168,7 @@ class BuildExtensions(build_ext):
         for name, extension in modules.items():
             module = copy.copy(extension)  # the command of an sdist lists the sources of the original
             module.sources = []
+            module.extra_link_args = [*module.extra_link_args, *SANITIZERS]
             module.depends = module.extra_objects = [str(self.object_of(c_file)) for c_file in c_files[name]]
             self.build_extension(module)
 

@@ -23,10 +23,11 @@ from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_streams import Unparsed
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MAX_READ_LENGTH, MapParams
+from gassst.params import MapParams
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
@@ -126,11 +127,13 @@ class Mapper:
             library.
         """
         stats = Stats()
-        with stats.timed("pack"):
-            packed = batch.pack()
         params = self.params if batch.mate is None else self.params.for_pairs()
+        with stats.timed("pack"):
+            packed = batch.pack(params.longest_read)
         context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
         result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
+        stats.too_long = batch.longer_than(params.longest_read)
+        stats.bases += len(batch.bases) - int(packed.lengths.sum())
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
         return result, stats
 
@@ -198,7 +201,7 @@ class Mapper:
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
         size = self.params.batch_size
-        return self._segments(batch_records(reads1, reads2, size, MAX_READ_LENGTH, interleaved=interleaved))
+        return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
         builder = sam.record_builder(self.header(), self._reference_arrays)
@@ -221,6 +224,8 @@ class Mapper:
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
+        allow_truncated: bool = False,
+        tags: TagSources = NO_TAGS,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -243,6 +248,10 @@ class Mapper:
             Called with the running totals after every batch.
         input_progress : InputProgress, optional
             Told how far the files have been read, for who shows it.
+        tags : TagSources, optional
+            What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
+        allow_truncated : bool
+            Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
             Of `sam.AlignmentWriter`.
 
@@ -259,13 +268,19 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        written = with_indexes(output) if output_options.get("sort") else [output]
+        written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         size = self.params.batch_size
         batches = open_unparsed(
-            reads, mates, size, MAX_READ_LENGTH, interleaved=interleaved, progress=input_progress
+            reads,
+            mates,
+            size,
+            interleaved=interleaved,
+            progress=input_progress,
+            allow_truncated=allow_truncated,
+            tags=replace(tags, read_groups=read_group is None),
         )
         header = self.header(read_group, command_line, bool(output_options.get("sort")))
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, **output_options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS
 
-MAX_READ_LENGTH = 1000
+MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
@@ -16,6 +16,7 @@ ORIENTATIONS = ("fr", "rf", "ff")
 # At these values the largest sum in a cell of the local kernel is 32,040: it fits 16 bits (kernels/local.h).
 MAX_MATCH = 10
 MAX_PENALTY = 1000
+MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
 MODES = ("global", "local")
 DEFAULT_FILTERS: tuple[
     str, ...
@@ -118,6 +119,13 @@ class MapParams:
     scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
+
+    @property
+    def longest_read(self) -> int:
+        """Bases of the longest read that a search takes."""
+        if self.mode != "local":
+            return MAX_READ_LENGTH
+        return min(MAX_READ_LENGTH, MAX_LOCAL_SCORE // self.scoring.match)
 
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""

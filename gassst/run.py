@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
@@ -25,7 +25,7 @@ from gassst.pairing.insert_size import (
     reference_spans,
     template_lengths,
 )
-from gassst.params import MapParams
+from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
 from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
@@ -33,9 +33,12 @@ from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
-RENAMED = (
-    "%d reads have names that SAM cannot hold: cut at 254 characters, with _ for all but printable ASCII"
-)
+WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
+    "renamed": "%d reads have names that SAM cannot hold: cut at 254 characters, with _ for all but printable ASCII",
+    "left_out": "%d fields of comments and names are no SAM tags: left out",
+    "too_long": f"%d reads are longer than those that are mapped (up to {MAX_READ_LENGTH:,} bases, fewer with "
+    "--match above 2): written as unmapped",
+}
 # Reads that one worker maps at once while insert sizes are learned, at least: a batch of fewer costs more per read.
 LEARN_PART = 1024
 Finished = TypeVar("Finished")
@@ -93,7 +96,7 @@ class MappingWork(Generic[Finished]):
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
-        stats.renamed = batch.renamed
+        stats.renamed, stats.left_out = batch.renamed, batch.left_out
         result, counted = self.mapper.map_batch(batch, insert)
         stats += counted
         with stats.timed("encode"):
@@ -150,7 +153,7 @@ class MappingRun(Generic[Finished]):
         self.insert: InsertModel = self.mapper.insert
         self._work, self._workers = work, workers
         self._threads = self.mapper.params.threads
-        self._renamed = 0
+        self._odd: Counter[str] = Counter()
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -174,15 +177,16 @@ class MappingRun(Generic[Finished]):
                     yield self._finished(waiting.popleft())
             while waiting:
                 yield self._finished(waiting.popleft())
-            if self._renamed:
-                log.warning(RENAMED, self._renamed)
+            for counter, text in WARNINGS.items():
+                if self._odd[counter]:
+                    log.warning(text, self._odd[counter])
             if integrity is not None:
                 integrity.wait()
 
     def _finished(self, future: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
         """What a worker made of a batch; raises what it raised, MemoryError included."""
         finished, stats = future.result()
-        self._renamed += stats.renamed
+        self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
     def _with_insert_learned(

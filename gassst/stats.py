@@ -32,6 +32,8 @@ TOTALS = (
     "traced",
     "rescued",
     "renamed",
+    "too_long",
+    "left_out",
     "pairs",
     "proper",
 )
@@ -51,6 +53,10 @@ class Stats:
         Bands scored to look for a read beside its mate; they are among `scored`.
     renamed : int
         Reads whose names SAM could not hold, so that they were changed.
+    left_out : int
+        Fields of comments and names that should have been tags, but are none.
+    too_long : int
+        Reads of more bases than a search takes: left unmapped.
     pairs, proper : int
         Pairs seen; proper ones.
     errors : Counter
@@ -81,6 +87,8 @@ class Stats:
     traced: int = 0
     rescued: int = 0
     renamed: int = 0
+    too_long: int = 0
+    left_out: int = 0
     pairs: int = 0
     proper: int = 0
     errors: Counter = field(default_factory=Counter)

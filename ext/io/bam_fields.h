@@ -5,6 +5,7 @@
 #ifndef GASSST_BAM_FIELDS_H
 #define GASSST_BAM_FIELDS_H
 
+#include "sam_tags.h"
 #include "strand_bases.h"
 #include <htslib/hts_endian.h>
 #include <htslib/sam.h>
@@ -15,7 +16,8 @@ enum {
     MAX_INT_TAG = 6 + MAX_DECIMAL,    /* text: tab, name, type, colons, value */
     N_INT_TAGS = 8,                   /* NM AS XS X0 X1 NH HI MQ */
     MAX_BAM_CIGAR = 0xffff,           /* runs; a longer CIGAR goes into tag CG */
-    BAM_CORE = 36                     /* block size and the eight words that follow */
+    BAM_CORE = 36,                    /* block size and the eight words that follow */
+    MOST_TAG_GROWTH = 2               /* times the text that a tag takes in BAM at the most: B:i,1,2,3 */
 };
 
 /* Bytes that grow at their end. */
@@ -129,6 +131,63 @@ static inline uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value,
 static inline uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length, int text)
 {
     return close_string(put_text(open_string(to, name, text), value, length), text);
+}
+
+/* The items of an array, "i,1,2,3", behind its name and type. */
+static uint8_t *put_array_bytes(uint8_t *to, const uint8_t *text, size_t length)
+{
+    int64_t low, high;
+    int size = tag_array_item(text[0], &low, &high);
+    uint8_t *count = to + 1;
+    uint32_t n = 0;
+    *to = text[0];
+    to += 5;
+    for (size_t i = 2, item; i < length; i += item + 1, to += size, n++) {
+        item = tag_until_comma(text + i, length - i);
+        if (text[0] == 'f')
+            float_to_le((float)tag_float(text + i, item), to);
+        else if (size == 1)
+            *to = (uint8_t)tag_integer(text + i, item);
+        else if (size == 2)
+            u16_to_le((uint16_t)tag_integer(text + i, item), to);
+        else
+            u32_to_le((uint32_t)tag_integer(text + i, item), to);
+    }
+    u32_to_le(n, count);
+    return to;
+}
+
+/* One tag "XX:T:value" that `tag_is_valid` has passed. */
+static uint8_t *put_tag_bytes(uint8_t *to, const uint8_t *tag, size_t length)
+{
+    const char name[2] = {(char)tag[0], (char)tag[1]};
+    const uint8_t *value = tag + TAG_HEAD;
+    size_t size = length - TAG_HEAD;
+    if (tag[3] == 'i')
+        return put_int_bytes(to, name, tag_integer(value, size));
+    to = put_tag(to, name, (char)tag[3]);
+    if (tag[3] == 'B')
+        return put_array_bytes(to, value, size);
+    if (tag[3] == 'f') {
+        float_to_le((float)tag_float(value, size), to);
+        return to + 4;
+    }
+    to = put_text(to, (const char *)value, size);
+    if (tag[3] != 'A') *to++ = 0;
+    return to;
+}
+
+/* The tags that come with a read, a tab before each: at most MOST_TAG_GROWTH times their length. */
+static uint8_t *put_read_tags(uint8_t *to, const uint8_t *tags, size_t length, int text)
+{
+    if (text) return put_text(to, (const char *)tags, length);
+    for (const uint8_t *end = tags + length; tags < end;) {
+        const uint8_t *next = memchr(tags + 1, '\t', (size_t)(end - tags - 1));
+        next = next ? next : end;
+        to = put_tag_bytes(to, tags + 1, (size_t)(next - tags - 1));
+        tags = next;
+    }
+    return to;
 }
 
 /* What SAM allows as QNAME: 1 to 254 characters of ! to ~, the first not @ (it would start a header line). */

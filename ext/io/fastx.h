@@ -9,7 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sam_tags.h"
+
 enum { FASTX_MAX_NAME = 254 }; /* the longest read name that a BAM record holds */
+enum { FASTX_SHOWN = 60 };     /* bytes of a comment in a message */
+enum { FASTX_ENOUGH_TAGS = 1 << 30 }; /* bytes of tags from which a batch is full: offsets are uint32 */
 
 typedef enum {
     FASTX_OK,
@@ -26,7 +30,9 @@ typedef enum {
     FASTX_FORMATS,        /* of two files; value: the byte */
     FASTX_NAMES,          /* of two mates differ */
     FASTX_NUMBERS,        /* of two mates are not 1, 2; value: both, in the order of the mates */
-    FASTX_ENDS_EARLY      /* one of two files */
+    FASTX_ENDS_EARLY,     /* one of two files */
+    FASTX_BAD_TAG,        /* a field of the comment is no tag, or one that came before; it is in `shown` */
+    FASTX_NO_UMI          /* the name does not end in one */
 } fastx_error_t;
 
 typedef enum { FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED } fastx_pairing_t;
@@ -57,6 +63,15 @@ typedef struct {
     uint32_t renamed;   /* rows whose names were changed */
     uint8_t renamed_last; /* whether that of the last row was */
     uint8_t numbers[2]; /* by parity of the row: 1 or 2 as the header says, else 0 */
+    uint8_t *tags;          /* each of a read with a tab before it; NULL: none are wanted */
+    uint32_t *tag_offsets;  /* [0 .. n], [0] = 0 */
+    uint8_t copies;         /* tags of the comment are wanted */
+    uint8_t barcodes;       /* BC of a Casava comment is */
+    uint8_t separator;      /* RX of what follows its last one in the name is; 0: not */
+    uint8_t groups;         /* RG of the comment is */
+    uint8_t lenient;        /* what is no tag is left out */
+    uint32_t left_out, left_out_last; /* such fields, in all rows and in the last */
+    char shown[FASTX_SHOWN + 1];
 } fastx_t;
 
 typedef struct {
@@ -67,7 +82,7 @@ typedef struct {
 
 static inline int fastx_reached(const fastx_t *f, uint32_t n)
 {
-    return n >= f->max_reads || f->offsets[n] >= f->max_bases;
+    return n >= f->max_reads || f->offsets[n] >= f->max_bases || (f->tags && f->tag_offsets[n] >= FASTX_ENOUGH_TAGS);
 }
 
 /* A batch never ends between two mates. */
@@ -120,6 +135,117 @@ static inline uint8_t fastx_make_printable(uint8_t *name, size_t length)
     return bad;
 }
 
+/* What is no tag is left out, or an error. */
+static inline int fastx_refuse_tag(fastx_t *f, fastx_error_t error, const uint8_t *field, size_t length)
+{
+    if (f->lenient) {
+        f->left_out_last++;
+        return 1;
+    }
+    length = length < FASTX_SHOWN ? length : FASTX_SHOWN;
+    memcpy(f->shown, field, length);
+    f->shown[length] = 0;
+    return fastx_fail(f, error, 0, 0);
+}
+
+/* The tag "XX:Z:" that begins at the end of the row's tags; returns where its value goes. */
+static inline uint8_t *fastx_open_tag(fastx_t *f, const char *name)
+{
+    uint8_t *to = f->tags + f->tag_offsets[f->n + 1];
+    *to++ = '\t';
+    memcpy(to, name, 2);
+    memcpy(to + 2, ":Z:", 3);
+    return to + TAG_HEAD;
+}
+
+/* Letters of a barcode or UMI; what separates two of them is '-' in SAM. Returns 0 where there is anything else. */
+static inline int fastx_take_barcode(fastx_t *f, const char *name, const uint8_t *text, size_t length)
+{
+    uint8_t *to = fastx_open_tag(f, name);
+    for (size_t i = 0; i < length; i++) {
+        uint8_t between = text[i] == '+' || text[i] == '-';
+        if (!tag_is_letter(text[i]) && (!between || !i || i == length - 1))
+            return 0;
+        to[i] = between ? '-' : text[i];
+    }
+    if (length)
+        f->tag_offsets[f->n + 1] = (uint32_t)(to + length - f->tags);
+    return length > 0;
+}
+
+/* Whether the row has a tag of this name. */
+static inline int fastx_has_tag(const fastx_t *f, const uint8_t *tag)
+{
+    const uint8_t *at = f->tags + f->tag_offsets[f->n], *end = f->tags + f->tag_offsets[f->n + 1];
+    while (at && at < end) { /* at a tab */
+        if (at[1] == tag[0] && at[2] == tag[1])
+            return 1;
+        at = memchr(at + 1, '\t', (size_t)(end - at - 1));
+    }
+    return 0;
+}
+
+/* One field of a comment. Tags that the record gets anyway are dropped. */
+static inline int fastx_take_field(fastx_t *f, const uint8_t *field, size_t length)
+{
+    uint8_t *to = f->tags + f->tag_offsets[f->n + 1];
+    if (!tag_is_valid(field, length) || fastx_has_tag(f, field))
+        return fastx_refuse_tag(f, FASTX_BAD_TAG, field, length);
+    if (tag_is_own(field) || (!f->groups && field[0] == 'R' && field[1] == 'G'))
+        return 1;
+    *to = '\t';
+    memcpy(to + 1, field, length);
+    f->tag_offsets[f->n + 1] += (uint32_t)length + 1;
+    return 1;
+}
+
+/* What a read's header says besides the name, as tags. A Casava comment is no tag, but none is expected in its place:
+ * it is passed over. */
+static inline int fastx_take_comment(fastx_t *f, const uint8_t *text, size_t length)
+{
+    if (fastx_casava(text, length)) {
+        size_t word = 0, index = 4;
+        while (word < length && text[word] > ' ') word++;
+        while (index < word && text[index] != ':') index++;
+        if (f->barcodes && index < word)
+            fastx_take_barcode(f, "BC", text + index + 1, word - index - 1);
+        text += word + (word < length);
+        length -= word + (word < length);
+    }
+    while (f->copies && length) {
+        const uint8_t *tab = memchr(text, '\t', length);
+        size_t field = tab ? (size_t)(tab - text) : length;
+        if (field && !fastx_take_field(f, text, field))
+            return 0;
+        text += field + (tab != NULL);
+        length -= field + (tab != NULL);
+    }
+    return 1;
+}
+
+static inline int fastx_take_umi(fastx_t *f, const uint8_t *name, size_t length)
+{
+    size_t at = length;
+    while (at && name[at - 1] != f->separator) at--;
+    if (fastx_has_tag(f, (const uint8_t *)"RX"))
+        return 1;
+    return (at && fastx_take_barcode(f, "RX", name + at, length - at)) ||
+           fastx_refuse_tag(f, FASTX_NO_UMI, name, length);
+}
+
+/* The tags of the row: its header is `text`, of which the name, without "/1" or "/2", takes `name` bytes and with
+ * it `word`. */
+static inline int fastx_take_tags(fastx_t *f, const uint8_t *text, size_t available, size_t name, size_t word)
+{
+    f->tag_offsets[f->n + 1] = f->tag_offsets[f->n];
+    f->left_out_last = 0;
+    if (word < available && !fastx_take_comment(f, text + word + 1, available - word - 1))
+        return 0;
+    if (f->separator && !fastx_take_umi(f, text, name))
+        return 0;
+    return 1;
+}
+
 /* The first word, less a "/1" or "/2" that is not all of it: mates have one name in SAM. A name
  * that SAM cannot hold is changed, and counted: one odd record does not end a run. */
 static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t available)
@@ -128,6 +254,7 @@ static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t availa
     size_t length = 0;
     while (length < available && text[length] > ' ')
         length++;
+    size_t word = length;
     if (length > 2 && text[length - 2] == '/' && (text[length - 1] == '1' || text[length - 1] == '2')) {
         length -= 2;
         f->numbers[f->n & 1] = (uint8_t)(text[length + 1] - '0');
@@ -136,15 +263,15 @@ static inline int fastx_take_name(fastx_t *f, const uint8_t *text, size_t availa
     }
     if (!length)
         return fastx_fail(f, FASTX_NO_NAME, 0, 0);
+    size_t whole = length;
     f->renamed_last = length > FASTX_MAX_NAME;
     if (length > FASTX_MAX_NAME)
         length = FASTX_MAX_NAME;
     memcpy(f->names + at, text, length);
     f->renamed_last |= fastx_make_printable(f->names + at, length);
-    f->renamed += f->renamed_last;
     f->name_offsets[f->n + 1] = at + (uint32_t)length;
     f->named = 1;
-    return 1;
+    return !f->tags || fastx_take_tags(f, text, available, whole, word);
 }
 
 /* The two copying loops are bytes only and free of branches: the compiler makes vector code of them. */
@@ -197,6 +324,14 @@ static inline int fastx_take_quals(fastx_t *f, const uint8_t *text, size_t n)
         return fastx_fail(f, FASTX_BAD_QUALITY, text[i], i + 1);
     }
     return 1;
+}
+
+/* The row under way is there in full. */
+static inline void fastx_count_row(fastx_t *f)
+{
+    f->n++;
+    f->renamed += f->renamed_last;
+    f->left_out += f->left_out_last;
 }
 
 static inline const uint8_t *fastx_incomplete(fastx_t *f, int eof)
@@ -301,7 +436,7 @@ static inline fastx_step_t fastx_next(fastx_t *f, fastx_input_t *in)
     next = f->marker == '@' ? fastq_record(f, in->p, in->end, in->eof) : fasta_record(f, in->p, in->end, in->eof);
     if (!next)
         return f->error ? FASTX_FAILED : FASTX_WAITS;
-    f->n++;
+    fastx_count_row(f);
     in->p = next;
     return FASTX_ADDED;
 }
@@ -345,6 +480,7 @@ static inline int fastx_interleave(fastx_t *f)
     if (f->pending && fastx_reached(f, f->n - 1)) {
         f->n--;
         f->renamed -= f->renamed_last;
+        f->left_out -= f->left_out_last;
         f->pending = 0;
         return 0;
     }
@@ -411,13 +547,15 @@ static inline fastx_step_t fastx_parse_pairs(fastx_t *f, fastx_input_t in[2])
     return step;
 }
 
-/* Passes over the next records of FASTQ that are there in full, `most` at the most, without a look into them; returns
- * how many. `stray`: what follows them does not begin as a record does. */
-static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, int *stray)
+/* Passes over the next records of FASTQ that are there in full, without a look into them; returns how many. It ends
+ * after `most` records, or after the one that takes it to `enough` bytes. `stray`: what follows them does not begin as a
+ * record does. */
+static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, size_t enough, int *stray)
 {
+    const uint8_t *start = in->p;
     uint32_t n = 0;
     *stray = 0;
-    for (; n < most && fastx_skip_empty(in) && !*stray; n++) {
+    for (; n < most && (size_t)(in->p - start) < enough && fastx_skip_empty(in) && !*stray; n++) {
         const uint8_t *p = in->p;
         *stray = *p != '@';
         for (int line = 0; line < 4 && p; line++) {
@@ -448,7 +586,7 @@ static inline int fastx_add(fastx_t *f, const uint8_t *name, size_t name_length,
         return 0;
     if (quality && !fastx_take_quals(f, quality, quality_length))
         return 0;
-    f->n++;
+    fastx_count_row(f);
     return fastx_place(f);
 }
 

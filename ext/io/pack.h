@@ -134,11 +134,12 @@ static inline void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t 
     pack_reverse_complement(rows, rows + PACK_PLANES * (size_t)words, words, spare);
 }
 
-static inline void pack_reads(const uint8_t *bases, const uint32_t *offsets, const uint32_t *plane_start, size_t n,
-                              uint64_t *planes, int portable)
+/* Read i has `lengths[i]` bases from `offsets[i]` on. */
+static inline void pack_reads(const uint8_t *bases, const uint32_t *offsets, const uint32_t *lengths,
+                              const uint32_t *plane_start, size_t n, uint64_t *planes, int portable)
 {
     for (size_t i = 0; i < n; i++)
-        pack_read(bases + offsets[i], bases + offsets[n], offsets[i + 1] - offsets[i],
+        pack_read(bases + offsets[i], bases + offsets[n], lengths[i],
                   planes + PACK_PLANES * (size_t)plane_start[i], portable);
 }
 

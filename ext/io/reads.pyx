@@ -6,7 +6,7 @@ from gassst.errors import InputError
 
 cimport numpy as cnp
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "fastx.h" nogil:
@@ -16,7 +16,7 @@ cdef extern from "fastx.h" nogil:
     ctypedef enum fastx_error_t:
         FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME
         FASTX_LONG_SEQUENCE, FASTX_BAD_BASE, FASTX_NO_PLUS, FASTX_QUALITY_LENGTH, FASTX_BAD_QUALITY, FASTX_MIXED
-        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY
+        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY, FASTX_BAD_TAG, FASTX_NO_UMI
 
     ctypedef enum fastx_pairing_t:
         FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED
@@ -43,19 +43,26 @@ cdef extern from "fastx.h" nogil:
         uint8_t *mate
         uint8_t pending, input
         uint32_t renamed
+        uint8_t *tags
+        uint32_t *tag_offsets
+        uint8_t copies, barcodes, separator, groups, lenient
+        uint32_t left_out
+        char shown[61]
 
     bint fastx_full(const fastx_t *)
     bint fastx_add(fastx_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t)
     void fastx_parse(fastx_t *, fastx_input_t *)
     fastx_step_t fastx_parse_pairs(fastx_t *, fastx_input_t *)
-    uint32_t fastq_cut(fastx_input_t *, uint32_t, bint *)
+    uint32_t fastq_cut(fastx_input_t *, uint32_t, size_t, bint *)
 
 
 cdef extern from "pack.h" nogil:
     enum:
         PACK_WORD
-    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
+    void pack_reads(const uint8_t *, const uint32_t *, const uint32_t *, const uint32_t *, size_t, uint64_t *, bint)
 
+
+TAG_ROOM = 16  # bytes of tags of a read beyond those of its header: "RX:Z:" and a tab
 
 # Name offsets are uint32: no more reads than have room for a name of the greatest length each.
 MAX_READS = (1 << 32) // (FASTX_MAX_NAME + 2)
@@ -75,6 +82,8 @@ MESSAGES = {
     FASTX_FORMATS: "begins with {a!r}, {other} with {marker!r}: one is FASTA, the other FASTQ",
     FASTX_NAMES: "its mate in {other} is named {before}",
     FASTX_NUMBERS: "marked as mate {v[1]}, {other} as mate {v[0]}",
+    FASTX_BAD_TAG: "{shown!r} in its comment is no SAM tag, or a second one of its name; --lenient leaves such out",
+    FASTX_NO_UMI: "its name does not end in {separator!r} and a UMI; --lenient leaves the tag out",
 }
 
 
@@ -104,6 +113,8 @@ cdef class RecordParser:
         Neighbouring reads of one name are a pair, any other read is single.
     before : int, optional
         Records that come before, of FASTQ, in each of the files; None: the pieces begin where the files do.
+    tags : TagSources, optional
+        What of the headers becomes tags of the records.
     """
 
     cdef fastx_t fastx
@@ -112,10 +123,11 @@ cdef class RecordParser:
     cdef readonly object wants
     cdef uint64_t taken
     cdef size_t offered  # bytes of the largest piece so far
-    cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate
+    cdef cnp.ndarray names, name_offsets, bases, quals, offsets, mate, tags, tag_offsets
+    cdef bint tagged
 
     def __cinit__(self, str path, uint32_t max_reads, uint32_t max_bases, uint32_t max_length,
-                  str mate_path=None, bint interleaved=False, before=None):
+                  str mate_path=None, bint interleaved=False, before=None, tags=None):
         self.paths = (path,) if mate_path is None else (path, mate_path)
         self.fastx.max_reads = max_reads
         self.fastx.max_bases = max_bases
@@ -125,6 +137,11 @@ cdef class RecordParser:
         elif interleaved:
             self.fastx.pairing = FASTX_INTERLEAVED
         self.wants = 0
+        self.tagged = tags is not None and tags.any
+        if self.tagged:
+            self.fastx.copies, self.fastx.barcodes = tags.comments, tags.casava_barcode
+            self.fastx.separator = ord(tags.umi_separator) if tags.umi_separator else 0
+            self.fastx.groups, self.fastx.lenient = tags.read_groups, tags.lenient
         if before is not None:
             self.taken = before * len(self.paths)
             self.fastx.marker = c"@"
@@ -144,6 +161,8 @@ cdef class RecordParser:
         self.quals = np.empty(bases if self.fastx.marker != c">" else 0, np.uint8)
         self.name_offsets = np.empty(reads + 1, np.uint32)
         self.offsets = np.empty(reads + 1, np.uint32)
+        self.tags = np.empty(name_bytes + TAG_ROOM * reads if self.tagged else 0, np.uint8)
+        self.tag_offsets = np.zeros(reads + 1 if self.tagged else 1, np.uint32)
         self.name_offsets[0] = self.offsets[0] = 0
         self.mate = np.empty(reads if self.fastx.pairing != FASTX_SINGLE else 0, np.uint8)
         self.make_room(0, 0, 0)
@@ -161,6 +180,12 @@ cdef class RecordParser:
         self.offsets = grown(self.offsets, n + 1, n + reads + 1)
         if self.fastx.pairing != FASTX_SINGLE:
             self.mate = grown(self.mate, n, n + reads)
+        if self.tagged:
+            used = self.tag_offsets[n]
+            self.tags = grown(self.tags, used, used + name_bytes + TAG_ROOM * reads)
+            self.tag_offsets = grown(self.tag_offsets, n + 1, n + reads + 1)
+            self.fastx.tags = <uint8_t *>cnp.PyArray_DATA(self.tags)
+            self.fastx.tag_offsets = <uint32_t *>cnp.PyArray_DATA(self.tag_offsets)
         self.fastx.names = <uint8_t *>cnp.PyArray_DATA(self.names)
         self.fastx.bases = <uint8_t *>cnp.PyArray_DATA(self.bases)
         self.fastx.quals = <uint8_t *>cnp.PyArray_DATA(self.quals)
@@ -275,7 +300,8 @@ cdef class RecordParser:
             record += f" ({self.name(self.fastx.n)})"
         what = MESSAGES[self.fastx.error].format(
             a=chr(self.fastx.value[0] & 255), v=self.fastx.value, marker=chr(self.fastx.marker),
-            max_length=self.fastx.max_length, **self.mate_words(),
+            max_length=self.fastx.max_length, shown=self.fastx.shown.decode("utf-8", "backslashreplace"),
+            separator=chr(self.fastx.separator), **self.mate_words(),
         )
         return InputError(f"{record}: {what}")
 
@@ -320,6 +346,11 @@ cdef class RecordParser:
         """Reads in the batch under way whose names were changed, as SAM could not hold them."""
         return self.fastx.renamed
 
+    @property
+    def left_out(self):
+        """Fields of comments, and UMIs, in the batch under way that are no tags."""
+        return self.fastx.left_out
+
     def __len__(self):
         """Reads in the batch under way."""
         return self.fastx.n
@@ -331,8 +362,9 @@ cdef class RecordParser:
         -------
         tuple
             `names uint8[]`, `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[]` or None (FASTA),
-            `offsets uint32[n+1]`, the 1-based ordinal of the first record in the file, and `mate uint8[n]`
-            (0 single, 1, 2) or None where all are single.
+            `offsets uint32[n+1]`, the 1-based ordinal of the first record in the file, `mate uint8[n]`
+            (0 single, 1, 2) or None where all are single, and `tags uint8[]` with `tag_offsets uint32[n+1]`, each tag
+            as in SAM with a tab before it, or None and None where none were asked for.
         """
         cdef size_t n = self.fastx.n
         cdef size_t names = self.fastx.name_offsets[n]
@@ -341,14 +373,15 @@ cdef class RecordParser:
             self.names[:names], self.name_offsets[:n + 1], self.bases[:bases],
             self.quals[:bases] if self.fastx.marker == c"@" else None, self.offsets[:n + 1],
             self.taken // len(self.paths) + 1, self.mate[:n] if self.fastx.pairing != FASTX_SINGLE else None,
+            self.tags[:self.tag_offsets[n]] if self.tagged else None, self.tag_offsets[:n + 1] if self.tagged else None,
         )
-        self.fastx.renamed = 0
+        self.fastx.renamed = self.fastx.left_out = 0
         self.taken += n
         self.start_batch(n, names, bases)
         return batch
 
 
-def cut(const uint8_t[::1] data not None, uint32_t most):
+def cut(const uint8_t[::1] data not None, uint32_t most, size_t enough=SIZE_MAX):
     """Find where records of FASTQ end, by their lines alone.
 
     Parameters
@@ -357,6 +390,8 @@ def cut(const uint8_t[::1] data not None, uint32_t most):
         From a record on, or from empty lines before one; not the beginning of a file.
     most : int
         Records.
+    enough : int
+        Bytes: no record follows the one that reaches them.
 
     Returns
     -------
@@ -371,12 +406,12 @@ def cut(const uint8_t[::1] data not None, uint32_t most):
         return 0, 0, False
     piece.p, piece.end, piece.begun, piece.eof = &data[0], &data[0] + data.shape[0], True, False
     with nogil:
-        n = fastq_cut(&piece, most, &stray)
+        n = fastq_cut(&piece, most, enough, &stray)
     return piece.p - &data[0], n, stray
 
 
 cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,
-                        size_t bases) except 1:
+                        size_t bases, uint32_t longest) except 1:
     """Fills lengths and plane_start; returns the number of rows of planes, which is even."""
     cdef size_t i
     cdef uint64_t rows = 0
@@ -384,29 +419,31 @@ cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint
         if offsets[i + 1] < offsets[i] or offsets[i + 1] > bases or rows > 0xFFFFFFFF:
             raise ValueError("offsets must not fall, nor pass the end of the bases")
         lengths[i] = offsets[i + 1] - offsets[i]
+        if lengths[i] > longest:
+            lengths[i] = 0
         plane_start[i] = <uint32_t>rows
         rows += 2 * ((<uint64_t>lengths[i] + PACK_WORD - 1) // PACK_WORD)
     return rows
 
 
-cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, bint portable):
+cdef pack_with(const uint8_t[::1] bases, const uint32_t[::1] offsets, uint32_t longest, bint portable):
     cdef size_t size = bases.shape[0]
     cdef size_t n = offsets.shape[0] - 1 if offsets.shape[0] else 0
     lengths_array = np.empty(n, np.uint32)
     plane_start_array = np.empty(n, np.uint32)
-    cdef uint32_t[::1] plane_start = plane_start_array
-    cdef uint64_t rows = plan_rows(offsets, lengths_array, plane_start, size)
+    cdef uint32_t[::1] lengths = lengths_array, plane_start = plane_start_array
+    cdef uint64_t rows = plan_rows(offsets, lengths, plane_start, size, longest)
     # One row of zeros more: 64 bases from any base of the last read on can be read without looking at the end.
     planes_array = np.empty((rows + 1, 3), np.uint64)
     planes_array[rows] = 0
     cdef uint64_t[:, ::1] planes = planes_array
     if rows:
         with nogil:
-            pack_reads(&bases[0], &offsets[0], &plane_start[0], n, &planes[0, 0], portable)
+            pack_reads(&bases[0], &offsets[0], &lengths[0], &plane_start[0], n, &planes[0, 0], portable)
     return lengths_array, planes_array, plane_start_array
 
 
-def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None):
+def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None, uint32_t longest=UINT32_MAX):
     """Planes of reads and of their reverse complements (`docs/pipeline.md`).
 
     Parameters
@@ -415,6 +452,8 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
         ASCII letters in either case; U counts as T, what is not A, C, G, T or U is masked.
     offsets : uint32[n+1]
         Read i is `bases[offsets[i]:offsets[i + 1]]`.
+    longest : int
+        Reads of more bases are packed as empty ones.
 
     Returns
     -------
@@ -426,9 +465,10 @@ def pack(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None
     ValueError
         Offsets that fall or pass the end of the bases.
     """
-    return pack_with(bases, offsets, False)
+    return pack_with(bases, offsets, longest, False)
 
 
-def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None):
+def pack_portable(const uint8_t[::1] bases not None, const uint32_t[::1] offsets not None,
+                  uint32_t longest=UINT32_MAX):
     """`pack` without vector instructions of the processor; tests hold the two against each other."""
-    return pack_with(bases, offsets, True)
+    return pack_with(bases, offsets, longest, True)

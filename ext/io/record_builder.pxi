@@ -23,6 +23,8 @@ cdef struct batch_t:
     const uint8_t *quals  # NULL when there are none
     const uint32_t *offsets
     const uint8_t *mate   # 1 first, 2 last in a pair, 0 single; NULL when all are
+    const uint8_t *tags   # of the reads, as in SAM, a tab before each; NULL when there are none
+    const uint32_t *tag_offsets
     const read_summary_t *summaries
     const hit_t *hits
     const uint32_t *cigars
@@ -114,6 +116,11 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
 
 cdef inline uint32_t read_length(const batch_t *batch, size_t read) noexcept nogil:
     return batch.offsets[read + 1] - batch.offsets[read]
+
+
+cdef inline uint64_t read_tags_size(const batch_t *batch, size_t read) noexcept nogil:
+    """Bytes of the tags that come with a read."""
+    return batch.tag_offsets[read + 1] - batch.tag_offsets[read] if batch.tags != NULL else 0
 
 
 cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read, int strand) noexcept nogil:
@@ -309,6 +316,7 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.read_group_length
     if c.mate.hit != NULL:
         tags += 10 * <uint64_t>c.mate.runs + 6
+    tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
     return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
             + 2 * <uint64_t>r.core.length + 4 + tags + 1)
 
@@ -369,6 +377,8 @@ cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_
         to = put_mate_tags(to, &c.mate, text)
     if c.target.read_group != NULL:
         to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length, text)
+    if c.batch.tags != NULL:
+        to = put_read_tags(to, c.batch.tags + c.batch.tag_offsets[hit.read], read_tags_size(c.batch, hit.read), text)
     return to
 
 

@@ -53,6 +53,7 @@ cdef extern from "bam_fields.h" nogil:
         N_INT_TAGS
         MAX_BAM_CIGAR
         BAM_CORE
+        MOST_TAG_GROWTH
     ctypedef struct byte_buffer:
         uint8_t *data
         size_t size
@@ -82,6 +83,7 @@ cdef extern from "bam_fields.h" nogil:
     uint8_t *close_string(uint8_t *to, bint text) noexcept
     uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value, bint text) noexcept
     uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length, bint text) noexcept
+    uint8_t *put_read_tags(uint8_t *to, const uint8_t *tags, size_t length, bint text) noexcept
     uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length, bint padded) noexcept
     uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
     uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
@@ -164,7 +166,8 @@ cdef class HitBatch:
     ----------
     reads: any object with the arrays of a `ReadBatch` (docs/pipeline.md): `names uint8[]`,
         `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`,
-        `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours.
+        `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours,
+        `tags uint8[] | None`, `tag_offsets uint32[n+1] | None`: valid tags as in SAM, a tab before each.
     hits: `layouts.HIT[h]`, sorted by read, each read's rows contiguous with the primary first, at least one
         row a read (an unmapped read has flag 4 and no CIGAR runs). Of the flags those of the mate, 0x1, 0x8,
         0x20, 0x40 and 0x80, are added to the records.
@@ -183,7 +186,8 @@ cdef class HitBatch:
         cdef const uint32_t[::1] name_offsets = reads.name_offsets, offsets = reads.offsets, runs = cigars
         cdef const hit_t[::1] rows = hits
         cdef const read_summary_t[::1] summary = summaries
-        cdef const uint8_t[::1] mate = getattr(reads, "mate", None)
+        cdef const uint8_t[::1] mate = getattr(reads, "mate", None), tags = getattr(reads, "tags", None)
+        cdef const uint32_t[::1] tag_offsets = getattr(reads, "tag_offsets", None)
         _check_offsets(name_offsets, names.shape[0], "read names")
         _check_offsets(offsets, bases.shape[0], "bases")
         if quals is not None:
@@ -191,7 +195,12 @@ cdef class HitBatch:
         if name_offsets.shape[0] != offsets.shape[0] or summary.shape[0] != offsets.shape[0] - 1:
             raise ValueError("names, bases and summaries are not of the same number of reads")
         _check_mates(mate, summary.shape[0])
-        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate)
+        if tags is not None:
+            _check_offsets(tag_offsets, tags.shape[0], "tags")
+            if tag_offsets.shape[0] != offsets.shape[0]:
+                raise ValueError("tags and bases are not of the same number of reads")
+            self.c.tags, self.c.tag_offsets = (&tags[0] if tags.shape[0] else NULL), &tag_offsets[0]
+        self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets)
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
         self.c.bases = &bases[0] if bases.shape[0] else NULL
@@ -259,7 +268,7 @@ cdef class HitBatch:
     cdef size_t _text_size(self, size_t read, bint fastq) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
         cdef size_t length = read_length(&self.c, read)
-        return name + self._suffix(read) + length + 3 + (length + 3 if fastq else 0)
+        return name + self._suffix(read) + read_tags_size(&self.c, read) + length + 3 + (length + 3 if fastq else 0)
 
     cdef size_t _suffix(self, size_t read) noexcept nogil:
         """Length of "/1" or "/2", which tells the mates of a pair from each other where there are no flags."""
@@ -274,8 +283,12 @@ cdef class HitBatch:
             to[name + 1] = b'/'
             to[name + 2] = b'1' if self.c.mate[read] == 1 else b'2'
             name += 2
-        to[name + 1] = b'\n'
-        to += name + 2
+        to += name + 1
+        if self.c.tags != NULL:
+            to = <char *>put_text(<uint8_t *>to, <const char *>self.c.tags + self.c.tag_offsets[read],
+                                  read_tags_size(&self.c, read))
+        to[0] = b'\n'
+        to += 1
         memcpy(to, self.c.bases + self.c.offsets[read], length)
         to[length] = b'\n'
         to += length + 1

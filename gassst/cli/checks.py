@@ -6,7 +6,7 @@ import argparse
 import os
 
 from gassst.cli import habits
-from gassst.cli.options import map_params
+from gassst.cli.options import map_params, tag_sources
 from gassst.cli.reference import reference_files
 from gassst.errors import OutputError, UsageError
 from gassst.params import MapParams
@@ -36,6 +36,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Cascade(params.filters, 0)
     if args.read_group is not None:
         parse_read_group(args.read_group)
+    tag_sources(args).verify()
     _check_format(args)
     reads, mates = mates_of(args)
     if mates is None:
@@ -45,8 +46,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     inputs = [*reference_files(args.index), *reads, *(mates or [])]
     others = [args.unmapped, args.stats, args.report]
     check_outputs([args.output, *others], inputs)
-    if args.sort:
-        check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
+    check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
     check_device(params.device, params.threads)
 
 

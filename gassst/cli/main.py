@@ -1,7 +1,4 @@
-"""Entry point of the `gassst` command: runs one command, turns its errors into messages and exit codes.
-
-Exit codes: 0, 1 (data, files, devices), 2 (usage), 130 (interrupted).
-"""
+"""Entry point of the `gassst` command: runs one command, turns its errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -12,9 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gassst._core import bus_error
 from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
-from gassst.errors import GassstError
+from gassst.errors import InputError, report_of
 from gassst.io import interrupt
 
 log = logging.getLogger("gassst")
@@ -45,15 +43,6 @@ def _run_command(argv: list[str]) -> int:
         return code
 
 
-OUT_OF_MEMORY = "out of memory; --memory or a smaller --batch-size may help"
-
-
-def _failed(message: str, code: int = 1) -> int:
-    interrupt.hold()
-    STDERR.say(f"gassst: {message}")
-    return code
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code; what a user can cause is one line on stderr, no traceback."""
     argv = sys.argv[1:] if argv is None else argv
@@ -63,27 +52,14 @@ def main(argv: list[str] | None = None) -> int:
         return code
     except SystemExit as done:  # of --help and --version
         return int(done.code or 0)
-    except BrokenPipeError:
-        return 0  # the reader has seen enough, as in `gassst map ... | head`
-    except KeyboardInterrupt:
-        return _failed("interrupted", 130)
-    except GassstError as error:
-        return _failed(str(error), error.exit_code)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{where}{error.strerror or error}")
-    except RuntimeError as error:
-        if "can't start new thread" not in str(error):
+    except BaseException as error:
+        report = report_of(error)
+        if report is None:
             raise
-        return _failed("the system allows this process no more threads; -t asks for fewer")
-    except ImportError as error:
-        if not any(sign in str(error) for sign in ("failed to map segment", "Cannot allocate memory")):
-            raise
-        return _failed(OUT_OF_MEMORY)
-    except SystemError as error:  # C code of a library that fails to allocate does not always say MemoryError
-        return _failed(f"{error}; memory may be exhausted")
-    except MemoryError:
-        return _failed(OUT_OF_MEMORY)
+    if report.message:
+        interrupt.hold()
+        STDERR.say(f"gassst: {report.message}")
+    return report.exit_code
 
 
 def _open_missing_streams() -> None:
@@ -99,6 +75,7 @@ def run() -> None:
     """Entry point of the `gassst` command."""
     _open_missing_streams()
     interrupt.watch()
+    bus_error.install(InputError.exit_code)
     # No matrix is multiplied here: NumPy's BLAS would start threads that spin for a while, 50 ms of CPU time a run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrays are freed by count; cycles are rare, and looking for them takes 3 % of a short run.

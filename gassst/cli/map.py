@@ -9,7 +9,7 @@ import sys
 
 from gassst.cli.checks import check_map, mates_of, verified_params
 from gassst.cli.habits import note_on_max_hits
-from gassst.cli.options import add_map_options, output_options
+from gassst.cli.options import add_map_options, output_options, tag_sources
 from gassst.cli.reference import load_index
 
 log = logging.getLogger("gassst")
@@ -48,9 +48,11 @@ def main(args: argparse.Namespace) -> int:
             mates=mates,
             interleaved=args.interleaved,
             read_group=args.read_group,
+            tags=tag_sources(args),
             command_line=shlex.join(["gassst", *args.argv]),
             progress=progress,
             input_progress=inputs,
+            allow_truncated=args.allow_truncated,
             **output_options(args),
         )
     seconds = progress.seconds

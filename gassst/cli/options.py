@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from gassst.arguments import file_path
+from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
 
@@ -110,6 +111,29 @@ def _add_input(group: Any) -> None:
         type=file_path,
         help="Files of second mates, in the order of -1.",
     )
+    add(
+        "-C",
+        "--comments",
+        action="store_true",
+        help="Copy the SAM tags in the comments of FASTQ, separated by tabs, to the records.",
+    )
+    add(
+        "--casava-barcode",
+        action="store_true",
+        help="Put the barcode of a Casava comment (1:N:0:ACGT) into the tag BC.",
+    )
+    add(
+        "--umi-from-name",
+        metavar="SEP",
+        default="",
+        dest="umi_separator",
+        help="Put what follows the last SEP in a read name into the tag RX.",
+    )
+    add(
+        "--lenient",
+        action="store_true",
+        help="Leave out and count what is no tag in a comment or name. It is an error without this option.",
+    )
     add = group.add_mutually_exclusive_group().add_argument
     add(
         "--interleaved",
@@ -117,6 +141,11 @@ def _add_input(group: Any) -> None:
         help="Two neighbouring reads of one name are a pair; other reads are single.",
     )
     add("--single", action="store_true", help="All reads are single, however many files there are.")
+    group.add_argument(
+        "--allow-truncated",
+        action="store_true",
+        help="Take BGZF files without an end-of-file block, though they may be cut between two blocks.",
+    )
 
 
 def _add_output(group: Any) -> None:
@@ -388,6 +417,11 @@ def map_params(args: argparse.Namespace) -> MapParams:
     given = {name: value for name, value in vars(args).items() if name in names}
     scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
     return MapParams(**given, all_hits=args.all, scoring=scoring)
+
+
+def tag_sources(args: argparse.Namespace) -> TagSources:
+    """What becomes tags, among the arguments of `gassst map`."""
+    return TagSources(args.comments, args.casava_barcode, args.umi_separator, args.lenient)
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:

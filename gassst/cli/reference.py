@@ -9,6 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from gassst.errors import IndexFormatError, InputError
+from gassst.io.inflate import MAGIC_SIZE, format_of
 
 if TYPE_CHECKING:
     from gassst.seeding.seed_index import SeedIndex
@@ -87,6 +88,7 @@ def _is_fasta(path: str) -> bool:
         if stat.S_ISFIFO(os.stat(path).st_mode):
             return True
         with open(path, "rb", buffering=0) as file:
-            return file.read(2).startswith((b">", b"\x1f\x8b"))
+            head = file.read(MAGIC_SIZE)
+            return head.startswith(b">") or format_of(head) is not None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None

@@ -22,7 +22,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from gassst.errors import DeviceError
+from gassst.io.children import end_with_stdin
 from gassst.io.read_records import batch_of_records
+from gassst.io.scratch import Scratch
 from gassst.params import Scoring
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
@@ -75,7 +77,6 @@ class Probe:
     def __init__(self, device: str | None, threads: int):
         self._arguments = [device or "", str(threads)]
         self._verdict: Verdict | None = None
-        self._caches: tempfile.TemporaryDirectory[str] | None = None
         self._start({})
 
     def _start(self, environment: dict[str, str]) -> None:
@@ -85,7 +86,7 @@ class Probe:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gassst.extension.probe", *self._arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # its other end closes with this process
                 stdout=self._output,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path, **environment},
@@ -117,8 +118,10 @@ class Probe:
         if answer is not None and code == 0:
             self._verdict = Verdict(**answer, environment=self._environment)
         elif not self._environment:
-            self._caches = tempfile.TemporaryDirectory(prefix="gassst-opencl-")
-            self._start({"POCL_CACHE_DIR": self._caches.name, "PYOPENCL_NO_CACHE": "1"})
+            caches = Scratch(tempfile.gettempdir(), "opencl")
+            weakref.finalize(self, caches.remove)
+            os.mkdir(caches.file("pocl"))
+            self._start({"POCL_CACHE_DIR": caches.file("pocl"), "PYOPENCL_NO_CACHE": "1"})
         else:
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             self._verdict = Verdict(None, f"OpenCL: the trial run ended {how}", True)
@@ -127,7 +130,7 @@ class Probe:
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.kill()
-    process.wait()
+    process.communicate()
 
 
 def _answer(output: IO[bytes]) -> dict[str, Any] | None:
@@ -224,5 +227,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    end_with_stdin()
     code = main(sys.argv[1:])
     os._exit(code)  # what a driver does at exit is of no interest

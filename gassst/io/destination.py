@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
 import shutil
 import stat
 import subprocess
@@ -17,21 +17,13 @@ from xopen import xopen
 
 from gassst.errors import OutputError, UsageError
 from gassst.io import interrupt
+from gassst.io.scratch import Scratch
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
 SORT_MEMORY = 1 << 30
-
-
-def remove_folder(path: str) -> None:
-    """Remove a folder and all in it, though other threads may still create files there."""
-    gone = path + ".gone"
-    with suppress(OSError):
-        os.rename(path, gone)  # from here on nothing can be created under the old name
-        path = gone
-    shutil.rmtree(path, ignore_errors=True)
 
 
 class Destination:
@@ -43,10 +35,8 @@ class Destination:
         self.name = "standard output" if self.is_stdout else self.path
         self.is_stream = self.is_stdout or _exists_irregular(self.path)
         self.final = self.path if self.is_stream else os.path.realpath(self.path)
-        self.directory, base = os.path.split(self.final)
-        # The end of the name stays as it is: a compressor is chosen by it.
-        hidden = os.path.join(self.directory, f".{secrets.token_hex(4)}.{base[-100:]}")
-        self.working = self.final if self.is_stream else hidden
+        self.directory, self._base = os.path.split(self.final)
+        self._scratch: Scratch | None = None
 
     def open(self) -> int:
         self.begin()
@@ -57,9 +47,20 @@ class Destination:
             return os.open(self.working, os.O_WRONLY | create, 0o666)
 
     def begin(self) -> None:
-        """From here on, until `commit` or `discard`, the working file is removed if the process must stop."""
-        if not self.is_stream:
-            interrupt.on_stop(self.discard)
+        """From here on, until `commit` or `discard`, what is unfinished is removed if the process must stop."""
+        if not self.is_stream and self._scratch is None:
+            with self.errors():
+                self._scratch = Scratch(self.directory, self._base)
+
+    @property
+    def working(self) -> str:
+        """What to write to, once `begin` or `open` was called. Its name ends as the final one: compressors go by it."""
+        return self.final if self.is_stream else self.beside(self._base)
+
+    def beside(self, name: str) -> str:
+        """The path of another unfinished file, which `commit` and `discard` remove. Only where this is no stream."""
+        assert self._scratch is not None, "begin() comes first"
+        return self._scratch.file(name)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -72,16 +73,72 @@ class Destination:
             raise OutputError(f"cannot write {self.name}: {error.strerror or error}") from error
 
     def commit(self) -> None:
-        if not self.is_stream:
+        """The file takes its name, and is on disk by then: a machine that fails leaves what was there, or all of it."""
+        if self._scratch is not None:
             with self.errors():
-                os.replace(self.working, self.final)
-            interrupt.settled(self.discard)
+                sync(self.working)
+                self._take_names()
+                sync(self.directory or os.curdir)
+            self.discard()
+
+    def _take_names(self) -> None:
+        os.replace(self.working, self.final)
 
     def discard(self) -> None:
-        if not self.is_stream:
-            with suppress(OSError):
-                os.unlink(self.working)
-            interrupt.settled(self.discard)
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
+
+
+def sync(path: str) -> None:
+    """Wait until a file, or the names in a folder, are on disk; some file systems have no such thing."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):
+            raise
+    finally:
+        os.close(fd)
+
+
+INDEXES = (".bai", ".csi", ".crai")
+"""Ends of the names of indexes beside an alignment file."""
+
+
+def index_paths(path: str) -> list[str]:
+    """Where readers look for the index of an alignment file: x.bam.bai, and for BAM and CRAM x.bai, too."""
+    root, extension = os.path.splitext(path)
+    short = {".bam": INDEXES[:2], ".cram": INDEXES[2:]}.get(extension.lower(), ())
+    return [*(path + end for end in INDEXES), *(root + end for end in short)]
+
+
+class AlignmentDestination(Destination):
+    """An alignment file. No index outlives what it was made for: readers would trust it, and find wrong places.
+
+    `index` is the end of the name of its own index, which takes its name with the file; "" if it gets none.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, index: str = ""):
+        super().__init__(path)
+        self._index = index
+
+    @property
+    def index_path(self) -> str | None:
+        """Where the index is to be written; a stream has none."""
+        return None if self.is_stream or not self._index else self.beside("index" + self._index)
+
+    def _take_names(self) -> None:
+        index = self.index_path
+        if index is not None:
+            sync(index)
+        for old in index_paths(self.final):
+            with suppress(FileNotFoundError):
+                os.unlink(old)
+        super()._take_names()
+        if index is not None:
+            os.utime(index)  # samtools warns of an index older than its file
+            os.replace(index, self.final + self._index)
 
 
 @contextmanager
@@ -117,53 +174,58 @@ def _exists_irregular(path: str) -> bool:
 
 
 class SortedDestination:
-    """Takes unsorted BAM in a folder of its own beside the output; `commit` sorts, indexes and moves it.
+    """Takes unsorted BAM in a hidden folder; `commit` sorts it, with an index, into `destination`.
 
-    `file_format` is "sam", "bam" or "cram", `level` a digit or "" for the default, `longest_contig` in bases.
+    `file_format` is "sam", "bam" or "cram", `level` a digit or "" for the default.
     """
 
-    def __init__(
-        self, destination: Destination, file_format: str, level: str, threads: int, longest_contig: int
-    ):
+    def __init__(self, destination: AlignmentDestination, file_format: str, level: str, threads: int):
         self._destination, self._format, self._level = destination, file_format, level
         self._threads = max(1, threads)
-        bam_index = ".csi" if longest_contig > MAX_BAI_CONTIG else ".bai"
-        self._index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format]
         self.errors = destination.errors
         self._sorting: subprocess.Popen[str] | None = None
-        place = None if destination.is_stream else destination.directory
-        with ExitStack() as on_failure, self.errors():
-            self._folder = tempfile.mkdtemp(prefix=".gassst-sort-", dir=place)
-            on_failure.callback(shutil.rmtree, self._folder)
+        self._scratch: Scratch | None = None
+        self._stream: int | None = None
+        destination.begin()
+        if destination.is_stream:
+            with self.errors():
+                self._scratch = Scratch(tempfile.gettempdir(), "sort")
+        interrupt.on_stop(
+            self.discard
+        )  # before the folders: nothing must come into them while they are emptied
+        try:
             self._stream = destination.open() if destination.is_stream else None
-            on_failure.pop_all()
-        interrupt.on_stop(self.discard)
-        self._unsorted = os.path.join(self._folder, "unsorted.bam")
-        self._sorted = os.path.join(self._folder, "sorted")
+        except BaseException:
+            self.discard()
+            raise
+
+    def _file(self, name: str) -> str:
+        return self._destination.beside(name) if self._scratch is None else self._scratch.file(name)
 
     def open(self) -> int:
         with self.errors():
-            return os.open(self._unsorted, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            return os.open(self._file("unsorted.bam"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
     def commit(self) -> None:
-        self._sort()
-        with self.errors():
-            if self._stream is None:
-                self._move()
-            else:
-                stream, self._stream = self._stream, None
+        if self._stream is None:
+            self._sort(self._destination.working)
+            self._destination.commit()
+        else:
+            self._sort(self._file("sorted"))
+            stream, self._stream = self._stream, None
+            with self.errors():
                 self._copy(stream)
         self.discard()
 
-    def _sort(self) -> None:
+    def _sort(self, output: str) -> None:
         options = ["--no-PG", "-m", str(SORT_MEMORY // self._threads), "-@", str(self._threads - 1)]
-        options += ["-T", os.path.join(self._folder, "chunk"), "-O", self._output_format()]
-        output = self._sorted
-        if self._index and self._stream is None:
+        options += ["-T", self._file("chunk"), "-O", self._output_format()]
+        index = self._destination.index_path
+        if index is not None:
             options.append("--write-index")
-            output = f"{output}##idx##{self._sorted}{self._index}"
+            output = f"{output}##idx##{index}"
         with self.errors():
-            self._sorting = samtools_sort(*options, "-o", output, self._unsorted)
+            self._sorting = samtools_sort(*options, "-o", output, self._file("unsorted.bam"))
         try:
             _, complaint = self._sorting.communicate()
         finally:
@@ -176,15 +238,8 @@ class SortedDestination:
         level = f",level={self._level}" if self._level and self._format != "sam" else ""
         return self._format + level + (",no_ref=1" if self._format == "cram" else "")
 
-    def _move(self) -> None:
-        final = self._destination.final
-        os.replace(self._sorted, final)
-        if self._index:
-            os.replace(self._sorted + self._index, final + self._index)
-            os.utime(final + self._index)  # samtools warns of an index older than its file
-
     def _copy(self, stream: int) -> None:
-        with open(self._sorted, "rb") as source, os.fdopen(stream, "wb") as target:
+        with open(self._file("sorted"), "rb") as source, os.fdopen(stream, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
 
     def discard(self) -> None:
@@ -194,13 +249,17 @@ class SortedDestination:
         if self._stream is not None:
             os.close(self._stream)
             self._stream = None
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.remove()
+        self._destination.discard()
         interrupt.settled(self.discard)
 
 
 _SORT = """
 import sys
 sys.path[:] = sys.argv.pop(1).split(":")
+from gassst.io.children import die_with_parent
+die_with_parent(int(sys.argv.pop(1)))
 import pysam
 try:
     pysam.sort(*sys.argv[1:])
@@ -214,7 +273,7 @@ def samtools_sort(*options: str) -> subprocess.Popen[str]:
 
     The process ends with an error, and the reason on stderr, when the sort fails.
     """
-    command = [sys.executable, "-I", "-c", _SORT, ":".join(sys.path), *options]
+    command = [sys.executable, "-I", "-c", _SORT, ":".join(sys.path), str(os.getpid()), *options]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterable
 
 from gassst.errors import UsageError
-from gassst.io.destination import Destination
-
-INDEXES = (".bai", ".csi", ".crai")
-"""What a sorted alignment file may get beside it."""
+from gassst.io.destination import Destination, index_paths
 
 Path = str | os.PathLike[str]
 
@@ -29,10 +26,10 @@ def check_distinct(outputs: Iterable[Path | None], inputs: Iterable[Path | None]
 
 
 def with_indexes(output: Path | None) -> list[Path | None]:
-    """A sorted output and all that may appear beside it."""
+    """An alignment file, and all indexes beside it that may appear or go with it."""
     if output is None or _is_dash(output):
         return [output]
-    return [output, *(os.fspath(output) + end for end in INDEXES)]
+    return [output, *index_paths(os.fspath(output))]
 
 
 def paths_of(paths: Path | Iterable[Path]) -> list[Path]:

@@ -12,7 +12,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from gassst._core import bus_error
+
 Undo = Callable[[], object]
+
+WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""A process that such a signal ends has the exit code 128 + its number."""
 
 _undos: list[Undo] = []
 _stopping = threading.Event()
@@ -36,15 +41,14 @@ def settled(undo: Undo) -> None:
 def watch() -> None:
     """Take the signals over, for the rest of the process; called before any other thread begins."""
     # What a shell has set to be ignored, as for `nohup` or `command &` in a script, stays so.
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    watched = {s for s in wanted if signal.getsignal(s) is not signal.SIG_IGN}
+    watched = {s for s in WATCHED if signal.getsignal(s) is not signal.SIG_IGN}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     threading.Thread(target=_wait, args=(watched,), name="gassst-signals", daemon=True).start()
 
 
 def hold() -> None:
     """Wait for the end, if the process is stopping: what fails meanwhile is not to be reported."""
-    if _stopping.is_set():
+    if bus_error.is_ending() or _stopping.is_set():
         threading.Event().wait()
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gassst._core import reads as _reads
 from gassst.errors import UsageError
 
-MAX_LENGTH = 1000
+MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
 
 
@@ -60,6 +60,11 @@ class ReadBatch:
     renamed : int
         Reads whose names were changed, as SAM could not hold them: cut at 254 characters, "_" for what is not
         printable ASCII and for "@" at the beginning.
+    tags : uint8[tag_offsets[-1]] or None
+        Tags for the records as in SAM, a tab before each; None where there are none.
+    tag_offsets : uint32[n + 1] or None
+    left_out : int
+        Fields of comments and names that should have been tags, but are none.
     """
 
     names: NDArray[np.uint8]
@@ -71,6 +76,9 @@ class ReadBatch:
     path: str = ""
     mate: NDArray[np.uint8] | None = None
     renamed: int = 0
+    tags: NDArray[np.uint8] | None = None
+    tag_offsets: NDArray[np.uint32] | None = None
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -88,6 +96,10 @@ class ReadBatch:
         """Reads `start` to `stop` - 1; shares names, bases and qualities. `first` stays that of the batch."""
         names = slice(self.name_offsets[start], self.name_offsets[stop])
         bases = slice(self.offsets[start], self.offsets[stop])
+        tags, tag_offsets = self.tags, self.tag_offsets
+        if tags is not None and tag_offsets is not None:
+            tags = tags[tag_offsets[start] : tag_offsets[stop]]
+            tag_offsets = tag_offsets[start : stop + 1] - tag_offsets[start]
         return ReadBatch(
             self.names[names],
             self.name_offsets[start : stop + 1] - self.name_offsets[start],
@@ -97,21 +109,33 @@ class ReadBatch:
             self.first,
             self.path,
             None if self.mate is None else self.mate[start:stop],
+            tags=tags,
+            tag_offsets=tag_offsets,
         )
 
     def parsed(self) -> ReadBatch:
         """This batch, as it is parsed already."""
         return self
 
-    def pack(self) -> PackedReads:
-        return PackedReads(*_reads.pack(self.bases, self.offsets))
+    def pack(self, longest: int = MAX_LENGTH) -> PackedReads:
+        """The reads for the search; those of more than `longest` bases are empty, so that they find no place."""
+        return PackedReads(*_reads.pack(self.bases, self.offsets, longest))
+
+    def longer_than(self, longest: int) -> int:
+        """How many reads have more bases."""
+        return int(np.count_nonzero(np.diff(self.offsets) > longest))
 
 
 def take_batch(parser: _reads.RecordParser) -> ReadBatch:
     """The batch of the records that a parser holds; the parser begins another one."""
-    renamed = parser.renamed
+    renamed, left_out = parser.renamed, parser.left_out
     arrays = parser.take()
-    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed)
+    return ReadBatch(*arrays[:6], parser.path, arrays[6], renamed, *arrays[7:], left_out)
+
+
+def largest_batch(max_length: int) -> int:
+    """Bases up to which a batch takes one more pair, so far from 2**32 that no offset overflows."""
+    return (1 << 32) - 1 - 2 * max_length
 
 
 def verify_size(what: str, value: int, most: int) -> None:

@@ -7,7 +7,15 @@ from itertools import zip_longest
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError
-from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, take_batch, verify_size, whole_pairs
+from gassst.io.read_batch import (
+    MAX_BATCH_BASES,
+    MAX_LENGTH,
+    ReadBatch,
+    largest_batch,
+    take_batch,
+    verify_size,
+    whole_pairs,
+)
 
 Text = str | bytes
 Record = tuple[Text, Text, Text | None]
@@ -68,9 +76,9 @@ def batch_of_pairs(
 
 
 def _record_parser(max_length: int, path: str, mate_path: str | None = None) -> _reads.RecordParser:
-    """For one batch, so far from 2**32 that no offset overflows, whatever the lengths of the last pair."""
+    """For one batch, of any size that its arrays can hold."""
     verify_size("maximum read length", max_length, _reads.MAX_LENGTH_LIMIT)
-    return _reads.RecordParser(path, _reads.MAX_READS, (1 << 32) - 1 - 2 * max_length, max_length, mate_path)
+    return _reads.RecordParser(path, _reads.MAX_READS, largest_batch(max_length), max_length, mate_path)
 
 
 def _filled(parser: _reads.RecordParser, records: Iterable[Record]) -> ReadBatch:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
-from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from gassst._core.reads import RecordParser
 from gassst.io.input_progress import InputProgress
-from gassst.io.read_batch import ReadBatch, take_batch
+from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.source import Source, Window, name_of
-from gassst.io.texts import Cutter, Piece, ReadAhead
+from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
 
 
 class Unparsed(Protocol):
@@ -24,21 +24,26 @@ class Unparsed(Protocol):
 
 
 class Sizes(NamedTuple):
-    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once."""
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags."""
 
     reads: int
     bases: int
     length: int
     buffer: int
+    tags: TagSources = NO_TAGS
 
 
 def batches_of_file(
-    path: str, interleaved: bool, sizes: Sizes, progress: InputProgress | None
+    path: str,
+    interleaved: bool,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
-    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved)
+    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress))
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
         window = _begun(source, sizes)
         if interleaved or not _is_cut(window, sizes):
             yield from _batches(window, parser)
@@ -52,16 +57,20 @@ def batches_of_file(
 
 
 def batches_of_pair(
-    first: str, second: str, sizes: Sizes, progress: InputProgress | None
+    first: str,
+    second: str,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The same of two files of mates, each of which is read in a thread of its own.
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
-    parser = RecordParser(name_of(first), *sizes[:3], name_of(second))
+    parser = RecordParser(name_of(first), *sizes[:3], name_of(second), tags=sizes.tags)
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress))
-        two = stack.enter_context(Source(second, parser, progress))
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
         windows = _begun(one, sizes), _begun(two, sizes)
         if not all(_is_cut(window, sizes) for window in windows):
             yield from _pair_batches(*windows, parser)
@@ -76,9 +85,26 @@ def batches_of_pair(
         streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
         for stream in streams:
             stream.start()
-        for texts in zip_longest(*streams, fillvalue=_NOTHING):
+        for texts in _of_equal_length(*streams):
             yield _TextBatch(texts, names, before, sizes)
-            before += most
+            before += max(text.records for text in texts)  # the last record of a file may lack its line end
+
+
+def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterator[tuple[Piece, Piece]]:
+    """Texts of as many records from both files. Only last texts differ: the parser says what is wrong with them."""
+    one = two = None
+    while True:
+        one, two = one or next(first, None), two or next(second, None)
+        if one is None and two is None:
+            return
+        one, two = one or _NOTHING, two or _NOTHING
+        least = min(one.records, two.records)
+        if all(piece.is_last for piece in (one, two) if piece.records == least):
+            yield one, two
+            one = two = None
+        else:
+            (head, one), (mate_head, two) = one.split(least), two.split(least)
+            yield head, mate_head
 
 
 def _begun(source: Source, sizes: Sizes) -> Window:
@@ -89,8 +115,8 @@ def _begun(source: Source, sizes: Sizes) -> Window:
 
 
 def _is_cut(window: Window, sizes: Sizes) -> bool:
-    """Whether batches can be cut by counting lines: FASTQ, and too few reads to a batch for too many bases."""
-    return bytes(window.unused[:1]) == b"@" and sizes.reads * sizes.length <= sizes.bases
+    """Whether batches can be cut by counting lines: FASTQ, whose text is `ENOUGH` before its bases are too many."""
+    return bytes(window.unused[:1]) == b"@" and sizes.bases >= ENOUGH
 
 
 class _TextBatch:
@@ -109,7 +135,8 @@ class _TextBatch:
         before = (
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
-        parser = RecordParser(self._names[0], *self._sizes[:3], mate_name, before=before)
+        sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
+        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before, tags=sizes.tags)
         if len(texts) > 1:
             one, two = texts
             parser.parse_pairs(one.data, one.ends, two.data, two.ends)

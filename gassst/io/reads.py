@@ -14,6 +14,7 @@ from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_streams import Sizes, Unparsed, batches_of_file, batches_of_pair
+from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.texts import ReadAhead
 
 Path = str | os.PathLike[str]
@@ -118,10 +119,14 @@ def open_unparsed(
     *,
     interleaved: bool = False,
     progress: InputProgress | None = None,
+    allow_truncated: bool = False,
+    tags: TagSources = NO_TAGS,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
-    Files are read and inflated, and cut between records, in threads of their own, one for each file that is read.
+    `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
+    `tags` says what of the headers becomes tags. Files are read and inflated, and cut between records, in threads of
+    their own, one for each file that is read.
 
     Raises
     ------
@@ -129,27 +134,31 @@ def open_unparsed(
         At once as `open_reads` and `open_pairs`, also for interleaved reads with `mates`; what these raise on
         iteration is raised on iteration or by `parsed`.
     """
-    sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)
+    sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(tags=tags.verify())
     if mates is None:
-        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress))
+        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress, allow_truncated))
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
-    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress)
+    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated)
 
 
 def _files(
-    paths: list[str], interleaved: bool, sizes: Sizes, progress: InputProgress | None
+    paths: list[str],
+    interleaved: bool,
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     for path in paths:
-        yield from batches_of_file(path, interleaved, sizes, progress)
+        yield from batches_of_file(path, interleaved, sizes, progress, allow_truncated)
 
 
 def _files_of_pairs(
-    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None
+    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None, allow_truncated: bool = False
 ) -> Generator[Unparsed, None, None]:
     sizes = sizes._replace(reads=whole_pairs(sizes.reads))
     for first, second in lanes:
-        yield from batches_of_pair(first, second, sizes, progress)
+        yield from batches_of_pair(first, second, sizes, progress, allow_truncated)
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:

@@ -20,7 +20,13 @@ import pysam  # must come before _records, which links against the htslib that p
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
 from gassst.io import bgzf
-from gassst.io.destination import MAX_BAI_CONTIG, CompressedFile, Destination, SortedDestination
+from gassst.io.destination import (
+    MAX_BAI_CONTIG,
+    AlignmentDestination,
+    CompressedFile,
+    Destination,
+    SortedDestination,
+)
 from gassst.io.encoding import (
     BamEncoder,
     CramEncoder,
@@ -32,7 +38,7 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.io.sorting import SORT_MEMORY, IndexedDestination, RunEncoder, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
@@ -343,9 +349,10 @@ class AlignmentWriter:
             soft_clip_supplementary=soft_clip_supplementary,
             mark_secondary=mark_secondary,
         )
-        destination = Destination(path)
         file_format, header, builder = self.encoder.file_format, self.encoder.header, self.encoder.builder
-        longest = int(max(reference.lengths, default=0))
+        bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
+        index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
+        destination = AlignmentDestination(path, index)
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
         self._unmapped: CompressedFile | None = None
@@ -353,11 +360,9 @@ class AlignmentWriter:
         self.unmapped_written = 0
         self._format: Format
         if self.encoder.is_sorted_here:
-            indexed = IndexedDestination(path, ".csi" if longest > MAX_BAI_CONTIG else ".bai")
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, threads)
-            self._format = SortedBamFormat(builder.header, header, level, indexed, workers, sort_memory)
-            self._target = indexed
+            self._format = SortedBamFormat(builder.header, header, level, destination, workers, sort_memory)
         elif self.encoder.is_unsorted_bam:
             head = bam_header(header, builder.header.references, builder.header.lengths)
             deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
@@ -373,7 +378,7 @@ class AlignmentWriter:
                 self._unmapped = CompressedFile(unmapped_path)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
-                self._target = SortedDestination(destination, file_format, suffix, threads, longest)
+                self._target = SortedDestination(destination, file_format, suffix, threads)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)

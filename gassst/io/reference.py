@@ -5,25 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from xopen import xopen
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError
-
-_DEFLATE_ERRORS: tuple[Any, ...] = (zlib.error,)
-with suppress(ImportError):  # where there is no isal, xopen falls back on zlib
-    from isal.igzip_lib import IsalError
-
-    _DEFLATE_ERRORS += (IsalError,)
+from gassst.io.inflate import open_input
 
 FRONT = 2048
 """Masked bases before the first contig: no window around a hit begins before coordinate 0."""
@@ -41,8 +32,6 @@ _BLOCK = 1 << 22  # bytes read at once: a whole block and its copies stay in the
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _BASES = b"ACGTURYSWKMBDHVN"
 _BLANKS = b" \t\v\f\r\n"
-_GZIP = b"\x1f\x8b"
-_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 def _upper_case_table() -> bytes:
@@ -92,11 +81,11 @@ class Reference:
 
     @classmethod
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
-        """Read FASTA, plain or gzip or BGZF by its content; lower case, IUPAC letters and CRLF are fine.
+        """Read FASTA, plain or compressed by its content; lower case, IUPAC letters and CRLF are fine.
 
         Raises InputError, naming file, contig and line. Errors are a character that is no base, text before the first
         header, and a file without contigs. So are a contig without bases or without a name, a name that SAM forbids,
-        and two contigs of one name. A damaged gzip file and more than 2^32 - 1 padded bases are errors, too.
+        and two contigs of one name. A damaged or cut file and more than 2^32 - 1 padded bases are errors, too.
         """
         return cls._assemble(_read_fasta(path), os.fspath(path))
 
@@ -205,7 +194,7 @@ def _read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytearray]]
     source = os.fspath(path)
     name = None
     sequence = bytearray()
-    with _open(source) as file:
+    with open_input(source) as file:
         for line, text in _stretches(file):
             if text.startswith(b">"):
                 if name is not None:
@@ -217,35 +206,6 @@ def _read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytearray]]
                 raise InputError(f"{source}: line {line}: text before the first '>': not a FASTA file")
     if name is not None:
         yield name, sequence
-
-
-@contextmanager
-def _open(source: str) -> Iterator[IO[bytes]]:
-    """A binary file, decompressed when its content, whatever its name, says gzip."""
-    try:
-        with open(source, "rb") as raw:
-            if raw.peek(2)[:2] != _GZIP:
-                yield raw
-                return
-            _check_bgzf_end(raw, source)
-            with xopen(raw, "rb", threads=0, format="gz") as file:
-                yield file
-    except (EOFError, *_DEFLATE_ERRORS) as error:
-        raise InputError(f"{source}: truncated or damaged gzip file ({error})") from error
-    except OSError as error:
-        raise InputError(f"{source}: {error.strerror or error}") from error
-
-
-def _check_bgzf_end(raw: IO[bytes], source: str) -> None:
-    """A BGZF file cut between two blocks is valid gzip: only its missing last, empty block tells."""
-    is_bgzf = raw.peek(16)[12:16] == b"BC\x02\x00"  # type: ignore[attr-defined]
-    if not is_bgzf or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-        return
-    raw.seek(-min(len(_BGZF_END), os.fstat(raw.fileno()).st_size), os.SEEK_END)
-    ending = raw.read()
-    raw.seek(0)
-    if ending != _BGZF_END:
-        raise InputError(f"{source}: truncated BGZF file (its end-of-file block is missing)")
 
 
 def _stretches(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

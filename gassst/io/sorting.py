@@ -28,9 +28,10 @@ from gassst._core.records import (
     gather,
     sort_keys,
 )
-from gassst.io import bgzf, interrupt
-from gassst.io.destination import MAX_BAI_CONTIG, Destination, remove_folder
+from gassst.io import bgzf
+from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.io.encoding import Pieces, PlainFile, bam_header
+from gassst.io.scratch import Scratch
 from gassst.workers.base import Workers
 
 SORT_MEMORY = 2 << 30
@@ -151,31 +152,6 @@ def _splitters(runs: list[Run]) -> list[np.uint64]:
 # --- the file -----------------------------------------------------------------------------------------------
 
 
-class IndexedDestination(Destination):
-    """A destination whose file has an index beside it, which takes its name with the file."""
-
-    def __init__(self, path: str | os.PathLike[str] | None, suffix: str):
-        super().__init__(path)
-        self._suffix = suffix
-
-    @property
-    def index_path(self) -> str | None:
-        """Where the index is to be written; a stream has none."""
-        return None if self.is_stream else self.working + self._suffix
-
-    def commit(self) -> None:
-        super().commit()
-        if self.index_path is not None:
-            with self.errors():
-                os.replace(self.index_path, self.final + self._suffix)
-                os.utime(self.final + self._suffix)  # samtools warns of an index older than its file
-
-    def discard(self) -> None:
-        if self.index_path is not None and os.path.exists(self.index_path):
-            os.unlink(self.index_path)
-        super().discard()
-
-
 class SortedBamFormat(PlainFile):
     """BAM in the order of coordinates, with an index.
 
@@ -186,8 +162,8 @@ class SortedBamFormat(PlainFile):
         Its text.
     level : int or None
         Of compression, as `AlignmentWriter` takes it.
-    destination : IndexedDestination
-        Runs on disk lie in a folder beside it.
+    destination : AlignmentDestination
+        Runs on disk lie in its hidden folder; where it is a stream, in one of their own in $TMPDIR.
     workers : Workers
         That merge and compress.
     memory : int
@@ -199,7 +175,7 @@ class SortedBamFormat(PlainFile):
         contigs: pysam.AlignmentHeader,
         header: str,
         level: int | None,
-        destination: IndexedDestination,
+        destination: AlignmentDestination,
         workers: Workers,
         memory: int = SORT_MEMORY,
     ):
@@ -209,7 +185,7 @@ class SortedBamFormat(PlainFile):
         self._on_disk: list[Run] = []
         self._in_memory: list[Run] = []
         self._resident = 0
-        self._folder: str | None = None
+        self._scratch: Scratch | None = None
 
     def begin(self, fd: int) -> None:
         self._fd = fd
@@ -241,11 +217,11 @@ class SortedBamFormat(PlainFile):
         if self._destination.index_path is not None:
             index.save(self._destination.index_path)
         self._release()
-        self._remove_folder()
+        self._remove_runs()
 
     def abort(self) -> None:
         super().abort()
-        self._remove_folder()
+        self._remove_runs()
 
     def _in_order(self, runs: list[Run], function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """What workers make of every range, in the order of the ranges."""
@@ -259,11 +235,7 @@ class SortedBamFormat(PlainFile):
 
     def _spill(self) -> None:
         """Makes one run on disk of those in memory."""
-        if self._folder is None:
-            place = None if self._destination.is_stream else self._destination.directory
-            self._folder = tempfile.mkdtemp(prefix=".gassst-sort-", dir=place or None)
-            interrupt.on_stop(self._remove_folder)
-        name = os.path.join(self._folder, str(len(self._on_disk)))
+        name = self._file(f"run{len(self._on_disk)}")
         with open(name + ".keys", "wb") as keys, open(name + ".ends", "wb") as ends, open(name, "wb") as data:
             at = 0
             for run in self._in_order(self._in_memory, merged):
@@ -280,12 +252,19 @@ class SortedBamFormat(PlainFile):
         )
         self._in_memory, self._resident = [], 0
 
-    def _remove_folder(self) -> None:
+    def _file(self, name: str) -> str:
+        """The path of a file that is gone when the output is complete, or given up."""
+        if not self._destination.is_stream:
+            return self._destination.beside(name)
+        if self._scratch is None:
+            self._scratch = Scratch(tempfile.gettempdir(), "sort")
+        return self._scratch.file(name)
+
+    def _remove_runs(self) -> None:
         self._on_disk, self._in_memory = [], []
-        if self._folder is not None:
-            remove_folder(self._folder)
-            interrupt.settled(self._remove_folder)
-            self._folder = None
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
 
 
 def _mapped(path: str, dtype: Any) -> NDArray:

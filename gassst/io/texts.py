@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pickle import PickleBuffer
 from queue import Empty, Queue
 from typing import TypeVar
@@ -17,12 +17,13 @@ from gassst.io.source import Source, Window
 FIRST_BUFFER = 1 << 20
 LONG_RECORD = 1 << 18  # bytes; what is longer is looked at before more of it is read
 AHEAD = 2  # batches that wait for a worker
+ENOUGH = 64 << 20  # bytes of a text: few long records fill it before many short ones do
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of one file.
+    """Whole records of one file, and what spoils the one behind them.
 
     Attributes
     ----------
@@ -31,6 +32,8 @@ class Piece:
         Of those in full; there may be one more at the end of the file.
     ends : bool
         With the file.
+    stray : bool
+        With something that is no record.
     error : InputError or None
         Why nothing comes behind, where that is not the end of the file.
     """
@@ -38,14 +41,26 @@ class Piece:
     data: memoryview
     records: int
     ends: bool = False
+    stray: bool = False
     error: InputError | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Piece, (PickleBuffer(self.data), self.records, self.ends, self.error)
+        return Piece, (PickleBuffer(self.data), self.records, self.ends, self.stray, self.error)
+
+    @property
+    def is_last(self) -> bool:
+        """Nothing comes behind: the file ends, or cannot be read on, or goes on with what is no record."""
+        return self.ends or self.stray or self.error is not None
+
+    def split(self, records: int) -> tuple[Piece, Piece | None]:
+        """The first `records`, and what is left, if that is anything."""
+        used, _, _ = cut(self.data, records)
+        rest = replace(self, data=self.data[used:], records=self.records - records)
+        return Piece(self.data[:used], records), rest if rest.records or rest.is_last else None
 
 
 class Cutter:
-    """Cuts the text of a source into texts of `most` records; the last one is shorter.
+    """Cuts the text of a source into texts of `most` records, or fewer where these take up `ENOUGH` bytes.
 
     What is no record is left in the last text, for the parser to find, so that it knows the place and the reason.
 
@@ -74,15 +89,15 @@ class Cutter:
             buffer.append(self._window.unused)
             eof, count = self._window.eof, 0
             while True:
-                used, records, stray = cut(buffer.uncut, self._most - count)
+                used, records, stray = cut(buffer.uncut, self._most - count, ENOUGH - buffer.whole)
                 buffer.cut += used
                 count += records
                 self.records += records
-                if count == self._most:
+                if count == self._most or buffer.whole >= ENOUGH:
                     yield Piece(buffer.take(), count)
                     count = 0
                 elif stray or self._is_hopeless(buffer.uncut):
-                    yield Piece(buffer.all, count)
+                    yield Piece(buffer.all, count, stray=True)
                     return
                 elif eof:
                     break
@@ -120,6 +135,11 @@ class _Buffer:
     @property
     def all(self) -> memoryview:
         return self._bytes[self._start : self._end]
+
+    @property
+    def whole(self) -> int:
+        """Bytes of whole records."""
+        return self.cut - self._start
 
     @property
     def uncut(self) -> memoryview:

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst._core import bus_error
 from gassst.errors import IndexFormatError, InputError
 from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, is_contig_name
 
@@ -109,6 +110,7 @@ def map_sections(file: IO[bytes], path: str) -> dict[str, Section]:
     size = os.fstat(file.fileno()).st_size
     rows = _section_table(file.read(PAGE), size, path)
     data = np.asarray(np.memmap(file, np.uint8, "r"))
+    bus_error.watch(os.fsencode(path), data)
     sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
     missing = {"metadata", *ARRAYS} - sections.keys()
     if missing:
@@ -235,17 +237,21 @@ def check_section(section: Section, path: str) -> None:
 
 
 class Integrity:
-    """The checksums of an open index file, verified once, in a thread of its own.
+    """Whether an open index file is, and stays, what was written: checksums once, in a thread of its own.
 
-    It reads the file and not the mapping, so that the pages do not count as this process's memory.
+    It reads the file and not the mapping, so that the pages do not count as this process's memory. With `at_once` False
+    checksums are verified only where the file was changed while it was in use.
     """
 
-    def __init__(self, file: IO[bytes], sections: Sequence[Section], path: str):
+    def __init__(self, file: IO[bytes], sections: Sequence[Section], path: str, at_once: bool = True):
         self._fd = os.dup(file.fileno())
         self._sections, self._path = sections, path
+        self._state = self._state_of_file()
         self._lock = threading.Lock()
         self._verdict: Future[None] | None = None
-        self._given_up = False
+        if not at_once:
+            self._verdict = Future()
+            self._verdict.set_result(None)
 
     def start(self) -> None:
         """Begin, unless it has begun. Any thread may call this and `wait`."""
@@ -255,23 +261,33 @@ class Integrity:
                 threading.Thread(target=self._run, name="gassst-check", daemon=True).start()
 
     def wait(self) -> None:
-        """Return once every section is known to be intact. Raises IndexFormatError or InputError."""
+        """Return once every section is known to be intact, now. Raises IndexFormatError or InputError."""
         self.start()
         assert self._verdict is not None
         self._verdict.result()
+        if self._state_of_file() != self._state:  # it may only have been touched
+            self._check_all()
+
+    def _state_of_file(self) -> tuple[int, int]:
+        info = os.fstat(self._fd)
+        return info.st_size, info.st_mtime_ns
 
     def _run(self) -> None:
         verdict = self._verdict
         assert verdict is not None
         try:
-            buffer = memoryview(bytearray(_CHECK_BLOCK))
-            for section in self._sections:
-                self._check(section, buffer)
+            self._check_all()
             verdict.set_result(None)
-        except OSError as error:
-            verdict.set_exception(InputError(f"{self._path}: {error.strerror or error}"))
         except BaseException as error:
             verdict.set_exception(error)
+
+    def _check_all(self) -> None:
+        buffer = memoryview(bytearray(_CHECK_BLOCK))
+        try:
+            for section in self._sections:
+                self._check(section, buffer)
+        except OSError as error:
+            raise InputError(f"{self._path}: {error.strerror or error}") from error
 
     def _check(self, section: Section, buffer: memoryview) -> None:
         crc, at, end = 0, section.offset, section.offset + len(section.data)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gassst.params import MAX_ERRORS
+
 # Errors that `best_of_stages` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
 
@@ -66,7 +68,7 @@ def seed_offsets(m: int, stage: Stage) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
-    """Share of alignments of `m` bases with 0 to m - 1 errors that leave no seed of a stage free of them, float64[m].
+    """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number: float64[e].
 
     Errors are spread uniformly. Sets of errors that hit every seed are counted by their last error. The one before it
     must not lie so far back that a seed fits between the two.
@@ -75,10 +77,10 @@ def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
     # The last seed to end at or before each base, or -1: an error must have hit it.
     last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
     due = np.where(last >= 0, starts[last], -1) + 1
-    share = np.empty(m)
+    share = np.empty(min(m, MAX_ERRORS + 1))
     sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
     sets[0] = 1.0
-    for errors in range(m):
+    for errors in range(len(share)):
         share[errors] = sets[due[m] :].sum()
         before = np.concatenate([[0.0], np.cumsum(sets)])
         sets[1:] = np.maximum(before[1 : m + 1] - before[np.minimum(due[:m], np.arange(1, m + 1))], 0.0)
@@ -93,7 +95,7 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
         return miss_share(m, errors, stage.length, stage.looked_up)
     if stage.every == 1 and stage.number == m - stage.length + 1:
         return _cached_miss_probability(m, errors, stage.length)
-    return float(_missed_by_seeds(m, stage)[errors]) if errors < m else 1.0
+    return float(_missed_by_seeds(m, stage)[errors]) if errors < min(m, MAX_ERRORS + 1) else 1.0
 
 
 def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:

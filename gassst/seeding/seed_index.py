@@ -98,8 +98,6 @@ class SeedIndex:
             raise OutputError(f"{path}: not a regular file")
         with whole_file(path) as file:
             write(file, self._contents())
-            file.flush()
-            os.fsync(file.fileno())
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
@@ -139,7 +137,8 @@ class SeedIndex:
         path : path
         check : bool, optional
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
-            checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads.
+            checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads. In
+            any case a run fails where the file was overwritten in the meantime.
 
         Raises
         ------
@@ -152,7 +151,7 @@ class SeedIndex:
         try:
             with open(path, "rb") as file:
                 sections = map_sections(file, name)
-                integrity = Integrity(file, tuple(sections.values()), name) if check is None else None
+                integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
         index = _from_sections(sections, Path(path), integrity)

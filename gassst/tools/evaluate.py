@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from xopen import xopen
 
 from gassst.arguments import file_path
 from gassst.errors import InputError, UsageError
 from gassst.io.distinct import check_distinct
+from gassst.io.inflate import open_input
 from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
@@ -169,12 +169,9 @@ def evaluate(
 
 def count_reads(path: str) -> int:
     """Reads in a FASTA file or a FASTQ file of four lines a read. Raises InputError."""
-    try:
-        with xopen(path, "rb") as file:
-            fasta = file.read(1) == b">"
-            count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    with open_input(path) as file:
+        fasta = file.read(1) == b">"
+        count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
     if not fasta and count % 4:
         raise InputError(f"{path}: {count} lines, not four a read")
     return count if fasta else count // 4

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-from xopen import xopen
 
 from gassst.errors import InputError
+from gassst.io.inflate import open_input
 
 MASKED = 4
 BASES = np.frombuffer(b"ACGTNNNN", dtype=np.uint8)
@@ -44,11 +44,8 @@ class Genome:
 
 def read_fasta(path: str) -> Genome:
     """Reads FASTA, plain or compressed. Raises InputError for what is not FASTA or has unusable names."""
-    try:
-        with xopen(path, "rb") as file:
-            data = file.read()
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    with open_input(path) as file:
+        data = file.read()
     if not data.startswith(b">"):
         raise InputError(f"{path}: not FASTA, the first character is not '>'")
     names, parts = [], []

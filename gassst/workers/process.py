@@ -59,6 +59,7 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
     try:
         _die_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGBUS, signal.SIG_DFL)  # the parent's handler removes what is the parent's
         gc.freeze()  # what the parent has made stays shared: the collector need not look at it
         _send_log_lines(pipes.own)
         work.enter()

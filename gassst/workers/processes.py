@@ -30,6 +30,11 @@ from gassst.workers.shared_memory import SharedMemory
 
 log = logging.getLogger("gassst")
 MOST_REGIONS = 1 << 20
+HINTS = {
+    signal.SIGKILL: "; memory may be exhausted",
+    signal.SIGBUS: "; the index was changed while it was in use, or memory is exhausted",
+}
+"""Why a process may have been ended by a signal."""
 
 
 class ProcessWorkers:
@@ -250,8 +255,7 @@ class _Child:
         code = os.waitstatus_to_exitcode(status)
         if code >= 0:
             return f"worker process {self.pid} ended with code {code}"
-        hint = "; memory may be exhausted" if -code == signal.SIGKILL else ""
-        return f"worker process {self.pid} was ended by {_signal_name(-code)}{hint}"
+        return f"worker process {self.pid} was ended by {_signal_name(-code)}{HINTS.get(-code, '')}"
 
 
 def _signal_name(number: int) -> str:

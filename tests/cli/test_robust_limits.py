@@ -57,7 +57,7 @@ def test_streams_and_new_files(tmp_path):
     with pytest.raises(UsageError, match="standard output"):
         check_distinct([None, "-"], [])
     assert with_indexes(None) == [None] and with_indexes("-") == ["-"]
-    assert with_indexes("x.bam") == ["x.bam", "x.bam.bai", "x.bam.csi", "x.bam.crai"]
+    assert with_indexes("x.bam") == ["x.bam", "x.bam.bai", "x.bam.csi", "x.bam.crai", "x.bai", "x.csi"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -153,7 +153,7 @@ def test_pairs_are_counted_as_a_whole(tmp_path):
         mates(5, second=0, proper=0),
         mates(6, first=0, second=0, proper=0),
     ]
-    records = [record for pair in pairs for record in pair]
+    records = [mate for pair in pairs for mate in pair]
     extra = [record(PAIR.format(1), flag, position=9) for flag in (0x141, 0x941, 0x8C3)]
     expected = {
         "pairs": 6,

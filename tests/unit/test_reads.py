@@ -177,7 +177,7 @@ def test_parse_uses_whole_records_only(piece):
     assert set(used) <= {0, 15, len(data) - 15, len(data)}
     assert start == len(data) and len(parser) == parser.records == 2
     assert parser.parse(b"", True) == 0
-    names, name_offsets, bases, quals, offsets, first, mate = parser.take()
+    names, name_offsets, bases, quals, offsets, first, *_ = parser.take()
     assert (names.tobytes(), bases.tobytes(), quals.tobytes(), first) == (b"ab", b"ACGTAC", b"IIIIII", 1)
     assert name_offsets.tolist() == [0, 1, 2] and offsets.tolist() == [0, 4, 6]
     assert {a.dtype.name for a in (name_offsets, offsets)} == {"uint32"}
@@ -237,10 +237,10 @@ def test_error_names_file_and_record(case, tmp_path):
     path = tmp_path / "x.fq"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
-        list(open_reads(path))
+        list(open_reads(path, max_length=1000))
     assert str(caught.value).startswith(f"{path}: {message}")
     assert "\n" not in str(caught.value)
-    assert {outcome(data, piece, batch_size=1) for piece in PIECES} == {
+    assert {outcome(data, piece, batch_size=1, max_length=1000) for piece in PIECES} == {
         f"stdin: {str(caught.value)[len(str(path)) + 2 :]}"
     }
 
@@ -264,7 +264,7 @@ def test_open_line_does_not_fill_the_memory():
         mock.patch("sys.stdin", mock.Mock(buffer=stream)),
         pytest.raises(InputError, match="longer than 1000"),
     ):
-        list(open_reads("-"))
+        list(open_reads("-", max_length=1000))
     assert len(stream.rest) > 4_000_000
 
 
@@ -464,7 +464,7 @@ def test_batch_of_records_is_like_a_file():
 )
 def test_batch_of_records_errors(record, message):
     with pytest.raises(InputError, match="^records: " + re.escape(message)):
-        batch_of_records([("a", "A", "I"), record])
+        batch_of_records([("a", "A", "I"), record], max_length=1000)
 
 
 def naive_planes(sequence):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
 import zlib
@@ -189,6 +192,85 @@ def test_index_cut_while_it_is_open(copy):
         file.truncate(PAGE)
     with pytest.raises(IndexFormatError, match="cut while it was in use"):
         index.integrity.wait()
+
+
+def test_index_overwritten_while_it_is_open(copy):
+    """In place, byte by byte: no page is lost, and the first check may have been over."""
+    for checked in (None, False):
+        index = SeedIndex.open(copy, check=checked)
+        index.integrity.wait()
+        good = copy.read_bytes()
+        os.utime(copy, (1, 1))
+        index.integrity.wait()  # touched only
+        with open(copy, "r+b") as file:
+            file.seek(len(good) - 1)
+            file.write(bytes([good[-1] ^ 1]))
+        with pytest.raises(IndexFormatError, match="damaged index"):
+            index.integrity.wait()
+        copy.write_bytes(good)
+
+
+MAP = """
+from gassst.cli import main
+from gassst.run import MappingRun
+results = MappingRun.results
+def announced(*arguments):
+    print("begun", flush=True)
+    return results(*arguments)
+MappingRun.results = announced
+main.run()
+"""
+LIBRARY = """
+import signal, sys
+import numpy as np
+from gassst.seeding.seed_index import SeedIndex
+before = signal.getsignal(signal.SIGBUS)
+index = SeedIndex.open(sys.argv[1])
+print("open", flush=True)
+sys.stdin.read()
+assert signal.getsignal(signal.SIGBUS) == before
+index.positions.max()
+"""
+
+
+def start(*argv) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", *map(str, argv)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def cut(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(PAGE)
+
+
+@pytest.mark.parametrize("check", ["--no-check", "-q"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["out.bam", "out.sam"])
+def test_index_cut_while_reads_are_mapped(copy, small_fastq, tmp_path, check, threads, name):
+    """SIGBUS in a worker thread, or the check is first: one line either way."""
+    output = tmp_path / name
+    output.write_text("old")
+    argv = "map", "-q", check, "-t", threads, "--device", "none", copy, "-", "-o", output, "--sort"
+    run = start(MAP, *argv)
+    assert run.stdout.readline() == "begun\n"  # the index is mapped; the run waits for its first read
+    cut(copy)
+    _, error = run.communicate(gzip.decompress(small_fastq.read_bytes()).decode())
+    assert run.returncode == InputError.exit_code
+    assert error.count("\n") == 1 and "ref.gsi: " in error and "while it was in use" in error
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name, "ref.gsi"] and output.read_text() == "old"
+
+
+def test_a_library_takes_no_signal_over(copy):
+    run = start(LIBRARY, copy)
+    assert run.stdout.readline() == "open\n"
+    cut(copy)
+    _, error = run.communicate()
+    assert run.returncode == -signal.SIGBUS and not error
 
 
 # --- names of contigs ---------------------------------------------------------------------------------------

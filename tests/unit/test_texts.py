@@ -100,8 +100,28 @@ def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch):
     asked = mock.Mock(side_effect=texts._Buffer.fill, autospec=True)
     monkeypatch.setattr(texts._Buffer, "fill", lambda self, source: asked(self, source))
     with pytest.raises(InputError, match=r"record 11 \(long\): longer than 1000 bases"):
-        list(open_reads(path))
+        list(open_reads(path, max_length=1000))
     assert asked.call_count < 5
+
+
+@pytest.mark.parametrize("enough", [1, 900, 20_000])
+@pytest.mark.parametrize(
+    "second", ["whole", "no newline at the end", "empty lines at the end", "cut short", "no plus"]
+)
+def test_texts_that_end_by_bytes_hold_the_same_reads(tmp_path, monkeypatch, second, enough):
+    """Long records fill a text early, and those of two files not at the same record."""
+
+    def reads_of(batches):
+        """The reads, or the error: how many reads come before it depends on the texts."""
+        found = described(batches)
+        return found[-1] if isinstance(found[-1], str) else [row for batch in found for row in batch[2]]
+
+    paths = tmp_path / "one", tmp_path / "two"
+    paths[0].write_bytes(fastq(120, 1, "/1"))
+    paths[1].write_bytes(SPOILED[second](fastq(120, 3, "/2")))
+    expected = reads_of(open_pairs(*paths)), reads_of(open_reads(paths[1]))
+    monkeypatch.setattr(texts, "ENOUGH", enough)
+    assert (reads_of(open_unparsed(*paths)), reads_of(open_unparsed(paths[1]))) == expected
 
 
 def test_other_batches_than_by_lines(tmp_path):

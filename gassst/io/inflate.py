@@ -1,0 +1,235 @@
+"""Compressed input, stream by stream: a file that is cut, damaged, or goes on with something else is an error.
+
+A compressed file is one stream or several, as `cat` makes them. The file objects of Python's own modules end without
+a word where a later stream is none, so records would be lost; here nothing but what a format allows may follow:
+zeros behind gzip (as of tapes), zeros in fours behind xz, skippable frames of Zstandard.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple, Protocol, cast
+
+from gassst.errors import InputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+try:
+    from isal import igzip_lib
+except ImportError:  # no wheel for this platform
+    igzip_lib = None  # type: ignore[assignment]
+
+BLOCK = 1 << 17  # bytes of compressed data asked for at once
+_HEADER = 18  # bytes: enough to tell a stream of any format, and a block of BGZF
+
+
+class Decoder(Protocol):
+    """One stream; the interface of `bz2.BZ2Decompressor`."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: Any, max_length: int) -> bytes: ...
+
+
+class CutShort(EOFError):
+    """The data end before they should; the message says what is missing."""
+
+
+class Damaged(ValueError):
+    """The data are not what they should be; the message says what the library of the format says."""
+
+
+class _Inflater:
+    """zlib with the interface of the others, where ISA-L is missing."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(wbits=31)
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._full or self._stream.eof)
+
+    def decompress(self, data: Any, max_length: int) -> bytes:
+        made = self._stream.decompress(self._stream.unconsumed_tail + bytes(data), max_length)
+        self._full = len(made) == max_length
+        return made
+
+
+def _inflater() -> Decoder:
+    return _Inflater() if igzip_lib is None else igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+
+
+class Format(NamedTuple):
+    """How streams of a format begin, what decodes one, and in units of how many zeros they may be padded (0: none)."""
+
+    magic: tuple[bytes, ...]
+    decoder: Callable[[], Decoder]
+    padding: int
+
+
+FORMATS = {
+    "gz": Format((b"\x1f\x8b",), _inflater, 1),
+    "bz2": Format((b"BZh",), bz2.BZ2Decompressor, 0),
+    "xz": Format((b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 4),
+    # Frames, and the skippable ones, with which pzstd begins.
+    "zst": Format(
+        (b"\x28\xb5\x2f\xfd", *(bytes([n]) + b"\x2a\x4d\x18" for n in range(0x50, 0x60))),
+        zstd.ZstdDecompressor,
+        0,
+    ),
+}
+MAGIC_SIZE = max(len(magic) for form in FORMATS.values() for magic in form.magic)
+
+
+def format_of(head: bytes) -> str | None:
+    """The compression of data that begin with `head`, of MAGIC_SIZE bytes where there are as many."""
+    return next((name for name, form in FORMATS.items() if head.startswith(form.magic)), None)
+
+
+def is_bgzf(header: bytes) -> bool:
+    """Whether a gzip stream that begins so is a block of BGZF: its extra field says how long it is."""
+    return len(header) >= _HEADER and bool(header[3] & 4) and header[12:16] == b"BC\x02\x00"
+
+
+class Decompressed(io.RawIOBase):
+    """The decompressed bytes of `stream`, which has `readinto` and is not closed.
+
+    Raises CutShort and Damaged, and what `stream` raises.
+
+    BGZF ends with an empty block; without it the file may be cut between two blocks, which only `allow_truncated`
+    takes. Whatever is there is handed on: no waiting until the target is full.
+    """
+
+    def __init__(self, stream: Any, kind: str, allow_truncated: bool = False) -> None:
+        self._read, self._kind, self._allow_truncated = stream.readinto, kind, allow_truncated
+        self._format = FORMATS[kind]
+        self._buffer = memoryview(bytearray(BLOCK))
+        self._input = self._buffer[:0]  # what no decoder has been given yet
+        self._decoder: Decoder | None = None
+        self._block = 0  # bytes that the current block of BGZF has yet to be given; 0 for any other stream
+        self._in_bgzf = False
+        self._unended = False  # a block of BGZF with data came last: another must follow
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        room = memoryview(target).cast("B")
+        while self._decoder is not None or self._begin():
+            made = self._step(len(room))
+            if made:
+                room[: len(made)] = made
+                return len(made)
+        return 0
+
+    def _step(self, most: int) -> bytes:
+        """What one call of the decoder makes."""
+        decoder = self._decoder
+        assert decoder is not None
+        given = self._input[:0]
+        if decoder.needs_input:
+            if not self._input and not self._more():
+                raise self._cut_short()
+            # A block of BGZF is given alone: a decoder copies what it does not use.
+            size = self._block or len(self._input)
+            given, self._input = self._input[:size], self._input[size:]
+            self._block -= min(self._block, size)
+        made = self._decode(decoder, given, most)
+        self._unended = self._unended or bool(made and self._in_bgzf)
+        if decoder.eof:
+            self._decoder = None
+            if unused := decoder.unused_data:
+                self._input = memoryview(unused + bytes(self._input))
+        return made
+
+    def _decode(self, decoder: Decoder, given: memoryview, most: int) -> bytes:
+        try:
+            return decoder.decompress(given, most)
+        except MemoryError:
+            raise
+        except Exception as error:  # every library has its own
+            raise Damaged(f"damaged {self._kind} data: {error}") from error
+
+    def _begin(self) -> bool:
+        """Whether there is one more stream."""
+        padding = self._skip_zeros() if self._format.padding else 0
+        head = self._head(_HEADER)
+        if not head and padding % (self._format.padding or 1) == 0:
+            if self._unended and not self._allow_truncated:
+                raise CutShort("no BGZF end-of-file block: the file may be cut short")
+            return False
+        if head and any(magic.startswith(head) for magic in self._format.magic):
+            raise self._cut_short()
+        if not head.startswith(self._format.magic) or padding % (self._format.padding or 1):
+            raise Damaged(f"damaged {self._kind} data: other bytes follow the end")
+        self._in_bgzf, self._unended = self._kind == "gz" and is_bgzf(head), False
+        self._block = int.from_bytes(head[16:18], "little") + 1 if self._in_bgzf else 0
+        self._decoder = self._format.decoder()
+        return True
+
+    def _cut_short(self) -> CutShort:
+        return CutShort(f"{self._kind} data cut short")
+
+    def _skip_zeros(self) -> int:
+        """How many zeros come next; they are gone then."""
+        count = 0
+        while self._input or self._more():
+            if self._input[0]:
+                break
+            rest = self._input.tobytes().lstrip(b"\0")
+            count += len(self._input) - len(rest)
+            self._input = self._input[len(self._input) - len(rest) :]
+        return count
+
+    def _head(self, size: int) -> bytes:
+        """The next bytes, `size` of them where there are as many."""
+        while len(self._input) < size and self._more():
+            pass
+        return self._input[:size].tobytes()
+
+    def _more(self) -> int:
+        """Reads more input behind what there is, and returns how much: 0 at the end."""
+        count = len(self._input)
+        if count:
+            self._buffer[:count] = self._input.tobytes()
+        added: int = self._read(self._buffer[count:])
+        self._input = self._buffer[: count + added]
+        return added
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed if its content is compressed. Raises InputError, naming the file."""
+    try:
+        with open(path, "rb") as raw:
+            kind = format_of(raw.peek(MAGIC_SIZE))
+            if kind is None:
+                yield raw
+            else:
+                yield cast(IO[bytes], io.BufferedReader(Decompressed(raw, kind), BLOCK))
+    except (CutShort, Damaged) as error:
+        raise InputError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error

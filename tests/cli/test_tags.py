@@ -1,0 +1,201 @@
+"""Tags of records from the headers of FASTQ: comments, Casava barcodes, UMIs. The oracles are samtools and bwa."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pysam
+import pytest
+
+from gassst.cli.main import main
+
+OWN = {"NM", "MD", "AS", "XS", "X0", "X1", "NH", "HI", "MC", "MQ", "SA", "XA"}
+TAGS = [
+    "BC:Z:ACGT-TTGC\tRX:Z:AC-GT",
+    "",
+    "XY:i:-5\tXZ:i:255\tXW:i:-129\tXV:i:65536\tXU:i:4294967295\tXT:i:+7",
+    "XB:B:s,1,-2\tXC:B:C,255\tXD:B:I,4294967295,0\tXE:B:f,1.5,-2e3\tXK:B:c\tXL:B:i,-2147483648\tXM:B:S,65535",
+    "XF:f:1.5e3\tXG:f:-.25\tXH:f:3",
+    "XQ:A:c\tHH:H:1AFF\tHI:i:3\tZZ:Z:\tZY:Z:two words, \xff"[:-1],
+    "NM:i:3\tRG:Z:lane 1\tMC:Z:5M",
+]
+WRONG = [
+    *(
+        "XY:i:5x",
+        "XY:i:4294967296",
+        "X:Z:a",
+        "1X:Z:a",
+        "XYZ:a",
+        "XA:A:ab",
+        "XF:f:.",
+        "XF:f:1e",
+        "XH:H:1",
+        "XH:H:0g",
+    ),
+    *(
+        "XB:B:",
+        "XB:B:x,1",
+        "XB:B:c,128",
+        "XB:B:C,-1",
+        "XB:B:s1",
+        "XB:B:i,",
+        "XZ:Z:\x01",
+        "XZ:Z:é",
+        "plain words",
+    ),
+]
+
+
+def run(index, *arguments):
+    return main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "1", "-q"])
+
+
+def fastq(path, reads, comments):
+    path.write_text("".join(f"@{n}{c}\n{s}\n+\n{q}\n" for (n, s, q), c in zip(reads, comments, strict=False)))
+    return path
+
+
+def records_of(path):
+    with pysam.AlignmentFile(path, check_sq=False) as file:
+        return list(file)
+
+
+def given_tags(record):
+    return {(name, kind, str(value)) for name, value, kind in record.get_tags(True) if name not in OWN}
+
+
+def tags_of_samtools(path, folder, *options):
+    """By read name, as `samtools import` takes them from FASTQ."""
+    output = folder / "imported.bam"
+    pysam.samtools.fqimport(*options, "-0", str(path), "-o", str(output), catch_stdout=False)
+    return {record.query_name: given_tags(record) for record in records_of(output)}
+
+
+@pytest.mark.parametrize("suffix", ["sam", "bam", "cram"])
+def test_comments_are_those_that_samtools_reads(small_index, small_reads, tmp_path, suffix):
+    path = fastq(tmp_path / "in.fq", small_reads[:21], ["\t" + tags for tags in 3 * TAGS])
+    expected = tags_of_samtools(path, tmp_path, "-T", "*")
+    assert sum(map(len, expected.values())) == 3 * 23
+    output = tmp_path / f"out.{suffix}"
+    assert run(small_index, path, "-C", "-o", output, "--batch-size", "4") == 0
+    found = records_of(output)
+    assert {record.query_name: given_tags(record) for record in found} == expected
+    assert any(record.is_unmapped for record in found)
+    for record in found:
+        names = [name for name, _ in record.get_tags()]
+        assert len(set(names)) == len(names)
+
+
+def test_pairs_and_unmapped_reads_keep_their_tags(small_index, small_genome, tmp_path):
+    sequence = small_genome["one"][8000:8400].decode()
+    mates = [sequence[:100], sequence[300:][::-1].translate(str.maketrans("ACGT", "TGCA"))]
+    for i, bases in enumerate(mates):
+        reads = [("p", bases, "I" * 100), ("u", "ACGT" * 25, "I" * 100)]
+        fastq(tmp_path / f"{i}.fq", reads, [f" {i + 1}:N:0:ACGT XM:i:{i}"] * 2)
+    files = [tmp_path / "0.fq", tmp_path / "1.fq"]
+    assert run(small_index, *files, "-C", "-o", tmp_path / "o.bam", "--unmapped", tmp_path / "u.fq") == 0
+    assert [(r.query_name, r.get_tag("XM")) for r in records_of(tmp_path / "o.bam")] == [
+        (name, i) for name in "pu" for i in (0, 1)
+    ]
+    assert [line for line in (tmp_path / "u.fq").read_text().splitlines() if line[0] == "@"] == [
+        "@u/1\tXM:i:0",
+        "@u/2\tXM:i:1",
+    ]
+
+
+@pytest.mark.external("bwa")
+def test_every_line_of_a_read_has_them_as_in_bwa(small_index, small_fasta, small_genome, tmp_path):
+    """A read in two parts, and one of a repeat with all its places."""
+    one, two = small_genome["one"].decode(), small_genome["two"].decode()
+    split = one[9000:9120] + two[4000:4120]
+    path = fastq(tmp_path / "in.fq", [("split", split, "I" * 240)], ["\tXY:Z:a b\tRX:Z:AC-GT"])
+    subprocess.run(["bwa", "index", small_fasta], check=True, capture_output=True)
+    with open(tmp_path / "bwa.sam", "w") as output:
+        command = ["bwa", "mem", "-C", str(small_fasta), str(path)]
+        subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, check=True)
+    assert run(small_index, path, "-C", "--mode", "local", "-o", tmp_path / "out.sam") == 0
+    ours, theirs = ([given_tags(r) for r in records_of(tmp_path / name)] for name in ("out.sam", "bwa.sam"))
+    assert ours == theirs and len(ours) == 2
+
+
+@pytest.mark.parametrize("suffix", ["sam", "bam"])
+def test_casava_barcodes_are_those_of_samtools(small_index, small_reads, tmp_path, suffix):
+    """The specification has a hyphen between two barcodes, where samtools 1.16 keeps the plus of Casava."""
+    comments = [" 1:N:0:ACGTAC", " 1:Y:18:ACGT+TTGA", " 1:N:0:", " 1:N:0:5", "", " other", " 1:N:0:NN XY:i:5"]
+    path = fastq(tmp_path / "in.fq", small_reads[: len(comments)], comments)
+    expected = tags_of_samtools(path, tmp_path, "-i")
+    assert run(small_index, path, "--casava-barcode", "-o", tmp_path / f"out.{suffix}") == 0
+    found = {r.query_name: given_tags(r) for r in records_of(tmp_path / f"out.{suffix}")}
+    letters = {
+        name: {(tag, kind, value.replace("+", "-")) for tag, kind, value in tags if not value.isdigit()}
+        for name, tags in expected.items()
+    }
+    assert found == letters
+    assert run(small_index, path, "--casava-barcode", "-C", "--lenient", "-o", tmp_path / "both.sam") == 0
+    both = {r.query_name: given_tags(r) for r in records_of(tmp_path / "both.sam")}
+    assert both["read6"] == {("BC", "Z", "NN"), ("XY", "i", "5")} or both["read6"] == {
+        ("BC", "Z", "NN"),
+        ("XY", "C", "5"),
+    }
+
+
+def test_umis_of_names(small_index, small_reads, tmp_path):
+    names = {"a:1:ACGT": "ACGT", "a:1:ACG+TTA": "ACG-TTA", "b:ACGTN/1": "ACGTN", "c:AC-GT": "AC-GT"}
+    reads = [(name, *small_reads[0][1:]) for name in names]
+    path = fastq(tmp_path / "in.fq", reads, [""] * len(reads))
+    assert run(small_index, path, "--umi-from-name", ":", "-o", tmp_path / "out.bam") == 0
+    found = [(r.query_name, r.get_tag("RX")) for r in records_of(tmp_path / "out.bam")]
+    assert found == [(name.removesuffix("/1"), umi) for name, umi in names.items()]
+
+
+@pytest.mark.parametrize("name", ["none", "a:", "a:AC1", "a:+AC", "a:AC+"])
+def test_a_name_without_umi_is_one_line_or_counted(small_index, small_reads, tmp_path, capfd, name):
+    path = fastq(tmp_path / "in.fq", [("a:AC", *small_reads[0][1:]), (name, *small_reads[1][1:])], ["", ""])
+    assert run(small_index, path, "--umi-from-name", ":", "-o", tmp_path / "out.sam") == 1
+    assert capfd.readouterr().err.startswith(
+        f"gassst: {path}: record 2 ({name}): its name does not end in ':' and"
+    )
+    command = [
+        "map",
+        str(small_index),
+        str(path),
+        "--umi-from-name",
+        ":",
+        "--lenient",
+        "-o",
+        str(tmp_path / "out.sam"),
+    ]
+    assert main([*command, "--device", "none"]) == 0
+    assert "1 fields of comments and names are no SAM tags: left out" in capfd.readouterr().err
+    assert [r.has_tag("RX") for r in records_of(tmp_path / "out.sam")] == [True, False]
+
+
+@pytest.mark.parametrize("field", [*WRONG, "XY:i:1"])
+def test_what_is_no_tag_is_one_line_or_left_out(small_index, small_reads, tmp_path, capfd, field):
+    """The last is a tag, but the second of its name."""
+    comments = ["\tXY:i:2", f"\tXY:i:2\t{field}\tXZ:Z:z"]
+    path = fastq(tmp_path / "in.fq", small_reads[:2], comments)
+    assert run(small_index, path, "-C", "-o", tmp_path / "out.bam") == 1
+    error = capfd.readouterr().err
+    assert error.startswith(f"gassst: {path}: record 2 (read1): ") and error.count("\n") == 1
+    assert "is no SAM tag" in error
+    assert run(small_index, path, "-C", "--lenient", "-o", tmp_path / "out.bam") == 0
+    assert [tag for tag in records_of(tmp_path / "out.bam")[1].get_tags() if tag[0] in ("XY", "XZ")] == [
+        ("XY", 2),
+        ("XZ", "z"),
+    ]
+
+
+def test_a_read_group_of_the_run_replaces_that_of_a_comment(small_index, small_reads, tmp_path):
+    path = fastq(tmp_path / "in.fq", small_reads[:2], ["\tRG:Z:a", ""])
+    for options, groups in ([[], ["a", None]], [["-R", "@RG\\tID:b\\tSM:s"], ["b", "b"]]):
+        assert run(small_index, path, "-C", *options, "-o", tmp_path / "out.sam") == 0
+        found = [r.get_tag("RG") if r.has_tag("RG") else None for r in records_of(tmp_path / "out.sam")]
+        assert found == groups
+
+
+@pytest.mark.parametrize("separator", ["", "ab", "a", " "])
+def test_separators_that_cannot_be_one(small_index, small_fastq, capfd, separator):
+    code = run(small_index, small_fastq, "--umi-from-name", separator)
+    assert code == (0 if not separator else 2)
+    assert not separator or "one character such as" in capfd.readouterr().err

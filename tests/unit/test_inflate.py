@@ -1,0 +1,144 @@
+"""Compressed input: what may follow a stream, what may not, and BGZF without its last block."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import sys
+
+import pytest
+
+from gassst.errors import InputError
+from gassst.io import bgzf, inflate
+from gassst.io.inflate import CutShort, Damaged, Decompressed, open_input
+from gassst.io.reads import open_reads, open_unparsed
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+TEXT = b"".join(b"@r%d\n%s\n+\n%s\n" % (i, b"ACGTTGCA" * 9, b"I" * 72) for i in range(3000))
+SKIPPABLE = struct.pack("<2I", 0x184D2A53, 5) + b"notes"
+
+
+def as_bgzf(text: bytes, end: bytes = bgzf.END_OF_FILE) -> bytes:
+    return b"".join(bgzf.blocks(text, bgzf.deflater())) + end
+
+
+PACKED = {
+    "gz": gzip.compress(TEXT),
+    "bgzf": as_bgzf(TEXT),
+    "bz2": bz2.compress(TEXT),
+    "xz": lzma.compress(TEXT),
+    "zst": zstd.compress(TEXT),
+}
+
+
+class Trickle(io.BytesIO):
+    """Hands out a few bytes at a time, as a pipe may."""
+
+    def readinto(self, target):
+        return super().readinto(memoryview(target)[:7])
+
+
+def unpacked(data: bytes, kind: str, stream=io.BytesIO, **options) -> bytes:
+    kind = "gz" if kind == "bgzf" else kind
+    return Decompressed(stream(data), kind, **options).readall()
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("stream", [io.BytesIO, Trickle])
+def test_one_stream_and_two(kind, stream):
+    data = PACKED[kind]
+    assert unpacked(data, kind, stream) == TEXT
+    assert unpacked(data + data, kind, stream) == TEXT + TEXT
+
+
+LEGAL = {"gz": [bytes(1), bytes(700)], "xz": [bytes(4), bytes(4096)], "zst": [SKIPPABLE]}
+
+
+@pytest.mark.parametrize(("kind", "more"), [(kind, more) for kind in LEGAL for more in LEGAL[kind]])
+def test_what_a_format_allows_to_follow(kind, more):
+    data = PACKED[kind]
+    assert unpacked(data + more, kind) == TEXT
+    assert unpacked(data + more + data, kind, Trickle) == TEXT + TEXT
+
+
+def test_a_skippable_frame_may_come_first():
+    assert inflate.format_of(SKIPPABLE) == "zst"
+    assert unpacked(SKIPPABLE + PACKED["zst"], "zst") == TEXT
+
+
+ODD = {"gz": [], "bgzf": [], "bz2": [bytes(4)], "xz": [bytes(3), bytes(5)], "zst": [bytes(4)]}
+OTHER = [b"garbage", b"garbage" * 9999]
+
+
+@pytest.mark.parametrize(("kind", "more"), [(kind, more) for kind in ODD for more in ODD[kind] + OTHER])
+def test_other_bytes_behind_a_stream_are_refused(kind, more):
+    with pytest.raises(Damaged, match="other bytes follow the end"):
+        unpacked(PACKED[kind] + more, kind)
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_cut_second_stream_is_refused(kind):
+    data = PACKED[kind]
+    for size in (1, 2, len(data) // 2, len(data) - 1):
+        with pytest.raises(CutShort):
+            unpacked(data + data[:size], kind)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PACKED if kind != "bz2"])
+def test_a_wrong_checksum_is_refused(kind):
+    data = bytearray(PACKED[kind])
+    data[{"gz": -8, "bgzf": -36, "xz": -24}.get(kind, len(data) // 2)] ^= 1
+    with pytest.raises((Damaged, CutShort)):
+        unpacked(bytes(data), kind)
+
+
+def test_bgzf_without_its_last_block():
+    cut = as_bgzf(TEXT, end=b"")
+    with pytest.raises(CutShort, match="no BGZF end-of-file block"):
+        unpacked(cut, "gz")
+    assert unpacked(cut, "gz", allow_truncated=True) == TEXT
+    assert unpacked(cut + gzip.compress(TEXT), "gz") == TEXT + TEXT  # no longer the last stream
+    with pytest.raises(CutShort):
+        unpacked(cut[:-1], "gz", allow_truncated=True)
+
+
+def test_a_block_of_bgzf_that_names_a_wrong_size_is_read_all_the_same():
+    data = bytearray(PACKED["bgzf"])
+    for size in (1, 60_000):
+        data[16:18] = struct.pack("<H", size)
+        assert unpacked(bytes(data), "gz") == TEXT
+
+
+def test_zlib_in_place_of_isal(monkeypatch):
+    monkeypatch.setattr(inflate, "igzip_lib", None)
+    for kind in ("gz", "bgzf"):
+        assert unpacked(PACKED[kind] * 2 + bytes(9), kind, Trickle) == TEXT + TEXT
+        with pytest.raises(CutShort):
+            unpacked(PACKED[kind][:-40], kind)
+
+
+def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):
+    path = tmp_path / "cut.fq.gz"
+    path.write_bytes(as_bgzf(TEXT, end=b""))
+    with pytest.raises(InputError, match=r"cut.fq.gz: (after record \d+: )?no BGZF end-of-file block"):
+        list(open_reads(path))
+    batches = open_unparsed(path, allow_truncated=True)
+    assert sum(len(batch.parsed()) for batch in batches) == 3000
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_other_inputs(kind, tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(PACKED[kind])
+    with open_input(str(path)) as file:
+        assert file.read() == TEXT
+    path.write_bytes(PACKED[kind] + b"more")
+    with pytest.raises(InputError, match="x: damaged"), open_input(str(path)) as file:
+        file.read()

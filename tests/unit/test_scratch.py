@@ -1,0 +1,157 @@
+"""Hidden folders of unfinished files: who removes them, and that a living run keeps its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gassst.errors import OutputError
+from gassst.io import destination
+from gassst.io.destination import AlignmentDestination, Destination, completed
+from gassst.io.scratch import Scratch, sweep
+
+NAME = re.compile(r"\.out\.bam\.gassst-[0-9a-f]{8}\.tmp")
+OWNER = """
+import sys
+from gassst.io.destination import Destination
+target = Destination(sys.argv[1])
+with open(target.open(), "wb") as file:
+    file.write(b"half")
+    file.flush()
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+
+
+def start_owner(output: Path) -> subprocess.Popen[str]:
+    """A process that has begun to write `output` and waits."""
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, output], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout.readline() == "begun\n"
+    return owner
+
+
+def end(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_the_next_run_removes_what_a_killed_one_left_and_no_more(tmp_path):
+    dead = start_owner(tmp_path / "out.bam")
+    [left] = hidden(tmp_path)
+    assert NAME.fullmatch(left)
+    end(dead)
+    assert dead.returncode == -signal.SIGKILL and hidden(tmp_path) == [left]
+    alive = start_owner(tmp_path / "out.bam")
+    try:
+        [kept] = hidden(tmp_path)
+        assert kept != left
+        target = Destination(tmp_path / "out.bam")
+        os.close(target.open())
+        assert kept in hidden(tmp_path) and len(hidden(tmp_path)) == 2
+        target.commit()
+        assert hidden(tmp_path) == [kept] and (tmp_path / "out.bam").exists()
+    finally:
+        end(alive)
+    (tmp_path / ".out.bam.gassst-xxxxxxxx.tmp").mkdir()  # no name of ours
+    (tmp_path / ".other.bam.gassst-00000000.tmp").mkdir()
+    sweep(os.fspath(tmp_path), "out.bam")
+    assert hidden(tmp_path) == [".other.bam.gassst-00000000.tmp", ".out.bam.gassst-xxxxxxxx.tmp"]
+
+
+def test_a_folder_whose_removal_was_cut_short_goes_too(tmp_path):
+    (tmp_path / ".x.gassst-0123abcd.tmp.gone").mkdir()
+    sweep(os.fspath(tmp_path), "x")
+    assert not hidden(tmp_path)
+
+
+def test_two_owners_in_one_process(tmp_path):
+    one, two = Scratch(os.fspath(tmp_path), "x"), Scratch(os.fspath(tmp_path), "x")
+    assert len(hidden(tmp_path)) == 2
+    one.remove()
+    one.remove()
+    Path(two.file("a")).write_bytes(b"")
+    two.remove()
+    assert not hidden(tmp_path)
+
+
+def test_longest_name(tmp_path):
+    for name in ("x" * 255, "\N{DNA DOUBLE HELIX}" * 63):
+        target = Destination(tmp_path / name)
+        os.close(target.open())
+        target.commit()
+        assert (tmp_path / name).exists() and not hidden(tmp_path)
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    with pytest.raises(OutputError, match="cannot write .*: No such file or directory"):
+        Destination(tmp_path / "absent" / "x").open()
+
+
+def test_what_is_committed_is_on_disk_before_and_after_it_takes_its_name(tmp_path, monkeypatch):
+    steps = []
+    real_sync, real_replace = destination.sync, os.replace
+    monkeypatch.setattr(destination, "sync", lambda path: (steps.append(path), real_sync(path)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(b), real_replace(a, b)))
+    with completed([tmp_path / "a"]) as [file]:
+        file.write(b"x")
+    working, *rest = steps
+    assert working.endswith("/a") and ".a.gassst-" in working
+    assert rest == [os.fspath(tmp_path / "a"), os.fspath(tmp_path)]
+
+
+@pytest.mark.parametrize("index", ["", ".bai"])
+def test_no_index_outlives_its_file(tmp_path, index):
+    stale = ["out.bam.bai", "out.bam.csi", "out.bam.crai", "out.bai", "out.csi"]
+    others = ["out.crai", "other.bam.bai", "out.bam.gzi"]
+    for name in [*stale, *others]:
+        (tmp_path / name).write_text("old")
+    target = AlignmentDestination(tmp_path / "out.bam", index)
+    os.close(target.open())
+    if target.index_path is not None:
+        Path(target.index_path).write_text("new")
+    assert all((tmp_path / name).exists() for name in stale)  # until the file itself is replaced
+    target.commit()
+    found = sorted(p.name for p in tmp_path.iterdir())
+    assert found == sorted([*others, "out.bam", *(["out.bam.bai"] if index else [])])
+    assert not index or (tmp_path / "out.bam.bai").read_text() == "new"
+
+
+ORPHAN = """
+import os, signal, subprocess, sys
+from gassst.io.destination import samtools_sort
+sorter = samtools_sort("-o", "/dev/null", sys.argv[1])  # a pipe that nobody fills
+print(sorter.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl")
+def test_a_sorter_ends_with_its_parent(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, tmp_path / "pipe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    sorter = int(parent.stdout.readline())
+    with open(tmp_path / "pipe", "wb"):  # opened by both sides: samtools is at work, and waits
+        end(parent)
+        ended = os.pidfd_open(sorter) if Path(f"/proc/{sorter}").exists() else None
+        if ended is not None:
+            select.select([ended], [], [], 60)  # readable once the process has ended
+            os.close(ended)
+    state = Path(f"/proc/{sorter}/stat")
+    assert not state.exists() or state.read_text().split()[2] in "ZX"
