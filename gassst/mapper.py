@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +21,7 @@ from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
+from gassst.io.read_groups import ReadGroups, read_groups
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -159,7 +160,11 @@ class Mapper:
         return sam.ReferenceArrays(planes, starts, lengths, *reference.exceptions)
 
     def header(
-        self, read_group: str | None = None, command_line: str | None = None, sort: bool = False
+        self,
+        read_group: str | Sequence[str] | None = None,
+        command_line: str | None = None,
+        sort: bool = False,
+        comments: Sequence[str] = (),
     ) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
@@ -171,6 +176,7 @@ class Mapper:
             __version__,
             command_line or " ".join(sys.argv),
             "coordinate" if sort else "unsorted",
+            comments,
         )
 
     def map(
@@ -220,7 +226,7 @@ class Mapper:
         *,
         mates: Paths | None = None,
         interleaved: bool = False,
-        read_group: str | None = None,
+        read_group: str | Sequence[str] | ReadGroups = (),
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
@@ -240,8 +246,8 @@ class Mapper:
             Two neighbouring reads of one name are a pair, any other read is single.
         output : path or None
             SAM, BAM or CRAM by its extension; None or "-" is standard output.
-        read_group : str, optional
-            A whole @RG line.
+        read_group : str, list of str or ReadGroups
+            A whole @RG line for all reads, or one for each of `reads`.
         command_line : str, optional
             For the @PG line.
         progress : callable, optional
@@ -253,7 +259,7 @@ class Mapper:
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
-            Of `sam.AlignmentWriter`.
+            Of `sam.OutputOptions`.
 
         Returns
         -------
@@ -267,6 +273,9 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        if not isinstance(read_group, ReadGroups):
+            given = [read_group] if isinstance(read_group, str) else read_group
+            read_group = read_groups(given, len(paths_of(reads)))
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
@@ -280,10 +289,12 @@ class Mapper:
             interleaved=interleaved,
             progress=input_progress,
             allow_truncated=allow_truncated,
-            tags=replace(tags, read_groups=read_group is None),
+            tags=replace(tags, read_groups=not read_group.lines),
+            groups=read_group,
         )
-        header = self.header(read_group, command_line, bool(output_options.get("sort")))
-        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, **output_options)
+        header = self.header(read_group.lines, command_line, bool(output_options.get("sort")))
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
@@ -292,10 +303,8 @@ class Mapper:
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
             run = MappingRun(work, workers)
             marked = batches if input_progress is None else input_progress.marked(batches)
-            options = {"threads": self.params.threads, **output_options}
-            with sam.AlignmentWriter(
-                output, header, self._reference_arrays, workers=workers, encoder=encoder, **options
-            ) as writer:
+            reference = self._reference_arrays
+            with sam.AlignmentWriter(output, header, reference, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
             for counters in workers.accounts():
                 mapper.extender.add(counters)
@@ -317,7 +326,7 @@ class Mapper:
             why = "--memory bounds what one process keeps of the index"
         elif not isinstance(self.extender, (CpuExtender, FasterExtender)):
             why = "an OpenCL device has one owner"
-        elif encoder.file_format == "cram" and not encoder.sort:
+        elif encoder.file_format == "cram" and not encoder.options.sort:
             why = "htslib makes CRAM from what is in its own process"
         elif params.processes is None:
             why = why_threads()

@@ -38,7 +38,8 @@ class Scoring:
     mismatch : penalty of two that differ (-B); a masked base against anything costs 1, as N does in bwa.
     gap_open, gap_extend : penalties of a deletion and of an insertion.
     clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
-    min_score : least score of an alignment that is reported (-T); a read too short for it must fit without an error.
+    min_score : least score of an alignment that is reported (-T); a concordant mate adds to it what it is worth, and a
+        read too short for it must fit without an error.
     """
 
     match: int = 1

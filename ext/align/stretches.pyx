@@ -1,9 +1,13 @@
-"""The best ungapped local alignment on a diagonal, from the positions of its mismatches."""
+"""The best ungapped local alignment on a diagonal, from the positions of its mismatches; and what it says of a read.
+
+A read that fits at one end only has a stretch that scores better than all of it. `divert` finds such reads.
+"""
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport bases64_t, bases_at, differences, planes_t, prefetch_bases
 
 cdef extern from *:
@@ -19,6 +23,11 @@ cdef struct costs_t:
 cdef struct stretch_t:
     int32_t total
     int64_t begin, end
+
+
+cdef inline int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m) noexcept nogil:
+    """Where the bases of a strand begin in the planes of the reads, of which each begins a row."""
+    return 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6))
 
 
 cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
@@ -69,7 +78,7 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
         Bases begin .. end - 1 of the strand are aligned.
     """
     cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t m, first
+    cdef int64_t m
     cdef uint32_t r
     cdef planes_t bases, reads
     cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
@@ -86,7 +95,93 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
                 prefetch_bases(bases, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
             r = read_strand[i] >> 1
             m = lengths[r]
-            first = 64 * (plane_start[r] + <int64_t>(read_strand[i] & 1) * ((m + 63) >> 6))
-            found = best_stretch(bases, diagonal[i], reads, first, m, costs)
+            found = best_stretch(bases, diagonal[i], reads, first_base(plane_start[r], read_strand[i], m), m, costs)
             total[i], ends[0, i], ends[1, i] = found.total, <uint16_t>found.begin, <uint16_t>found.end
     return total_array, *ends_array
+
+
+def divert(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
+    """Give up reads, and their mates, that a stretch of them fits better than the best band.
+
+    The stretch is the best one on the diagonal of the read's longest anchor.
+
+    Parameters
+    ----------
+    anchors : search.arrays.Anchors
+        Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
+    state : search.state.SearchState
+        Read: `best`. Changed: `diverted`, `evidence`.
+    context : search.context.BatchContext
+    among : bool[n] or None
+        Reads that may be given up; None: all.
+    chosen : uint8[c] or None
+        Only reads with such an anchor may be; None: all with anchors.
+    partner : int64[n] or None
+        Mates, which are given up together.
+    sure_errors : int
+        Most errors of a band that is never given up.
+    gain : int
+        Score by which the stretch must be better.
+
+    Returns
+    -------
+    bool
+        Whether any read was given up.
+    """
+    params, packed = context.params, context.packed
+    scoring = params.scoring
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint16_t[::1] length = anchors.length, best = state.best, errors = context.errors
+    cdef const int64_t[::1] start = anchors.start
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef const uint64_t[:, ::1] reference = context.reference.planes, planes = packed.planes
+    cdef uint8_t[::1] diverted = state.diverted.view(np.uint8)
+    cdef uint16_t[::1] evidence = state.evidence
+    cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
+    cdef const uint8_t[::1] counts = chosen
+    cdef const int64_t[::1] mates = partner
+    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef int32_t least = scoring.min_score + scoring.clip, whole
+    cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
+    cdef uint32_t r
+    cdef int64_t m
+    cdef bint any_chosen, found_any = False
+    cdef planes_t bases, strands
+    cdef stretch_t found
+    rows_array = np.empty(a, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    if a == 0 or planes.shape[0] == 0:
+        return False
+    bases.words, bases.rows = &reference[0, 0], reference.shape[0]
+    strands.words, strands.rows = &planes[0, 0], planes.shape[0]
+    with nogil:
+        for i in range(a):
+            r = reads[i]
+            if best[r] <= sure_errors or diverted[r] or start[i] == start[i + 1] or not (may is None or may[r]):
+                continue
+            row, any_chosen = start[i], counts is None
+            for j in range(start[i], start[i + 1]):
+                if length[j] > length[row]:
+                    row = j
+                if counts is not None:
+                    any_chosen |= counts[j]
+            if any_chosen:
+                rows[k] = row
+                k += 1
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(bases, diagonal[rows[i + AHEAD]], diagonal[rows[i + AHEAD]] + <int64_t>READ)
+            row = rows[i]
+            r = read_strand[row] >> 1
+            m = lengths[r]
+            found = best_stretch(bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m,
+                                 costs)
+            evidence[r] = max(evidence[r], <uint16_t>found.total)
+            # Of a read without a band as many errors are taken as are not allowed any more.
+            whole = (<int32_t>m * costs.match + 2 * costs.bonus
+                     - (errors[r] + 1 if best[r] == NO_SCORE else best[r]) * (costs.match + costs.mismatch))
+            if found.total >= max(whole + gain, least):
+                diverted[r] = found_any = True
+                if mates is not None:
+                    diverted[mates[r]] = True
+    return found_any

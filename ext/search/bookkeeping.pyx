@@ -8,25 +8,33 @@ import numpy as np
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.key_sort cimport sort_keys
+from gassst._core.layouts cimport NO_SCORE
 
 
-def unsettled(state, context, Py_ssize_t stage, int margin):
+def unsettled(state, context, Py_ssize_t stage, int margin, partner, double given_up):
     """Reads that a stage has seeds for and that need it.
+
+    A read without a place is given up where the stages before miss at most `given_up` of the alignments that it could
+    have; of two mates without one, where they miss no more of both together.
 
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `rival`, `complete`.
+        Read: `best`, `rival`, `complete`, `diverted`.
     context : search.context.BatchContext
-        Of n reads. Read: `lengths`, `errors`; of its plan `seed_count`, `settled`, `settled_alone`, `preset.strata`.
+        Of n reads. Read: `lengths`, `errors`; of its plan `seed_count`, `settled`, `settled_alone`, `lost`,
+        `preset.strata`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
+    partner : int64[n] or None
+        Mates; a single read is its own partner.
+    given_up : float
 
     Returns
     -------
     uint32[a]
-        Ascending.
+        Ascending. Reads that are diverted need no stage.
     """
     plan = context.plan
     cdef const uint32_t[::1] lengths = context.lengths
@@ -35,12 +43,24 @@ def unsettled(state, context, Py_ssize_t stage, int margin):
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int strata = plan.preset.strata, wanted, enough
+    cdef const double[::1] lost = plan.lost[stage]
+    cdef const int64_t[::1] mates = partner
+    cdef const uint8_t[::1] diverted = state.diverted.view(np.uint8)
     cdef uint32_t m
+    cdef double missed
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
     with nogil:
         for r in range(n):
             m = lengths[r]
+            if diverted[r]:
+                continue
+            if best[r] == NO_SCORE and given_up > 0:
+                missed = lost[m]
+                if mates is not None and mates[r] != r:
+                    missed *= lost[lengths[mates[r]]] if best[mates[r]] == NO_SCORE else 1
+                if missed <= given_up:
+                    continue
             wanted = min(best[r] + strata, errors[r] + 1)
             enough = settled_alone[m] if rival[r] > best[r] + margin else settled[m]
             active[a] = <uint32_t>r

@@ -10,7 +10,14 @@ _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
 _I64 = NDArray[np.int64]
 
-def unsettled(state: SearchState, context: BatchContext, stage: int, margin: int) -> _U32: ...
+def unsettled(
+    state: SearchState,
+    context: BatchContext,
+    stage: int,
+    margin: int,
+    partner: NDArray[np.int64] | None,
+    given_up: float,
+) -> _U32: ...
 def bands_of(read_strand: _U32, bucket: _U32, shift: int, margin: _U32, words: _U8) -> tuple[_U32, _U8]: ...
 def within_limit(
     read_strand: _U32, edits: _U16, best: _U16, rival: _U16, limit: _U16, margin: int

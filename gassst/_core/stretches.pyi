@@ -3,6 +3,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.search.arrays import I64, U8, Anchors, Bool
+from gassst.search.context import BatchContext
+from gassst.search.state import SearchState
+
 def best_stretches(
     reference: NDArray[np.uint64],
     planes: NDArray[np.uint64],
@@ -12,3 +16,13 @@ def best_stretches(
     diagonal: NDArray[np.uint32],
     scoring: Any,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]: ...
+def divert(
+    anchors: Anchors,
+    state: SearchState,
+    context: BatchContext,
+    among: Bool | None,
+    chosen: U8 | None,
+    partner: I64 | None,
+    sure_errors: int,
+    gain: int,
+) -> bool: ...

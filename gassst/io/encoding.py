@@ -27,10 +27,9 @@ class Encoded:
 
     payload: Any
     unmapped: Buffer = b""
-    n_unmapped: int = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoded, (self.payload, PickleBuffer(self.unmapped), self.n_unmapped)
+        return Encoded, (self.payload, PickleBuffer(self.unmapped))
 
 
 @dataclass(frozen=True, slots=True)

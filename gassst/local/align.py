@@ -51,10 +51,13 @@ class Aligner:
         scoring = self.scoring
         return self.lengths[read_strand >> 1].astype(np.int64) * scoring.match + 2 * scoring.clip
 
-    def least_scores(self, read_strand: U32) -> I64:
-        """int64[k]: the least score that is reported (-T); of a read too short for that, its score without an error."""
+    def least_scores(self, read_strand: U32, bonus: int = 0) -> I64:
+        """int64[k]: the least score that is reported (-T); of a read too short for that, its score without an error.
+
+        `bonus`: what a concordant mate adds to the score.
+        """
         whole = self.lengths[read_strand >> 1].astype(np.int64) * self.scoring.match
-        return np.minimum(whole, self.scoring.min_score)
+        return np.minimum(whole, self.scoring.min_score - bonus)
 
     def loss(self, places: Places) -> I64:
         """int64[k]: what places lose against an alignment without an error."""

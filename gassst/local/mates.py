@@ -76,13 +76,14 @@ def pair_up(
     line = line_of_read(lines, n)
     windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
     fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
+    fits &= places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
     lonely = movable & pairs.rescuable
     lonely[places.read[fits]] = False
     n_known = len(places.read)
     new = score_bands(aligner, *_bands_within(context, lonely, windows))
-    new = new.take(new.score >= aligner.least_scores(new.read_strand))
     places = Places.concatenate([places, new])
     fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
+    fits &= places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
     rows = best_of(places, fits, context)
     taken = _better_mates(pairs, places, rows, lines, line)
     moved = aligner.align_places(places.take(taken))
@@ -118,10 +119,12 @@ def pair_quality(
     primary = paired.primary
     some = np.flatnonzero(concerned[primary.read])
     lines = primary.take(some)
-    near = quality_of(context, lines, rivals.take(some), sight, PAIR_BONUS)
+    # A rival that is not concordant lacks the worth of a concordant place; chance has the window alone.
+    beside_mate = PAIR_BONUS, pairs.window_bases / 2
+    near = quality_of(context, lines, rivals.take(some), sight, PAIR_BONUS, *beside_mate)
     # Rivals that are concordant, too, as the copies of a tandem repeat are, gain as much as the reported place.
     beside, _ = rivals_of(context, lines, paired.places.take(paired.concordant))
-    near = np.minimum(near, quality_of(context, lines, beside, sight))
+    near = np.minimum(near, quality_of(context, lines, beside, sight, 0, *beside_mate))
     given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)

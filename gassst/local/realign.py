@@ -11,14 +11,14 @@ Places compare by their score with the bonus for each end that is reached; AS an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.local.align import Aligner, score_bands
-from gassst.local.mates import PairedPlaces, pair_quality, pair_up
+from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -69,6 +69,8 @@ class Known:
         Reads that the search left to this one: what it knows of them says nothing of their rivals.
     passed_over : float64[n]
         Share of the seeds of which not every occurrence was looked at.
+    hopeless : bool[n]
+        Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     """
 
     bands: Bands
@@ -80,6 +82,7 @@ class Known:
     decided: Bool
     diverted: Bool
     passed_over: F64
+    hopeless: Bool
 
     @classmethod
     def of(cls, found: GlobalResult) -> Known:
@@ -92,7 +95,7 @@ class Known:
         worst = np.zeros(n, np.uint16)
         worst[mapped] = bands.edits[chosen[mapped]] + np.uint16(WORSE)
         start = np.concatenate([[0], np.cumsum(np.bincount(bands.read_strand >> 1, minlength=n))])
-        search = found.proper, found.diverted, found.passed_over
+        search = found.proper, found.diverted, found.passed_over, found.hopeless
         return cls(bands, start, reported, found.summary, chosen, worst, *search)
 
 
@@ -136,7 +139,7 @@ class _Realignment:
         places = self._known_places(rest)
         primary = self._primary(places, self.known.decided)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = ~of_reads(clear, n)
+        far = ~of_reads(clear, n) & ~self.known.hopeless
         far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.diverted[primary.read]
         decided, passed_over = self.known.decided.copy(), self.known.passed_over.copy()
         if far.any():
@@ -151,24 +154,40 @@ class _Realignment:
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]), decided)
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
-        primary = self._reportable(primary, decided)
+        # A mate may vouch for what scores less than -T.
+        primary = self._reportable(primary, self._paired())
         paired = PairedPlaces.none(n, primary, places)
         if self.pairs is not None:
             paired = pair_up(self.aligner, self.pairs, decided, clear, primary, places)
+            clear, paired = self._concordant(self.pairs, clear, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(clear, paired, parts, Sight(far, passed_over), decided, quality)
+        return self._report(
+            clear, paired, parts, Sight(far | self.known.hopeless, passed_over), decided, quality
+        )
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
-        """Those with the least score that is asked for (-T), and those that do not need it.
-
-        The error limit of whole reads vouches for a place that the whole-read search found, if hardly anything of the
-        read is clipped there. A concordant mate, as in bwa, or the number of errors is evidence enough.
-        """
-        enough = lines.hits["score"] >= self.aligner.least_scores(lines.read_strand)
-        whole = lines.given & ~self.known.diverted[lines.read]
-        enough |= whole & (decided[lines.read] | (lines.clipped(self.context.lengths) == 0))
+        """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
+        score, concordant = lines.hits["score"], decided[lines.read]
+        enough = score >= self.aligner.least_scores(lines.read_strand)
+        enough |= concordant & (score >= self.aligner.least_scores(lines.read_strand, PAIR_BONUS))
         return lines if enough.all() else lines.take(enough)
+
+    def _concordant(
+        self, pairs: PairContext, clear: Lines, paired: PairedPlaces, decided: Bool
+    ) -> tuple[Lines, PairedPlaces]:
+        """Without the lines that score less than -T and have lost the mate that vouched for them."""
+        n = self.context.n
+        placed = of_reads(clear, n) | of_reads(paired.primary, n)
+        concordant = decided.copy()
+        concordant[paired.joined] = concordant[pairs.partner[paired.joined]] = True
+        concordant &= placed[pairs.partner]
+        primary = self._reportable(paired.primary, concordant)
+        return self._reportable(clear, concordant), replace(paired, primary=primary)
+
+    def _paired(self) -> Bool:
+        """bool[n]: reads that have a mate."""
+        return np.zeros(self.context.n, bool) if self.pairs is None else self.pairs.paired
 
     # --- reads with one place ------------------------------------------------------------------------------------
 
@@ -200,7 +219,7 @@ class _Realignment:
         stand = np.flatnonzero(stands)
         settled = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(self.context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return self._reportable(Lines.concatenate([settled, lines.take(enough)]), known.decided)
+        return self._reportable(Lines.concatenate([settled, lines.take(enough)]), self._paired())
 
     def _ends(self, bands: Bands) -> tuple[U32, Bool]:
         """Diagonals on which the alignments of bands end, and which of them are ungapped."""
@@ -303,7 +322,10 @@ class _Realignment:
         summary["best"][primary.read] = primary.hits["edits"]
         summary["n_best"][primary.read] = 1 + np.where(ties, rivals.count, 0)
         summary["n_second"][primary.read] = np.where(ties, 0, rivals.count)
-        summary["suboptimal"][primary.read] = rivals.score
+        # A rival that would score more but for the ends that it does not reach is no better.
+        worse = rivals.total <= primary.total
+        below = np.minimum(rivals.score, primary.hits["score"])
+        summary["suboptimal"][primary.read] = np.where(worse, below, rivals.score)
         return summary
 
 

@@ -83,9 +83,18 @@ class Sight:
 
 
 def quality_of(
-    context: BatchContext, lines: Lines, rivals: Rivals, sight: Sight, bonus: np.ndarray | int = 0
+    context: BatchContext,
+    lines: Lines,
+    rivals: Rivals,
+    sight: Sight,
+    over_known: int = 0,
+    over_unseen: int = 0,
+    n_bases: float | None = None,
 ) -> U8:
-    """Mapping qualities of lines, uint8[k]. `bonus`: what a line gains over its rivals for its mate.
+    """Mapping qualities of lines, uint8[k].
+
+    `over_known`, `over_unseen`: what a line gains for its mate over the rivals given, and over those that no seed led
+    to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
     mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
@@ -97,11 +106,11 @@ def quality_of(
     edits = np.maximum(0, -(-(aligned * scoring.match - lines.hits["score"]) // mismatch))
     known = rivals.count > 0
     stretch = seed_length(context.index) + STRIDE - 1
-    total = lines.total + bonus
+    total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    wrong = seen + odds ** sight.differences(lines.read, aligned, stretch)
-    quality = phred(wrong + chance_places(aligned, edits, context.plan.n_bases))
+    wrong = seen + odds ** (sight.differences(lines.read, aligned, stretch) + over_unseen / mismatch)
+    quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
     quality[known & (rivals.total >= total)] = 0
     return quality
 

@@ -175,6 +175,8 @@ class GlobalResult:
         Reads whose search ended early, as they fit at one end only.
     passed_over : float64[n]
         Share of the seeds of each read of which not every occurrence was looked at.
+    hopeless : bool[n]
+        Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     """
 
     bands: Bands
@@ -185,6 +187,7 @@ class GlobalResult:
     proper: Bool
     diverted: Bool
     passed_over: F64
+    hopeless: Bool
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,12 @@ class SearchBackend(Protocol):
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
-    def unsettled(self, state: SearchState, stage: int) -> U32:
-        """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`)."""
+    def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
+        """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
+
+        Where ends may be clipped, a read without a place is given up once a whole-read alignment that is worth
+        reporting would have shown itself; with a `partner` (int64[n]), once that of either mate would have.
+        """
         ...
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
@@ -87,11 +91,19 @@ class SearchBackend(Protocol):
         """The occurrences of seeds as anchors, sorted and merged by diagonal, without those in scored buckets."""
         ...
 
-    def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
-        """bool[n]: those of the unsettled reads (bool[n]) that a clipped alignment fits better than the best band.
+    def divert(
+        self,
+        state: SearchState,
+        anchors: Anchors,
+        among: Bool | None = None,
+        chosen: U8 | None = None,
+        partner: I64 | None = None,
+    ) -> bool:
+        """Leave reads that a clipped alignment fits better than the best band to the search by local score.
 
         Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
-        by much. Changes `diverted` of the state.
+        by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
+        their `partner` (int64[n]) with them. Changes `diverted` and `evidence` of the state. Returns whether any was.
         """
         ...
 
@@ -182,10 +194,6 @@ class PairPasses(Protocol):
 
     def quick_participants(self, reads: U32) -> U32:
         """Those of the reads whose pair begins with the quick look."""
-        ...
-
-    def divert(self, diverted: Bool, state: PairState) -> Bool:
-        """bool[n]: the reads marked (bool[n]) and their mates. Closes their pairs."""
         ...
 
     def near_mates(self, anchors: Anchors) -> U8:

@@ -14,7 +14,7 @@ from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
-from gassst.layouts import HIT, NO_SCORE
+from gassst.layouts import HIT
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search.arrays import (
@@ -49,6 +49,9 @@ SURE_ERRORS = 4
 # Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
 # 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
 CLIPPING_GAIN = 11
+# Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
+# with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
+GIVEN_UP = 0.001
 
 
 class HostBackend:
@@ -68,9 +71,9 @@ class HostBackend:
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
-    def unsettled(self, state: SearchState, stage: int) -> U32:
-        reads = _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA)
-        return reads[~state.diverted[reads]] if state.diverted.any() else reads
+    def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
+        given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
+        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
         plan, lengths = self.context.plan, self.context.lengths[reads]
@@ -88,8 +91,7 @@ class HostBackend:
 
     def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
         context = self.context
-        packed = context.packed.planes, context.packed.plane_start, context.lengths
-        seeds = _seeds.Seeds(*packed, context.flip, reads, *rows, context.index.k + 16, known)
+        seeds = _seeds.Seeds(context, reads, rows, known)
         context.shards.resolve(seeds, caps)
         clipped, capped = seeds.limit(caps)
         context.shards.copy_positions(seeds)
@@ -101,33 +103,19 @@ class HostBackend:
             gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored)
         return Anchors(*gathered, reads)
 
-    def divert(self, state: SearchState, anchors: Anchors, reads: Bool) -> Bool:
-        context, params = self.context, self.context.params
-        diverted = np.zeros(context.n, bool)
-        if params.mode != "local":
-            return diverted
+    def divert(
+        self,
+        state: SearchState,
+        anchors: Anchors,
+        among: Bool | None = None,
+        chosen: U8 | None = None,
+        partner: I64 | None = None,
+    ) -> bool:
+        if self.context.params.mode != "local":
+            return False
         with self.stats.timed("candidates"):
-            best = np.where(state.best == NO_SCORE, context.errors + 1, state.best)[anchors.reads].astype(
-                np.int64
-            )
-            concerned = reads[anchors.reads] & ~state.diverted[anchors.reads]
-            some = np.flatnonzero(concerned & (best > SURE_ERRORS) & (np.diff(anchors.start) > 0))
-            row = _longest(anchors, some)
-            planes = (
-                context.reference.planes,
-                context.packed.planes,
-                context.packed.plane_start,
-                context.lengths,
-            )
-            places = anchors.read_strand[row], anchors.diagonal[row]
-            total, _, _ = _stretches.best_stretches(*planes, *places, params.scoring)
-            scoring, own = params.scoring, anchors.reads[some]
-            perfect = context.lengths[own].astype(np.int64) * scoring.match + 2 * scoring.clip
-            whole = perfect - best[some] * (scoring.match + scoring.mismatch)
-            misfit = (total >= whole + CLIPPING_GAIN) & (total >= scoring.min_score + scoring.clip)
-            diverted[own[misfit]] = True
-            state.diverted |= diverted
-        return diverted
+            reads = among, chosen, partner
+            return _stretches.divert(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         if not state.fresh:
@@ -275,15 +263,6 @@ class HostBackend:
     def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
-
-
-def _longest(anchors: Anchors, reads: I64) -> I64:
-    """int64[k]: row of the longest anchor of each of the reads, which are numbers of `anchors.reads` with anchors."""
-    count = np.diff(anchors.start)[reads]
-    first = np.cumsum(count) - count
-    rows = np.repeat(anchors.start[reads] - first, count) + np.arange(count.sum())
-    key = anchors.length[rows].astype(np.int64) << 40 | (np.int64(1 << 40) - 1 - rows)
-    return (1 << 40) - 1 - (np.maximum.reduceat(key, first) & ((1 << 40) - 1)) if reads.size else rows
 
 
 def unmapped_rows(reads: Bool) -> np.ndarray:

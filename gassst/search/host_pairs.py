@@ -42,11 +42,6 @@ class HostPairPasses:
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
-    def divert(self, diverted: Bool, state: PairState) -> Bool:
-        both = diverted | diverted[self.pairs.partner]
-        state.open[both] = False
-        return both
-
     def near_mates(self, anchors: Anchors) -> U8:
         with self.stats.timed("pairs"):
             return _mate_anchors.mark_near_mates(anchors, self.context, self.pairs)

@@ -56,6 +56,7 @@ def _result(
 ) -> GlobalResult:
     """The best pairs, and the best places of single reads. `hasty` bool[n] as in `PairState`."""
     context, partner = backend.context, passes.pairs.partner
+    hopeless = state.hopeless(context)
     choice = passes.choose(found, selected)
     selected = passes.chosen_first(found, selected, choice, extra, most)
     summary, seen = selected.summary, state.seen(context)
@@ -68,7 +69,13 @@ def _result(
     alone = np.flatnonzero(~choice.decided)
     quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
     return GlobalResult(
-        found.bands, *selected, quality, choice.proper & ~state.diverted, state.diverted, clipped(seen)
+        found.bands,
+        *selected,
+        quality,
+        choice.proper & ~state.diverted,
+        state.diverted,
+        clipped(seen),
+        hopeless & hopeless[partner],
     )
 
 
@@ -85,7 +92,7 @@ class PairedSearch:
         """Look up stages of seeds until every pair and every single read is settled."""
         for stage in range(self.backend.context.plan.MAX_STAGES):
             # A mate that its partner cannot find goes on to the last stage, so it maps as it would alone.
-            reads = self.backend.unsettled(self.state, stage)
+            reads = self.backend.unsettled(self.state, stage, self.passes.pairs.partner)
             reads = self.passes.participants(reads, self.pair_state, stage)
             if reads.size:
                 self._run_stage(stage, reads)
@@ -146,14 +153,9 @@ class PairedSearch:
 
         `chosen` uint8[c]: mates with such anchors have a scored band; None: all open ones have.
         """
-        reads = self.pair_state.open.copy()
-        if chosen is not None:
-            has = np.zeros(len(reads), bool)
-            has[anchors.read_strand[np.flatnonzero(chosen)] >> 1] = True
-            reads &= has
-        diverted = self.backend.divert(self.state, anchors, reads)
-        if diverted.any():
-            self.state.diverted |= self.passes.divert(diverted, self.pair_state)
+        pairs, is_open = self.passes.pairs, self.pair_state.open
+        if self.backend.divert(self.state, anchors, is_open, chosen, pairs.partner):
+            is_open &= ~self.state.diverted
 
     def _verify(self, anchors: Anchors, chosen: U8) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""

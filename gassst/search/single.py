@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst.search.arrays import U32, Anchors, Buckets, GlobalResult
+from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.mapq import clipped, mapping_quality
 from gassst.search.state import SearchState
@@ -29,7 +29,8 @@ def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
         selected = backend.select_best(found, EXTRA_STRATA, context.params.max_hits)
     seen, alone = state.seen(context), np.zeros(context.n, bool)
     quality = mapping_quality(selected.summary, context.lengths, seen)
-    return GlobalResult(found.bands, *selected, quality, alone, state.diverted, clipped(seen))
+    ended = state.diverted, clipped(seen), state.hopeless(context)
+    return GlobalResult(found.bands, *selected, quality, alone, *ended)
 
 
 def run_stages(backend: SearchBackend) -> SearchState:
@@ -53,12 +54,10 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     # The best supported place tightens the limit, by which the filters reject more of the others.
     scouts = backend.best_supported(anchors)
     score(backend, state, scouts)
-    diverted = backend.divert(state, anchors, np.ones(backend.context.n, bool))
-    if diverted.any():
-        anchors_left = backend.take(anchors, (~diverted[anchors.read_strand >> 1]).view(np.uint8))
-    else:
-        anchors_left = anchors
-    survivors = backend.filter(anchors_left, state.limit)
+    left: Candidates = anchors
+    if backend.divert(state, anchors):
+        left = backend.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
+    survivors = backend.filter(left, state.limit)
     if stage == 0:
         survivors = backend.supported(survivors, state)
     found = backend.buckets(survivors, scouts)

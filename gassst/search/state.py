@@ -13,6 +13,10 @@ from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, Scored
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
 
+# Bases of an ungapped stretch from which on a read without a place is looked up once more. By chance one read in
+# thousands has a seed of 12 bases that lies on one of 18.
+LEAST_STRETCH = 18
+
 
 @dataclass
 class SearchState:
@@ -34,6 +38,9 @@ class SearchState:
         Most disjoint seeds that were looked up together.
     diverted : bool[n]
         Reads left to the search by local score: the best known place fits a part of them only.
+    evidence : uint16[n]
+        Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
+        diagonal of the longest anchor of a stage.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : ScoredBuckets
@@ -52,6 +59,7 @@ class SearchState:
     looked: U8
     planned: U16
     diverted: Bool
+    evidence: U16
     scored: ScoredBuckets
     bands: list[Bands] = field(default_factory=list)
     fresh: list[Buckets] = field(default_factory=list)
@@ -70,8 +78,21 @@ class SearchState:
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
             diverted=np.zeros(n, bool),
+            evidence=np.zeros(n, np.uint16),
             scored=ScoredBuckets.none(n),
         )
+
+    def hopeless(self, context: BatchContext) -> Bool:
+        """bool[n]: reads without a place of which no anchor lies on a stretch worth another look.
+
+        Those of which seeds were passed over are not: what occurs often was not looked at.
+        """
+        if context.params.mode != "local":
+            return np.zeros(context.n, bool)
+        scoring = context.params.scoring
+        least = LEAST_STRETCH * scoring.match + scoring.clip
+        lost = (self.best == NO_SCORE) & (self.looked > 0) & (self.capped == 0)
+        return lost & (self.evidence < least)
 
     def seen(self, context: BatchContext) -> Seen:
         """What has been looked at so far, for the mapping qualities."""

@@ -19,7 +19,15 @@ import numpy as np
 
 from gassst.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.presets import PRESETS
-from gassst.seeding.miss_model import Stage, longest_seed, miss_share, settled_errors, stage_miss
+from gassst.seeding.miss_model import (
+    MISS_ERRORS,
+    Stage,
+    best_of_stages,
+    longest_seed,
+    miss_share,
+    settled_errors,
+    stage_miss,
+)
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
@@ -34,6 +42,8 @@ LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seed
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
 # (docs/benchmarks/tried.md, "Index and seeds").
 SPARSE = 6
+# Bases of a read for each error that it is expected to have at most.
+LIKELY_ERRORS = 10
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
 
@@ -94,6 +104,9 @@ class SearchPlan:
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
         where no other band came near. -1: no alignment is good enough.
+    lost : float64[stages, MAX_READ_LENGTH + 1]
+        Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
+        still score what is asked for: no more than one base in ten. 1 before the first.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
@@ -111,6 +124,7 @@ class SearchPlan:
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.settled_alone = self.settled.copy()
+        self.lost = np.ones((self.MAX_STAGES, size))
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
@@ -142,9 +156,16 @@ class SearchPlan:
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 before = plan.stages[i - 1]
+                self.lost[i, m] = best_of_stages(m, plan.stages[:i])[self._likely_errors(m)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self._known[m] = True
+
+    def _likely_errors(self, m: int) -> int:
+        """Most errors that a read of `m` bases is expected to have and still score what is asked for."""
+        scoring = self.params.scoring
+        scored = max(m * scoring.match - scoring.min_score, 0) // (scoring.match + scoring.mismatch)
+        return min(scored, m // LIKELY_ERRORS, MISS_ERRORS - 1)
 
     def rows(self, stage: int) -> SeedRows:
         """The seeds of a stage."""

@@ -30,7 +30,7 @@ from gassst.workers.shared_memory import SharedMemory
 
 log = logging.getLogger("gassst")
 MOST_REGIONS = 1 << 20
-HINTS = {
+HINTS: dict[int, str] = {
     signal.SIGKILL: "; memory may be exhausted",
     signal.SIGBUS: "; the index was changed while it was in use, or memory is exhausted",
 }

@@ -22,7 +22,7 @@ from test_cli import (
     process,
 )
 
-from gassst import mapper
+from gassst import errors, mapper
 
 __all__ = ["gassst_map"]  # a fixture
 
@@ -161,7 +161,7 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
         assert run.stdout.readline().startswith(b"@HD")
         run.stdout.close()
         assert run.stderr.read() == b""  # which ends with the last process that has it
-    assert run.returncode == 0
+    assert run.returncode == errors.READER_GONE
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
@@ -169,7 +169,7 @@ def test_signal_to_the_parent_ends_all(small_index, small_fastq, tmp_path, numbe
     """Nothing is left behind but what SIGKILL leaves; stderr ends only when no process has it any more."""
 
     def has_written() -> bool:
-        return any(p.stat().st_size > 20_000 for p in tmp_path.iterdir())
+        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
 
     argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
     with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
@@ -190,7 +190,7 @@ def test_interrupt_from_a_terminal_reaches_all_processes(small_index, small_fast
         os.setsid()
 
     def has_written() -> bool:
-        return any(p.stat().st_size > 20_000 for p in tmp_path.iterdir())
+        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
 
     argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
     with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=leader) as run:

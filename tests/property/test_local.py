@@ -10,9 +10,10 @@ import pytest
 import gassst
 from gassst.errors import UsageError
 from gassst.extension import opencl_engine
-from gassst.io.read_records import batch_of_pairs
+from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.io.reference import Reference
 from gassst.local import realign as local
+from gassst.local.mates import PAIR_BONUS
 from gassst.params import Scoring
 
 M = 100
@@ -351,19 +352,21 @@ def pairs(genome):
 
 
 def test_nothing_below_the_least_score_is_mapped(index, pairs):
-    """A mate of k bases with a mismatch scores k - 5."""
+    """A mate of k bases with a mismatch scores k - 5. A concordant place is worth 17."""
     first, last, truth = pairs
-    mapper = gassst.Mapper(index, mode="local", device="none", insert=(300.0, 15.0))
-    for least in (30, 36):
+    for least in (30, 36, 50):
         mapper = gassst.Mapper(
             index, mode="local", device="none", insert=(300.0, 15.0), scoring=Scoring(min_score=least)
         )
         hits = mapper.map_batch(batch_of_pairs(first, last))[0].hits
         mapped = hits[hits["flag"] & 0x4 == 0]
-        assert mapped["score"].min() >= least
+        assert mapped["score"].min() >= least - PAIR_BONUS
+        assert (mapped["flag"][mapped["score"] < least] & 0x2).all()
         lengths = np.array([k for _, _, k in truth])
         mates = np.isin(np.arange(1, 2 * len(lengths), 2), mapped["read"])
-        assert mates[lengths >= least + 5].all()
+        assert mates[lengths >= least + 5 - PAIR_BONUS].all()
+        alone = mapper.map_batch(batch_of_records(last))[0].hits
+        assert alone["score"][alone["flag"] & 0x4 == 0].min(initial=least) >= least
 
 
 def test_a_mate_is_found_near_its_partner(index, pairs):

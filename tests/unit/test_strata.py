@@ -60,22 +60,30 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
+    lost, diverted = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
         settled_alone=alone[None],
+        lost=lost[None],
         preset=SimpleNamespace(strata=1),
     )
-    state = SimpleNamespace(best=best, rival=rival, complete=complete)
+    state = SimpleNamespace(best=best, rival=rival, complete=complete, diverted=diverted)
     context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan)
-    active = _bookkeeping.unsettled(state, context, 0, 2)
-    expected = []
-    for r, m in enumerate(lengths):
-        enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
-        open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
-        if seed_count[m] and open_strata and best[r] > enough:
-            expected.append(r)
-    assert active.tolist() == expected
+    mates = np.arange(n) ^ 1
+    mates[-10:] = np.arange(n - 10, n)
+    for partner, given_up in ((None, 0.0), (None, 0.1), (mates, 0.05)):
+        expected = []
+        for r, m in enumerate(lengths):
+            enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
+            open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
+            missed = lost[m]
+            if partner is not None and partner[r] != r and best[partner[r]] == NONE:
+                missed *= lost[lengths[partner[r]]]
+            hopeless = given_up and best[r] == NONE and missed <= given_up
+            if seed_count[m] and open_strata and best[r] > enough and not diverted[r] and not hopeless:
+                expected.append(r)
+        assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
 
 
 def test_candidates_need_the_seeds_that_their_errors_leave(rng):

@@ -1,11 +1,14 @@
-"""The best ungapped alignment on a diagonal, against all stretches tried one by one."""
+"""The best ungapped alignment on a diagonal, against all stretches tried one by one; what it says of a read."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gassst._core.stretches import best_stretches
+from gassst._core.stretches import best_stretches, divert
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
+from gassst.layouts import NO_SCORE
 from gassst.params import Scoring
 
 
@@ -49,3 +52,80 @@ def test_the_best_stretch_is_found(scoring, length):
             here = slice(begin[i], end[i])
             bonus = scoring.clip * (int(begin[i] == 0) + int(end[i] == length))
             assert total[i] == score(bases[here], facing[here], scoring).sum() + bonus
+
+
+M, SURE, GAIN = 100, 4, 11
+
+
+@pytest.fixture(scope="module")
+def half_fits():
+    """Sixty reads of which the first half or all fits, at 500, 600, ..; two anchors each, the true one the longer."""
+    rng = np.random.default_rng(3)
+    genome = rng.choice(list("ACGT"), 8000)
+    reference = Reference.from_sequences([("c", "".join(genome).encode())])
+    clipped = rng.random(60) < 0.5
+    reads = []
+    for i, is_clipped in enumerate(clipped):
+        read = genome[500 + 100 * i : 500 + 100 * i + M].copy()
+        if is_clipped:
+            read[M // 2 :] = rng.choice(list("ACGT"), M // 2)
+        reads.append("".join(read))
+    packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
+    at = reference.starts[0] + 500 + 100 * np.arange(60)
+    anchors = SimpleNamespace(
+        read_strand=np.repeat(np.arange(0, 120, 2), 2).astype(np.uint32),
+        diagonal=np.stack([at - 300, at], axis=1).ravel().astype(np.uint32),
+        length=np.tile([14, 20], 60).astype(np.uint16),
+        start=np.arange(0, 121, 2),
+        reads=np.arange(60, dtype=np.uint32),
+    )
+    context = SimpleNamespace(
+        params=SimpleNamespace(scoring=Scoring()),
+        packed=packed,
+        lengths=packed.lengths,
+        errors=np.full(60, 20, np.uint16),
+        reference=reference,
+    )
+    return anchors, context, clipped
+
+
+def run_divert(half_fits, best, among=None, chosen=None, partner=None):
+    anchors, context, _ = half_fits
+    state = SimpleNamespace(best=best, diverted=np.zeros(60, bool), evidence=np.zeros(60, np.uint16))
+    any_new = divert(anchors, state, context, among, chosen, partner, SURE, GAIN)
+    assert any_new == state.diverted.any()
+    return state
+
+
+def test_reads_are_given_up_where_a_stretch_scores_better(half_fits):
+    clipped = half_fits[2]
+    best = np.where(np.arange(60) % 3, NO_SCORE, 15).astype(np.uint16)
+    state = run_divert(half_fits, best)
+    # A half scores 50 and a bonus; 15 or 21 errors leave 110 - 75, and 110 - 105.
+    assert state.diverted.all()
+    assert (state.evidence >= 55).all()
+    assert (state.evidence[~clipped] == 110).all()
+
+
+def test_a_band_of_few_errors_is_never_given_up(half_fits):
+    assert not run_divert(half_fits, np.full(60, SURE, np.uint16)).diverted.any()
+
+
+def test_a_stretch_must_gain_enough(half_fits):
+    clipped = half_fits[2]
+    # 110 - 5 * 9 = 65 is more than most halves score; whole reads have 110.
+    state = run_divert(half_fits, np.full(60, 9, np.uint16))
+    assert (state.diverted == (state.evidence >= 65 + GAIN)).all()
+    assert not state.diverted[clipped].any()
+
+
+def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
+    best, partner = np.full(60, NO_SCORE, np.uint16), np.arange(60) ^ 1
+    among = np.arange(60) < 30
+    chosen = np.zeros(120, np.uint8)
+    chosen[2 * np.arange(0, 60, 10)] = 1
+    assert np.flatnonzero(run_divert(half_fits, best, among).diverted).tolist() == list(range(30))
+    some = run_divert(half_fits, best, among, chosen)
+    assert np.flatnonzero(some.diverted).tolist() == [0, 10, 20]
+    both = run_divert(half_fits, best, among, chosen, partner)
+    assert np.flatnonzero(both.diverted).tolist() == [0, 1, 10, 11, 20, 21]

@@ -165,7 +165,7 @@ def test_what_the_processes_counted(workers):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_process_that_is_killed_fails_all_calls(workers, number):
-    futures = [workers.submit(wait), workers.submit(die, number), workers.submit(wait)]
+    futures = [workers.submit(wait), workers.submit(wait), workers.submit(die, number)]
     for future in futures:
         with pytest.raises(WorkerError, match=rf"worker process \d+ was ended by {number.name}"):
             future.result()
