@@ -1,7 +1,7 @@
 """Local alignment of a batch: reads whose ends may be clipped, and reads that lie in several places (--mode local).
 
 It starts from what the whole-read search found. A read that this settles stays as it is: no other alignment scores
-better. A read with a single known place is aligned there anew, by score. Of all others the known places are scored
+better. A read with a single known place is aligned there again, by score. Of all others the known places are scored
 again with the local kernel. Where nothing was found, or where much is clipped, the filters' bounds mean nothing: they
 speak of whole reads. For these few reads seeds are looked up once more, densely, and the best supported buckets are
 scored without filters.
@@ -108,7 +108,7 @@ def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | No
 def settles_one_mismatch(scoring: Scoring) -> bool:
     """Whether an ungapped alignment with one mismatch, the only one with so few errors, has the best score.
 
-    Clipping q >= 1 bases loses q * match and a bonus, and gains a mismatch at the most; another alignment has two
+    Clipping q >= 1 bases loses q * match and a bonus, and gains at most a mismatch; another alignment has two
     mismatches or a gap.
     """
     gaps = (o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
@@ -194,8 +194,8 @@ class _Realignment:
     def _clear(self) -> Lines:
         """Alignments of the reads that need no more.
 
-        Those are reads whose whole-read alignment is ungapped, the best that touches its diagonal, and has no error or
-        no rival near; and reads with a single known place, aligned there.
+        Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
+        or no close rival. The others have a single known place, and are aligned there.
         """
         known, scoring = self.known, self.scoring
         reads = np.flatnonzero((known.reported == 1) & ~known.diverted)

@@ -68,8 +68,8 @@ class SearchBackend(Protocol):
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
 
-        Where ends may be clipped, a read without a place is given up once a whole-read alignment that is worth
-        reporting would have shown itself; with a `partner` (int64[n]), once that of either mate would have.
+        Where ends may be clipped, a read without a place is given up once any whole-read alignment worth reporting
+        would have been found. With a `partner` (int64[n]), an alignment of either mate would do.
         """
         ...
 
