@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
@@ -55,7 +57,7 @@ class Scoring:
 
     def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
         """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
-        return lengths.astype(np.int64) * self.match + 2 * self.clip
+        return lengths.astype("int64") * self.match + 2 * self.clip
 
     def verify(self) -> Scoring:
         """Return self; raise UsageError on the first value out of its range: a read's score is kept in 16 bits."""

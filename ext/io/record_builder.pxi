@@ -25,6 +25,7 @@ cdef struct batch_t:
     const uint8_t *mate   # 1 first, 2 last in a pair, 0 single; NULL when all are
     const uint8_t *tags   # of the reads, as in SAM, a tab before each; NULL when there are none
     const uint32_t *tag_offsets
+    int64_t read_group     # ordinal in the header, -1 for none
     const read_summary_t *summaries
     const hit_t *hits
     const uint32_t *cigars
@@ -39,8 +40,9 @@ cdef struct target_t:
     const contig_name *names
     size_t longest_name
     size_t n_contigs
-    const char *read_group  # NULL when there is none
-    size_t read_group_length
+    const contig_name *read_groups  # their IDs
+    size_t n_read_groups
+    size_t longest_read_group
     bint eqx
     bint xa
     bint soft_clip_supplementary
@@ -308,7 +310,7 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     bam_fields.h."""
     cdef uint64_t cigar = 10 * <uint64_t>r.core.runs + 16
     cdef uint64_t md = 6 + 2 * (<uint64_t>r.span + hit.cigar_runs) + 1
-    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.read_group_length
+    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.longest_read_group
     if c.mate.hit != NULL:
         tags += 10 * <uint64_t>c.mate.runs + 6
     tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
@@ -366,12 +368,14 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
 
 cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index, bint text) noexcept nogil:
     """All tags but SA, XA and CG."""
+    cdef const contig_name *group
     if not hit.flag & BAM_FUNMAP:
         to = put_mapped_tags(to, c, hit, index, text)
     if c.mate.hit != NULL:
         to = put_mate_tags(to, &c.mate, text)
-    if c.target.read_group != NULL:
-        to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length, text)
+    if 0 <= c.batch.read_group < <int64_t>c.target.n_read_groups:
+        group = c.target.read_groups + c.batch.read_group
+        to = put_string_tag(to, "RG", group.text, group.length, text)
     if c.batch.tags != NULL:
         to = put_read_tags(to, c.batch.tags + c.batch.tag_offsets[hit.read], read_tags_size(c.batch, hit.read), text)
     return to

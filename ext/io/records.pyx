@@ -167,7 +167,7 @@ cdef class HitBatch:
     Parameters
     ----------
     reads : ReadBatch, or any object with its arrays
-        `tags` are valid ones as in SAM, a tab before each.
+        `tags` are valid ones as in SAM, a tab before each; `read_group` is the ordinal of theirs in the header.
     hits : HIT[h]
         Sorted by read, each read's rows contiguous with the primary first, at least one row for each read. An unmapped
         read has flag 4 and no CIGAR runs. Those flags that say something of the mate (0x1, 0x8, 0x20, 0x40, 0x80) are
@@ -207,6 +207,7 @@ cdef class HitBatch:
             if tag_offsets.shape[0] != offsets.shape[0]:
                 raise ValueError("tags and bases are not of the same number of reads")
             self.c.tags, self.c.tag_offsets = (&tags[0] if tags.shape[0] else NULL), &tag_offsets[0]
+        self.c.read_group = getattr(reads, "read_group", 0)
         self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets)
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
@@ -342,7 +343,8 @@ cdef class RecordBuilder:
     cdef contig_name *names
     cdef readonly AlignmentHeader header
     cdef tuple keep
-    cdef bytes _read_group
+    cdef contig_name *groups
+    cdef list _read_groups
 
     def __cinit__(self, AlignmentHeader header not None, reference, style):
         self.header = header
@@ -350,12 +352,11 @@ cdef class RecordBuilder:
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         self.c.eqx, self.c.xa = style.eqx, style.xa
         self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
-        if style.read_group is not None:
-            self._read_group = style.read_group.encode()
-            self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)
+        self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):
         free(self.names)
+        free(self.groups)
 
     cdef _take_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, const uint64_t[:, ::1] planes):
         if planes.shape[1] != 3:
@@ -387,6 +388,17 @@ cdef class RecordBuilder:
             end = starts[i] + lengths[i]
         if starts.shape[0] and end > 64 * rows:
             raise ValueError("reference planes end before the last contig")
+
+    cdef _name_groups(self, list names):
+        cdef bytes name
+        self._read_groups = names  # the pointers are into them
+        self.groups = <contig_name *>malloc((len(names) + 1) * sizeof(contig_name))
+        if self.groups == NULL:
+            raise MemoryError("no memory for the names of read groups")
+        for i, name in enumerate(names):
+            self.groups[i].text, self.groups[i].length = name, len(name)
+            self.c.longest_read_group = max(self.c.longest_read_group, self.groups[i].length)
+        self.c.read_groups, self.c.n_read_groups = self.groups, len(names)
 
     cdef _name_contigs(self, size_t n):
         cdef size_t i

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +64,7 @@ class _Style(Protocol):
     @property
     def mark_secondary(self) -> bool: ...
     @property
-    def read_group(self) -> str | None: ...
+    def read_groups(self) -> Sequence[str]: ...
 
 class RecordBuilder:
     header: pysam.AlignmentHeader

@@ -26,6 +26,7 @@ from gassst.io.destination import (
     SortedDestination,
 )
 from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
+from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 
 if TYPE_CHECKING:
@@ -54,23 +55,25 @@ def header(
     reference_names: Sequence[str],
     lengths: Sequence[int],
     md5s: Sequence[str] | None = None,
-    read_group: str | None = None,
+    read_group: str | Sequence[str] | None = None,
     program_version: str = "",
     command_line: str = "",
     sort_order: str = "unsorted",
+    comments: Sequence[str] = (),
 ) -> str:
     """SAM header text.
 
-    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` a line as bwa
-    takes it (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t).
+    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` one line or several
+    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t); `comments` are whole @CO lines.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
     lines = [f"@HD\tVN:1.6\t{order}"]
     lines += _contig_lines(reference_names, lengths, md5s)
-    if read_group is not None:
-        lines.append(parse_read_group(read_group))
+    groups = [read_group] if isinstance(read_group, str) else read_group or ()
+    lines += map(parse_read_group, groups)
     lines.append(_program_line(program_version, command_line))
+    lines += comments
     return "\n".join(lines) + "\n"
 
 
@@ -96,23 +99,6 @@ def _program_line(version: str, command_line: str) -> str:
     return "\t".join(fields)
 
 
-def parse_read_group(text: str) -> str:
-    """The @RG header line in `text`, in which a tab may be written as backslash and t; else `UsageError`."""
-    line = text.replace("\\t", "\t")
-    first, *fields = line.split("\t")
-    bad = [f for f in fields if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[^\x00-\x1f\x7f]+", f)]
-    keys = [f[:2] for f in fields]
-    if first != "@RG":
-        raise UsageError(f"read group {text!r}: must begin with '@RG' and a tab")
-    if bad:
-        raise UsageError(f"read group {text!r}: {bad[0]!r} is not of the form XX:value")
-    if len(set(keys)) < len(keys):
-        raise UsageError(f"read group {text!r}: a field occurs twice")
-    if "ID" not in keys:
-        raise UsageError(f"read group {text!r}: has no ID")
-    return line
-
-
 def _in_coordinate_order(header_text: str) -> str:
     """The header, whose records come sorted instead of grouped by read."""
     first, *others = header_text.split("\n")
@@ -120,11 +106,6 @@ def _in_coordinate_order(header_text: str) -> str:
     if fields[0] != "@HD":
         return header_text
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
-
-
-def _read_group_id(header_text: str) -> str | None:
-    found = re.search(r"^@RG\t(?:.*\t)?ID:([^\t\n]*)", header_text, re.MULTILINE)
-    return found[1] if found else None
 
 
 @dataclass(frozen=True)
@@ -142,20 +123,20 @@ class RecordStyle:
         Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
-    read_group : str or None
-        ID for tag RG.
+    read_groups : tuple of str
+        IDs for tag RG; a batch says which is that of its reads.
     """
 
     eqx: bool = False
     xa: bool = False
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
-    read_group: str | None = None
+    read_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class OutputOptions(RecordStyle):
-    """How `AlignmentWriter` writes: these fields and those of `RecordStyle`. The read group is that of the header.
+    """How `AlignmentWriter` writes: these fields and those of `RecordStyle`. Read groups are those of the header.
 
     Attributes
     ----------
@@ -190,9 +171,9 @@ class OutputOptions(RecordStyle):
 def record_builder(
     header_text: str, reference: ReferenceArrays, style: RecordStyle | None = None
 ) -> RecordBuilder:
-    """What makes records for this header and reference; the read group is that of the header."""
+    """What makes records for this header and reference; the read groups are those of the header."""
     header = pysam.AlignmentHeader.from_text(header_text)
-    style = replace(style or RecordStyle(), read_group=_read_group_id(header_text))
+    style = replace(style or RecordStyle(), read_groups=tuple(read_group_ids(header_text)))
     return RecordBuilder(header, reference, style)
 
 

@@ -33,7 +33,7 @@ from gassst.local.reseed import look_again
 from gassst.local.rivals import Rivals, Sight, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import F64, I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
+from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
@@ -127,7 +127,9 @@ class _Realignment:
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
-        far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.found.diverted[primary.read]
+        far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.found.diverted[
+            primary.read
+        ]
         decided, passed_over = self.known.found.proper.copy(), self.known.found.passed_over.copy()
         if far.any():
             reads = np.flatnonzero(far).astype(np.uint32)

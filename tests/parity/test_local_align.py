@@ -233,7 +233,9 @@ def test_reads_with_one_place_are_told():
     bands, start, chosen = random_bands(rng)
     diagonal = bands.band_start + bands.end
     worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local_places.at_one_place(SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst))
+    found = _local_places.at_one_place(
+        SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst)
+    )
     expected = []
     for r in range(40):
         mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
