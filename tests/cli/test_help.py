@@ -182,7 +182,7 @@ def test_completion_script_knows_every_command(run, shell):
 
 @pytest.mark.parametrize("command, action", EVERY)
 def test_files_and_only_files_complete_as_files(command, action):
-    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf")
+    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf", ".csv")
     metavar = str(action.metavar)
     is_file = metavar.endswith(suffixes) or metavar in {"OUT", "REF", "FASTQ", "FILE", "SAM"}
     assert (action.type in PATHS) == is_file
