@@ -63,8 +63,8 @@ def test_every_command_that_writes_is_tried():
     assert set(WRITERS) == INPUTS.keys(), "a command that writes needs its inputs in INPUTS"
     for command in COMMANDS:
         for action in subparser_of(build_parser(command), command)._actions:
-            says_so = re.search(r"\b(write|output)\b", f"{action.option_strings} {action.help}".lower())
-            if says_so and action.type in PATHS:
+            says_so = re.match("(also )?(write|draw) ", str(action.help).lower())
+            if (says_so or "--output" in action.option_strings) and action.type in PATHS:
                 assert action.type is output_path, f"{command} {action.option_strings}: not an output_path"
 
 
