@@ -2,5 +2,13 @@
 
 
 def file_path(text: str) -> str:
-    """A file, read or written; shells complete its name."""
+    """A file that the command reads; shells complete its name."""
     return text
+
+
+def output_path(text: str) -> str:
+    """A file that the command writes; tests/cli/test_faults.py tries every failure on it."""
+    return text
+
+
+PATHS = (file_path, output_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +17,7 @@ from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
+from gassst.io.read_groups import ReadGroups, read_groups
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths, open_unparsed
@@ -143,7 +144,11 @@ class Mapper:
         return sam.ReferenceArrays(planes, starts, lengths, *reference.exceptions)
 
     def header(
-        self, read_group: str | None = None, command_line: str | None = None, sort: bool = False
+        self,
+        read_group: str | Sequence[str] | None = None,
+        command_line: str | None = None,
+        sort: bool = False,
+        comments: Sequence[str] = (),
     ) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
@@ -155,6 +160,7 @@ class Mapper:
             __version__,
             command_line or " ".join(sys.argv),
             "coordinate" if sort else "unsorted",
+            comments,
         )
 
     def map(
@@ -204,7 +210,7 @@ class Mapper:
         *,
         mates: Paths | None = None,
         interleaved: bool = False,
-        read_group: str | None = None,
+        read_group: str | Sequence[str] | ReadGroups = (),
         command_line: str | None = None,
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
@@ -224,8 +230,8 @@ class Mapper:
             Two neighbouring reads of one name are a pair, any other read is single.
         output : path or None
             SAM, BAM or CRAM by its extension; None or "-" is standard output.
-        read_group : str, optional
-            A whole @RG line.
+        read_group : str, list of str or ReadGroups
+            A whole @RG line for all reads, or one for each of `reads`.
         command_line : str, optional
             For the @PG line.
         progress : callable, optional
@@ -237,7 +243,7 @@ class Mapper:
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
-            Of `sam.AlignmentWriter`.
+            Of `sam.OutputOptions`.
 
         Returns
         -------
@@ -251,6 +257,9 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        if not isinstance(read_group, ReadGroups):
+            given = [read_group] if isinstance(read_group, str) else read_group
+            read_group = read_groups(given, len(paths_of(reads)))
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
@@ -264,17 +273,16 @@ class Mapper:
             interleaved=interleaved,
             progress=input_progress,
             allow_truncated=allow_truncated,
-            tags=replace(tags, read_groups=read_group is None),
+            tags=replace(tags, read_groups=not read_group.lines),
+            groups=read_group,
         )
         sort = bool(output_options.get("sort"))
-        header = self.header(read_group, command_line, sort)
+        header = self.header(read_group.lines, command_line, sort)
         total = Stats()
-        options = {"threads": self.params.threads, **output_options}
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
-            writer = stack.enter_context(
-                sam.AlignmentWriter(output, header, self._reference_arrays, **options)
-            )
+            writer = stack.enter_context(sam.AlignmentWriter(output, header, self._reference_arrays, options))
             run = MappingRun(
                 self,
                 lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),

@@ -98,6 +98,20 @@ class Stats:
     cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
     run: dict = field(default_factory=dict)
 
+    @classmethod
+    def of_runs(cls, runs: dict[str, Stats]) -> Stats:
+        """The sum of several runs of one mapper, by output; `run["samples"]` has the main counts of each."""
+        total = cls()
+        for stats in runs.values():
+            total += stats
+            total.run = {key: value for key, value in stats.run.items() if key != "insert"}
+        counts = ("reads", "mapped", "confident", "pairs", "proper")
+        total.run["samples"] = {
+            output: {name: getattr(stats, name) for name in counts} | {"insert": stats.run.get("insert")}
+            for output, stats in runs.items()
+        }
+        return total
+
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Add the time that the block takes to a stage."""

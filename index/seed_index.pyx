@@ -5,7 +5,7 @@ Those that take a range of rows or a part number write to memory no other range 
 run in any number of threads.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -197,14 +197,15 @@ cdef void _sort_buckets(uint64_t kmers, uint32_t lo, uint32_t *ends, uint64_t *e
         begin = end
 
 
-def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, uint32_t lo, uint32_t hi,
+def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, const int64_t[::1] bounds,
               uint32_t[::1] table, uint32_t[::1] positions, uint8_t[::1] following):
-    """Sort `positions[lo:hi]`, all that begin with the `prefix` bases `part`, by k-mer, next 16 bases, coordinate.
+    """Sort the positions that begin with the `prefix` bases `part` by k-mer, next 16 bases, coordinate.
 
-    Fills in the part's share of `table` (zero before) and of `following`. Takes 8 bytes an entry for the time
-    of the call; raises MemoryError when there are none.
+    They are those from `bounds[part]` to `bounds[part + 1]`. Fills in the part's share of `table` (zero before) and of
+    `following`. Takes 8 bytes an entry for the time of the call; raises MemoryError when there are none.
     """
-    cdef Py_ssize_t i, n = hi - lo
+    cdef uint32_t lo = <uint32_t>bounds[part]
+    cdef Py_ssize_t i, n = bounds[part + 1] - bounds[part]
     cdef uint64_t kmers = 1ULL << 2 * (k - prefix)
     cdef uint32_t *begins = &table[part * kmers]
     cdef uint64_t *entries = <uint64_t *>malloc(8 * n + 8)

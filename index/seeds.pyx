@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from gassst._core.lookup cimport (
+    LOOKUP_SORTED,
     interleave,
     lookup_group,
     plane_bits,
@@ -167,18 +168,13 @@ cdef class Seeds:
 
     Parameters
     ----------
-    planes, plane_start, lengths
-        Of a `PackedReads`.
-    flip : uint8[n]
-        Orientation of every read.
+    context : BatchContext
+        `packed`, the reads; `flip` uint8[n], their orientation; `index.k`, which limits the length of a seed.
     active : uint32[a]
         Reads that take part, ascending.
-    seed_length, seed_count : uint16[MAX_READ_LENGTH + 1]
-        Rows of the search plan, indexed by read length.
-    longest : int
-        Longest seed that the index serves.
-    seed_every : uint16[MAX_READ_LENGTH + 1]
-        The first seed of each read is taken and every `seed_every`-th after it, by read length.
+    rows : SeedRows
+        Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
+        taken and every `rows.every`-th after it.
     before : Seeds, optional
         Some seeds of some of these reads, resolved: they are not looked up again.
 
@@ -188,10 +184,12 @@ cdef class Seeds:
         Sum of the occurrences of all seeds that are looked at, after `limit`.
     """
 
-    def __cinit__(self, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
-                  const uint32_t[::1] lengths, const uint8_t[::1] flip, const uint32_t[::1] active,
-                  const uint16_t[::1] seed_length, const uint16_t[::1] seed_count,
-                  const uint16_t[::1] seed_every, int longest, Seeds before=None):
+    def __cinit__(self, context, const uint32_t[::1] active, rows, Seeds before=None):
+        cdef const uint64_t[:, ::1] planes = context.packed.planes
+        cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
+        cdef const uint8_t[::1] flip = context.flip
+        cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
+        cdef int longest = context.index.k + LOOKUP_SORTED
         cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count, every
         cdef int strand
         cdef uint64_t first

@@ -205,10 +205,10 @@ def random_batch(rng, world, n=120, quals=True):
 
 
 def write(path, world, *batches, header=None, **options):
-    with sam.AlignmentWriter(path, header or world.header(), world.arrays, **options) as writer:
-        for batch in batches:
-            writer.write_batch(*batch.arrays)
-    return writer
+    """Returns the number of records."""
+    options = sam.OutputOptions(**options)
+    with sam.AlignmentWriter(path, header or world.header(), world.arrays, options) as writer:
+        return sum(writer.write(writer.encode(*batch.arrays)) for batch in batches)
 
 
 def lines_in(path):

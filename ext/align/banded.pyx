@@ -3,7 +3,7 @@
 
 The arrays are those of `gassst.extension.cpu`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -47,7 +47,6 @@ cdef extern from "banded.h" nogil:
         void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
         void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
         int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
-        int (*within[4])(const band_batch *, const uint16_t *limit, uint8_t *keep) noexcept nogil
         void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,
                             const local_ends *) noexcept nogil
         int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
@@ -98,31 +97,34 @@ cdef class Band:
         batch.n = <uint32_t>read_strand.shape[0]
         return batch
 
-    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
-              uint16_t[::1] best, uint16_t[::1] end):
-        """Least errors and the leftmost diagonal that has them, into `best` and `end`."""
+    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words):
+        """Least errors and the leftmost diagonal that has them: `(best, end)`, uint16[n] each."""
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
+        cdef uint16_t[::1] best = np.empty(batch.n, np.uint16), end = np.empty(batch.n, np.uint16)
         with nogil:
             self.kernels.score[width](&batch, &best[0], &end[0])
+        return best.base, end.base
 
-    def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
-                uint16_t[:, ::1] errors):
-        """Errors of every end diagonal into `errors` uint16[n, 64 * words]."""
+    def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words):
+        """Errors of every end diagonal, uint16[n, 64 * words]."""
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
+        cdef uint16_t[:, ::1] errors = np.empty((batch.n, 64 * words), np.uint16)
         with nogil:
             self.kernels.profile[width](&batch, <uint64_t *>&errors[0, 0])
+        return errors.base
 
-    def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words, uint32_t rows,
-              const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end,
-              uint16_t[::1] start, uint16_t[::1] n_runs, uint32_t[::1] runs):
-        """Paths to `end`: the runs fill each pair's slot from its end; n_runs is 65535 where `edits` is
-        wrong.
+    def align(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+              const uint16_t[::1] end, const uint16_t[::1] edits, const uint32_t[::1] slot_end, uint32_t rows):
+        """Paths to `end`: `(start uint16[n], n_runs uint16[n], runs uint32[slot_end[-1]])`.
 
-        `rows` is the length of the longest read of the call.
+        The runs fill each pair's slot from its end; n_runs is 65535 where `edits` is wrong. `rows` is the length of the
+        longest read of the call.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[::1] start = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
+        cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
         cdef band_paths paths = [&end[0], &edits[0], &slot_end[0], &start[0], &n_runs[0], &runs[0]]
         cdef int width = words.bit_length() - 1
         cdef int failed
@@ -130,38 +132,33 @@ cdef class Band:
             failed = self.kernels.align[width](&batch, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
-
-    def within(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
-               const uint16_t[::1] limit, uint8_t[::1] keep):
-        """keep[i] = 1 where the least errors of pair i's band are at most limit[i]."""
-        cdef band_batch batch = self.pairs(read_strand, band_start)
-        cdef int width = words.bit_length() - 1
-        cdef int failed
-        with nogil:
-            failed = self.kernels.within[width](&batch, &limit[0], &keep[0])
-        if failed:
-            raise MemoryError("no memory for the filter's state")
+        return start.base, n_runs.base, runs.base
 
     def local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
-              const int16_t[::1] scoring, uint16_t[:, ::1] ends):
-        """Best local scores: `ends` uint16[3, n] gets key, rows and end of kernels/local.h, whose bands have `width`
-        diagonals.
+              const int16_t[::1] scoring):
+        """Best local scores in bands of `width` diagonals: uint16[3, n], key, rows and end of kernels/local.h.
 
         `scoring` int16[7]: the fields of local_scoring.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
         with nogil:
             self.kernels.local_score(&batch, <const local_scoring *>&scoring[0], width, &out)
+        return ends.base
 
-    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width, uint32_t rows,
-                    const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint16_t[:, ::1] ends,
-                    uint32_t[::1] position, uint16_t[::1] edits, uint16_t[::1] n_runs, uint32_t[::1] runs):
-        """As `local`, and the alignments: the runs fill each pair's slot (kernels/local.h) from its end.
+    def align_local(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int width,
+                    const int16_t[::1] scoring, const uint32_t[::1] slot_end, uint32_t rows):
+        """As `local`, and the alignments: `(ends, position uint32[n], edits uint16[n], n_runs uint16[n], runs uint32[])`.
 
-        `rows` is the length of the longest read of the call.
+        The runs fill each pair's slot (kernels/local.h) from its end. `rows` is the length of the longest read of the
+        call.
         """
         cdef band_batch batch = self.pairs(read_strand, band_start)
+        cdef uint16_t[:, ::1] ends = np.empty((3, batch.n), np.uint16)
+        cdef uint32_t[::1] position = np.empty(batch.n, np.uint32)
+        cdef uint16_t[::1] edits = np.empty(batch.n, np.uint16), n_runs = np.empty(batch.n, np.uint16)
+        cdef uint32_t[::1] runs = np.empty(slot_end[slot_end.shape[0] - 1], np.uint32)
         cdef local_ends out = [&ends[0, 0], &ends[1, 0], &ends[2, 0]]
         cdef local_paths paths = [&slot_end[0], &position[0], &edits[0], &n_runs[0], &runs[0]]
         cdef const local_scoring *costs = <const local_scoring *>&scoring[0]
@@ -170,6 +167,7 @@ cdef class Band:
             failed = self.kernels.local_align(&batch, costs, width, &out, &paths, rows)
         if failed:
             raise MemoryError("no memory for the traceback")
+        return ends.base, position.base, edits.base, n_runs.base, runs.base
 
 
 def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const uint16_t[::1] n_runs):

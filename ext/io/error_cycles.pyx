@@ -26,6 +26,12 @@ cdef struct Errors:
     int64_t insertions
     int64_t deletions
 
+cdef struct Stretch:  # bases that an alignment pairs with each other; where the first of them lies:
+    int64_t at         # on the reference
+    int64_t base       # in the planes of the reads
+    uint32_t q         # on the strand that is aligned
+    uint32_t length
+
 
 def errors_by_cycle(const hit_t[::1] hits, const uint32_t[::1] cigars, const uint64_t[:, ::1] reference,
                     const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const uint32_t[::1] lengths):
@@ -121,7 +127,7 @@ cdef void count_alignment(const hit_t *hit, const uint32_t *cigars, planes_t ref
         elif op == CIGAR_SOFT_CLIP:
             q += length
         else:
-            count_mismatches(reference, at, reads, first + q, length, q, m, hit.strand, by_cycle)
+            count_mismatches(reference, reads, Stretch(at, first + q, q, length), m, hit.strand, by_cycle)
             q += length
             at += length
 
@@ -133,14 +139,15 @@ cdef inline uint32_t cycle_before_gap(uint32_t q, uint32_t m, bint reverse) noex
     return q - 1 if q else 0
 
 
-cdef void count_mismatches(planes_t reference, int64_t at, planes_t reads, int64_t base, uint32_t length,
-                           uint32_t q, uint32_t m, bint reverse, Errors *by_cycle) noexcept nogil:
+cdef void count_mismatches(planes_t reference, planes_t reads, Stretch stretch, uint32_t m, bint reverse,
+                           Errors *by_cycle) noexcept nogil:
     cdef uint64_t x
     cdef uint32_t done = 0, here
-    while done < length:
-        x = differences(bases_at(reference, at + done), bases_at(reads, base + done)) & first_bases(length - done)
+    while done < stretch.length:
+        x = differences(bases_at(reference, stretch.at + done), bases_at(reads, stretch.base + done))
+        x &= first_bases(stretch.length - done)
         while x:
-            here = q + done + trailing_zeros(x)
+            here = stretch.q + done + trailing_zeros(x)
             by_cycle[m - 1 - here if reverse else here].mismatches += 1
             x &= x - 1
         done += 64

@@ -25,6 +25,7 @@ cdef struct batch_t:
     const uint8_t *mate   # 1 first, 2 last in a pair, 0 single; NULL when all are
     const uint8_t *tags   # of the reads, as in SAM, a tab before each; NULL when there are none
     const uint32_t *tag_offsets
+    int64_t read_group     # ordinal in the header, -1 for none
     const read_summary_t *summaries
     const hit_t *hits
     const uint32_t *cigars
@@ -39,8 +40,9 @@ cdef struct target_t:
     const contig_name *names
     size_t longest_name
     size_t n_contigs
-    const char *read_group  # NULL when there is none
-    size_t read_group_length
+    const contig_name *read_groups  # their IDs
+    size_t n_read_groups
+    size_t longest_read_group
     bint eqx
     bint xa
     bint soft_clip_supplementary
@@ -54,7 +56,8 @@ cdef struct placement_t:
 cdef struct oriented_t:
     bint ready
     uint8_t *entries
-    uint64_t *planes
+    uint64_t *words   # of the planes
+    planes_t planes
 
 cdef struct mate_t:
     const hit_t *hit       # its primary row; NULL for a single read
@@ -109,7 +112,7 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
     entries = <uint8_t *>(c.own_runs + runs)
     slots[0], slots[1], slots[2] = &c.strands[0], &c.strands[1], &c.mate_strand
     for i in range(3):
-        slots[i].planes = c.mismatch + (1 + 3 * i) * rows
+        slots[i].words = c.mismatch + (1 + 3 * i) * rows
         slots[i].entries = entries + 64 * i * rows
     return BUILT
 
@@ -128,7 +131,7 @@ cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read
     cdef uint32_t length = read_length(batch, read)
     if not o.ready:
         orient(batch.bases + batch.offsets[read], length, strand, o.entries)
-        entries_to_planes(o.entries, length, o.planes)
+        o.planes = entries_to_planes(o.entries, length, o.words)
         o.ready = True
     return o
 
@@ -164,14 +167,8 @@ cdef inline bint is_supplementary(const hit_t *hit) noexcept nogil:
 
 cdef inline size_t contig_of(const target_t *t, uint32_t coordinate) noexcept nogil:
     """Last contig that starts at or before `coordinate`; n_contigs when there is none."""
-    cdef size_t low = 0, high = t.n_contigs, middle
-    while low < high:
-        middle = low + (high - low) // 2
-        if t.starts[middle] <= coordinate:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1 if low else t.n_contigs
+    cdef size_t before = contigs_before(t.starts, t.n_contigs, coordinate)
+    return before - 1 if before else t.n_contigs
 
 
 cdef int check_cigar(const batch_t *batch, const hit_t *hit, int64_t *span) noexcept nogil:
@@ -313,7 +310,7 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     bam_fields.h."""
     cdef uint64_t cigar = 10 * <uint64_t>r.core.runs + 16
     cdef uint64_t md = 6 + 2 * (<uint64_t>r.span + hit.cigar_runs) + 1
-    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.read_group_length
+    cdef uint64_t tags = md + N_INT_TAGS * MAX_INT_TAG + 6 + c.target.longest_read_group
     if c.mate.hit != NULL:
         tags += 10 * <uint64_t>c.mate.runs + 6
     tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
@@ -371,12 +368,14 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
 
 cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index, bint text) noexcept nogil:
     """All tags but SA, XA and CG."""
+    cdef const contig_name *group
     if not hit.flag & BAM_FUNMAP:
         to = put_mapped_tags(to, c, hit, index, text)
     if c.mate.hit != NULL:
         to = put_mate_tags(to, &c.mate, text)
-    if c.target.read_group != NULL:
-        to = put_string_tag(to, "RG", c.target.read_group, c.target.read_group_length, text)
+    if 0 <= c.batch.read_group < <int64_t>c.target.n_read_groups:
+        group = c.target.read_groups + c.batch.read_group
+        to = put_string_tag(to, "RG", group.text, group.length, text)
     if c.batch.tags != NULL:
         to = put_read_tags(to, c.batch.tags + c.batch.tag_offsets[hit.read], read_tags_size(c.batch, hit.read), text)
     return to

@@ -22,7 +22,9 @@ from pysam.libchtslib cimport (
     sam_hdr_tid2name, sam_hdr_write, sam_write1,
 )
 
+from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport hit_t, read_summary_t
+from gassst._core.planes cimport planes_t
 
 import os
 
@@ -35,16 +37,16 @@ cdef extern from *:
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
-        const uint64_t *planes
+        planes_t planes
         const uint32_t *exception_start
         const uint32_t *exception_length
         const uint8_t *exception_code
         size_t n_exceptions
     void fill_base_entries() noexcept
     void orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries) noexcept
-    void entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *planes) noexcept
-    void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p,
-                         uint32_t length, uint64_t *mismatch) noexcept
+    planes_t entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *words) noexcept
+    void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
+                         uint64_t *mismatch) noexcept
 
 cdef extern from "bam_fields.h" nogil:
     enum:
@@ -164,17 +166,22 @@ cdef class HitBatch:
 
     Parameters
     ----------
-    reads: any object with the arrays of a `ReadBatch` (docs/pipeline.md): `names uint8[]`,
-        `name_offsets uint32[n+1]`, `bases uint8[]`, `quals uint8[] | None`, `offsets uint32[n+1]`,
-        `mate uint8[n] | None`: 0 single, 1 and 2 first and last of a pair, which are neighbours,
-        `tags uint8[] | None`, `tag_offsets uint32[n+1] | None`: valid tags as in SAM, a tab before each.
-    hits: `layouts.HIT[h]`, sorted by read, each read's rows contiguous with the primary first, at least one
-        row a read (an unmapped read has flag 4 and no CIGAR runs). Of the flags those of the mate, 0x1, 0x8,
-        0x20, 0x40 and 0x80, are added to the records.
-    summaries: `layouts.READ_SUMMARY[n]`.
-    cigars: `uint32[]`, BAM runs (M, I, D, S only).
+    reads : ReadBatch, or any object with its arrays
+        `tags` are valid ones as in SAM, a tab before each; `read_group` is the ordinal of theirs in the header.
+    hits : HIT[h]
+        Sorted by read, each read's rows contiguous with the primary first, at least one row for each read. An unmapped
+        read has flag 4 and no CIGAR runs. Those flags that say something of the mate (0x1, 0x8, 0x20, 0x40, 0x80) are
+        added to the records.
+    summaries : READ_SUMMARY[n]
+    cigars : uint32[]
+        BAM runs: M, I, D, S only.
 
-    Raises `ValueError` when sizes disagree, `InputError` for a read name that SAM cannot hold.
+    Raises
+    ------
+    ValueError
+        Sizes disagree.
+    InputError
+        SAM cannot hold the name of a read.
     """
 
     cdef batch_t c
@@ -200,6 +207,7 @@ cdef class HitBatch:
             if tag_offsets.shape[0] != offsets.shape[0]:
                 raise ValueError("tags and bases are not of the same number of reads")
             self.c.tags, self.c.tag_offsets = (&tags[0] if tags.shape[0] else NULL), &tag_offsets[0]
+        self.c.read_group = getattr(reads, "read_group", 0)
         self.keep = (names, bases, quals, name_offsets, offsets, runs, rows, summary, mate, tags, tag_offsets)
         self.c.mate = &mate[0] if mate is not None and mate.shape[0] else NULL
         self.c.names = &names[0] if names.shape[0] else NULL
@@ -245,22 +253,21 @@ cdef class HitBatch:
         return longest
 
     def unmapped_fastq(self):
-        """`(text, n)`: the unmapped reads as FASTQ (FASTA when there are no qualities), and how many."""
+        """The unmapped reads as FASTQ, or FASTA when there are no qualities."""
         cdef bint fastq = self.c.quals != NULL
-        cdef size_t size = 0, row, n = 0
+        cdef size_t size = 0, row
         cdef char *to
         with nogil:
             for row in range(self.c.n_hits):
                 if self._is_unmapped(row):
                     size += self._text_size(self.c.hits[row].read, fastq)
-                    n += 1
         text = PyBytes_FromStringAndSize(NULL, size)
         to = PyBytes_AS_STRING(text)
         with nogil:
             for row in range(self.c.n_hits):
                 if self._is_unmapped(row):
                     to = self._put_text(to, self.c.hits[row].read, fastq)
-        return text, n
+        return text
 
     cdef bint _is_unmapped(self, size_t row) noexcept nogil:
         return self.c.hits[row].flag & BAM_FUNMAP and self.c.hits[row].read < self.c.n_reads
@@ -321,55 +328,54 @@ cdef class RecordBuilder:
 
     Parameters
     ----------
-    header: `pysam.AlignmentHeader` with one @SQ a contig, in order.
-    planes: `uint64[n, 3]`, the reference (docs/pipeline.md).
-    starts, lengths: `int64[c]`, concatenated coordinate of each contig's first base, and its bases.
-    exceptions: `(start uint32[e], length uint32[e], letter uint8[e])`: runs of masked bases and their
-        upper-case ASCII letter, sorted by start, in concatenated coordinates; MD shows them.
-    eqx: write = and X for M. xa: fold secondary rows into tag XA of the primary.
-    soft_clip_supplementary: keep S and the whole SEQ in supplementary records, which else have H.
-    mark_secondary: flag supplementary records as secondary.
-    read_group: ID for tag RG.
+    header : pysam.AlignmentHeader
+        With one @SQ a contig, in order.
+    reference : ReferenceArrays
+    style : RecordStyle
 
-    Raises `ValueError` when the arrays, or arrays and header, disagree.
+    Raises
+    ------
+    ValueError
+        The arrays, or arrays and header, disagree.
     """
 
     cdef target_t c
     cdef contig_name *names
     cdef readonly AlignmentHeader header
     cdef tuple keep
-    cdef bytes _read_group
+    cdef contig_name *groups
+    cdef list _read_groups
 
-    def __cinit__(self, AlignmentHeader header not None, planes, starts, lengths, exceptions, *,
-                  bint eqx=False, bint xa=False, bint soft_clip_supplementary=False,
-                  bint mark_secondary=False, str read_group=None):
-        cdef const uint64_t[:, ::1] rows = planes
-        cdef const int64_t[::1] begin = starts, size = lengths
-        cdef const uint32_t[::1] run_start = exceptions[0], run_length = exceptions[1]
-        cdef const uint8_t[::1] letter = exceptions[2]
-        if rows.shape[1] != 3:
-            raise ValueError("reference planes must be uint64[n, 3]")
-        if run_start.shape[0] != run_length.shape[0] or run_start.shape[0] != letter.shape[0]:
-            raise ValueError("exception arrays differ in size")
+    def __cinit__(self, AlignmentHeader header not None, reference, style):
         self.header = header
-        self.keep = (rows, begin, size, run_start, run_length, letter)
-        self._check_contigs(begin, size, rows.shape[0])
-        self._name_contigs(begin.shape[0])
-        if begin.shape[0]:
-            self.c.starts, self.c.lengths = &begin[0], &size[0]
-            self.c.bases.planes = &rows[0, 0]
-        if run_start.shape[0]:
-            self.c.bases.exception_start, self.c.bases.exception_length = &run_start[0], &run_length[0]
-            self.c.bases.exception_code = &letter[0]
-            self.c.bases.n_exceptions = run_start.shape[0]
-        self.c.eqx, self.c.xa = eqx, xa
-        self.c.soft_clip_supplementary, self.c.mark_secondary = soft_clip_supplementary, mark_secondary
-        if read_group is not None:
-            self._read_group = read_group.encode()
-            self.c.read_group, self.c.read_group_length = self._read_group, len(self._read_group)
+        self._take_contigs(reference.starts, reference.lengths, reference.planes)
+        self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
+        self.c.eqx, self.c.xa = style.eqx, style.xa
+        self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
+        self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):
         free(self.names)
+        free(self.groups)
+
+    cdef _take_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, const uint64_t[:, ::1] planes):
+        if planes.shape[1] != 3:
+            raise ValueError("reference planes must be uint64[n, 3]")
+        self._check_contigs(starts, lengths, planes.shape[0])
+        self._name_contigs(starts.shape[0])
+        self.keep = (starts, lengths, planes)
+        if starts.shape[0]:
+            self.c.starts, self.c.lengths = &starts[0], &lengths[0]
+            self.c.bases.planes = planes_t(&planes[0, 0], planes.shape[0])
+
+    cdef _take_exceptions(self, const uint32_t[::1] start, const uint32_t[::1] length, const uint8_t[::1] code):
+        if start.shape[0] != length.shape[0] or start.shape[0] != code.shape[0]:
+            raise ValueError("exception arrays differ in size")
+        self.keep += (start, length, code)
+        if start.shape[0]:
+            self.c.bases.exception_start, self.c.bases.exception_length = &start[0], &length[0]
+            self.c.bases.exception_code = &code[0]
+            self.c.bases.n_exceptions = start.shape[0]
 
     cdef _check_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, int64_t rows):
         cdef int64_t end = 0
@@ -380,8 +386,19 @@ cdef class RecordBuilder:
             if starts[i] < end or lengths[i] < 0 or lengths[i] != sam_hdr_tid2len(self.header.ptr, <int>i):
                 raise ValueError(f"contig {i}: overlaps the one before, or its length is not the header's")
             end = starts[i] + lengths[i]
-        if starts.shape[0] and end + 64 > 64 * rows:  # comparing looks one row ahead
-            raise ValueError("reference planes end before the padding behind the last contig")
+        if starts.shape[0] and end > 64 * rows:
+            raise ValueError("reference planes end before the last contig")
+
+    cdef _name_groups(self, list names):
+        cdef bytes name
+        self._read_groups = names  # the pointers are into them
+        self.groups = <contig_name *>malloc((len(names) + 1) * sizeof(contig_name))
+        if self.groups == NULL:
+            raise MemoryError("no memory for the names of read groups")
+        for i, name in enumerate(names):
+            self.groups[i].text, self.groups[i].length = name, len(name)
+            self.c.longest_read_group = max(self.c.longest_read_group, self.groups[i].length)
+        self.c.read_groups, self.c.n_read_groups = self.groups, len(names)
 
     cdef _name_contigs(self, size_t n):
         cdef size_t i

@@ -8,15 +8,15 @@
 #ifndef GASSST_STRAND_BASES_H
 #define GASSST_STRAND_BASES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "contigs.h"
+#include "planes.h"
 #include <string.h>
 
 enum { ENTRY_NT16 = 0x0f, ENTRY_CODE_SHIFT = 4, ENTRY_MASKED = 0x40, ENTRY_UNKNOWN = 0x4f };
 
 /* Reference planes and the true letters of its masked bases: runs sorted by start. */
 typedef struct {
-    const uint64_t *planes;
+    planes_t planes;
     const uint32_t *exception_start;
     const uint32_t *exception_length;
     const uint8_t *exception_code;
@@ -70,42 +70,29 @@ static inline uint64_t load_eight(const uint8_t *bytes)
 {
     uint64_t eight;
     memcpy(&eight, bytes, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    eight = __builtin_bswap64(eight);
-#endif
     return eight;
 }
 
-/* Planes of oriented entries, and one row of zeros behind them so that `bits_at` may look one row ahead. */
-static void entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *planes)
+/* Planes of oriented entries; `words` has room for a row per 64 bases. */
+static planes_t entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *words)
 {
     uint32_t rows = (length + 63) / 64;
-    memset(planes, 0, (rows + 1) * 3 * sizeof *planes);
+    memset(words, 0, rows * 3 * sizeof *words);
     for (uint32_t i = 0; i < rows * 64; i += 8) {
-        uint64_t eight = load_eight(entries + i), *row = planes + 3 * (i / 64);
+        uint64_t eight = load_eight(entries + i), *row = words + 3 * (i / 64);
         row[0] |= gather_bits(eight >> 4) << (i & 63);
         row[1] |= gather_bits(eight >> 5) << (i & 63);
         row[2] |= gather_bits(eight >> 6) << (i & 63);
     }
-}
-
-/* 64 bits of one plane from any base offset; reads the row of `offset` and the next. */
-static inline uint64_t bits_at(const uint64_t *planes, int plane, uint64_t offset)
-{
-    const uint64_t *row = planes + 3 * (offset / 64) + plane;
-    unsigned shift = offset & 63;
-    return shift ? row[0] >> shift | row[3] << (64 - shift) : row[0];
+    return (planes_t){words, rows};
 }
 
 /* Sets bit q + i of `mismatch` where read base q + i differs from reference base p + i, 0 <= i < length. */
-static void mark_mismatches(const uint64_t *read, uint32_t q, const uint64_t *reference, uint64_t p,
-                            uint32_t length, uint64_t *mismatch)
+static void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
+                            uint64_t *mismatch)
 {
     for (uint32_t done = 0; done < length; done += 64, q += 64, p += 64) {
-        uint64_t differ = (bits_at(read, 0, q) ^ bits_at(reference, 0, p)) |
-                          (bits_at(read, 1, q) ^ bits_at(reference, 1, p)) |
-                          bits_at(read, 2, q) | bits_at(reference, 2, p);
-        if (length - done < 64) differ &= ((uint64_t)1 << (length - done)) - 1;
+        uint64_t differ = differences(bases_at(read, q), bases_at(reference, p)) & first_bases(length - done);
         mismatch[q / 64] |= differ << (q & 63);
         if (q & 63) mismatch[q / 64 + 1] |= differ >> (64 - (q & 63));
     }
@@ -129,23 +116,16 @@ static inline uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t to
 /* Letter of a masked reference base: that of the last run that starts no later, if it reaches that far. */
 static uint8_t exception_letter(const reference_bases *reference, uint32_t coordinate)
 {
-    size_t low = 0, high = reference->n_exceptions;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reference->exception_start[middle] <= coordinate) low = middle + 1;
-        else high = middle;
-    }
-    if (low && coordinate - reference->exception_start[low - 1] < reference->exception_length[low - 1])
-        return reference->exception_code[low - 1];
+    size_t before = runs_before(reference->exception_start, reference->n_exceptions, coordinate);
+    if (before && coordinate - reference->exception_start[before - 1] < reference->exception_length[before - 1])
+        return reference->exception_code[before - 1];
     return 'N';
 }
 
 static inline uint8_t reference_letter(const reference_bases *reference, uint32_t coordinate)
 {
-    const uint64_t *row = reference->planes + 3 * (size_t)(coordinate / 64);
-    unsigned bit = coordinate & 63;
-    if (row[2] >> bit & 1) return exception_letter(reference, coordinate);
-    return "ACGT"[(row[0] >> bit & 1) | (row[1] >> bit & 1) << 1];
+    int base = base_at(reference->planes, coordinate);
+    return base == MASKED_BASE ? exception_letter(reference, coordinate) : (uint8_t)"ACGT"[base];
 }
 
 #endif

@@ -26,7 +26,6 @@ typedef struct {
     void (*score[4])(const band_batch *, u16 *best, u16 *end);
     void (*profile[4])(const band_batch *, u64 *errors);
     int (*align[4])(const band_batch *, const band_paths *, u32 rows);
-    int (*within[4])(const band_batch *, const u16 *limit, uint8_t *keep);
     void (*local_score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);
     int (*local_align)(const band_batch *, const local_scoring *, u32 width, const local_ends *, const local_paths *,
                        u32 rows);

@@ -27,7 +27,6 @@ const cpu_kernels CPU_TABLE(CPU_NAME) = {
     EACH_WIDTH(nw_score),
     EACH_WIDTH(nw_profile),
     EACH_WIDTH(nw_align),
-    EACH_WIDTH(nw_within),
     local_score_all,
     local_align_all,
 };

@@ -16,60 +16,36 @@ class Band:
         instruction_set: str,
     ) -> None: ...
     def score(
-        self,
-        read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
-        words: int,
-        best: NDArray[np.uint16],
-        end: NDArray[np.uint16],
-    ) -> None: ...
+        self, read_strand: NDArray[np.uint32], band_start: NDArray[np.uint32], words: int
+    ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]: ...
     def profile(
-        self,
-        read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
-        words: int,
-        errors: NDArray[np.uint16],
-    ) -> None: ...
+        self, read_strand: NDArray[np.uint32], band_start: NDArray[np.uint32], words: int
+    ) -> NDArray[np.uint16]: ...
     def align(
         self,
         read_strand: NDArray[np.uint32],
         band_start: NDArray[np.uint32],
         words: int,
-        rows: int,
         end: NDArray[np.uint16],
         edits: NDArray[np.uint16],
         slot_end: NDArray[np.uint32],
-        start: NDArray[np.uint16],
-        n_runs: NDArray[np.uint16],
-        runs: NDArray[np.uint32],
-    ) -> None: ...
-    def within(
-        self,
-        read_strand: NDArray[np.uint32],
-        band_start: NDArray[np.uint32],
-        words: int,
-        limit: NDArray[np.uint16],
-        keep: NDArray[np.uint8],
-    ) -> None: ...
+        rows: int,
+    ) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]]: ...
     def local(
         self,
         read_strand: NDArray[np.uint32],
         band_start: NDArray[np.uint32],
         width: int,
         scoring: NDArray[np.int16],
-        ends: NDArray[np.uint16],
-    ) -> None: ...
+    ) -> NDArray[np.uint16]: ...
     def align_local(
         self,
         read_strand: NDArray[np.uint32],
         band_start: NDArray[np.uint32],
         width: int,
-        rows: int,
         scoring: NDArray[np.int16],
         slot_end: NDArray[np.uint32],
-        ends: NDArray[np.uint16],
-        position: NDArray[np.uint32],
-        edits: NDArray[np.uint16],
-        n_runs: NDArray[np.uint16],
-        runs: NDArray[np.uint32],
-    ) -> None: ...
+        rows: int,
+    ) -> tuple[
+        NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
+    ]: ...

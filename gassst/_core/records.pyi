@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ class HitBatch:
         summaries: npt.NDArray[np.void],
         cigars: npt.NDArray[np.uint32],
     ) -> None: ...
-    def unmapped_fastq(self) -> tuple[bytes, int]: ...
+    def unmapped_fastq(self) -> bytes: ...
 
 class EncodedRecords:
     records: int
@@ -35,22 +36,39 @@ class EncodedRecords:
 
 Bytes = bytes | bytearray | memoryview | EncodedRecords | npt.NDArray[np.uint8]
 
+class _Reference(Protocol):
+    """The arrays of a `ReferenceArrays`."""
+
+    @property
+    def planes(self) -> npt.NDArray[np.uint64]: ...
+    @property
+    def starts(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def exception_start(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def exception_length(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def exception_code(self) -> npt.NDArray[np.uint8]: ...
+
+class _Style(Protocol):
+    """The fields of a `RecordStyle`."""
+
+    @property
+    def eqx(self) -> bool: ...
+    @property
+    def xa(self) -> bool: ...
+    @property
+    def soft_clip_supplementary(self) -> bool: ...
+    @property
+    def mark_secondary(self) -> bool: ...
+    @property
+    def read_groups(self) -> Sequence[str]: ...
+
 class RecordBuilder:
     header: pysam.AlignmentHeader
-    def __init__(
-        self,
-        header: pysam.AlignmentHeader,
-        planes: npt.NDArray[np.uint64],
-        starts: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-        exceptions: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint8]],
-        *,
-        eqx: bool = False,
-        xa: bool = False,
-        soft_clip_supplementary: bool = False,
-        mark_secondary: bool = False,
-        read_group: str | None = None,
-    ) -> None: ...
+    def __init__(self, header: pysam.AlignmentHeader, reference: _Reference, style: _Style) -> None: ...
     def encode(self, batch: HitBatch, *, bam: bool, skip_unmapped: bool = False) -> EncodedRecords: ...
     def aligned_segments(self, batch: HitBatch) -> list[pysam.AlignedSegment]: ...
 

@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
 _U32 = NDArray[np.uint32]
+_I64 = NDArray[np.int64]
 _U64 = NDArray[np.uint64]
 
 def pack(text: bytes | bytearray | _U8, start: int, planes: _U64) -> int: ...
@@ -18,8 +19,7 @@ def sort_part(
     k: int,
     prefix: int,
     part: int,
-    lo: int,
-    hi: int,
+    bounds: _I64,
     table: _U32,
     positions: _U32,
     following: _U8,

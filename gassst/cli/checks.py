@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import TYPE_CHECKING
 
 from gassst.cli import habits
 from gassst.cli.options import map_params, tag_sources
 from gassst.cli.reference import reference_files
 from gassst.errors import OutputError, UsageError
 from gassst.params import MapParams
+
+if TYPE_CHECKING:
+    from gassst.io.read_groups import ReadGroups
+    from gassst.io.sample_sheet import Sample
 
 
 def verified_params(args: argparse.Namespace) -> MapParams:
@@ -26,7 +31,6 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     from gassst.extension.devices import check_device
     from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.reads import open_pairs, open_reads
-    from gassst.io.records import parse_read_group
     from gassst.search.filters import Cascade
 
     if args.report is not None:
@@ -34,29 +38,62 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
 
         require_matplotlib()
     Cascade(params.filters, 0)
-    if args.read_group is not None:
-        parse_read_group(args.read_group)
     tag_sources(args).verify()
-    _check_format(args)
-    reads, mates = mates_of(args)
-    if mates is None:
-        open_reads(reads, params.reads_per_batch)
-    else:
-        open_pairs(reads, mates, params.reads_per_batch)
-    inputs = [*reference_files(args.index), *reads, *(mates or [])]
+    samples = samples_of(args)
     others = [args.unmapped, args.stats, args.report]
-    check_outputs([args.output, *others], inputs)
-    check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
+    inputs = reference_files(args.index)
+    for sample in samples:
+        _check_format(sample.output, args.format)
+        if sample.mates is None:
+            open_reads(sample.reads, params.reads_per_batch)
+        else:
+            open_pairs(sample.reads, sample.mates, params.reads_per_batch)
+        inputs += [*sample.reads, *(sample.mates or [])]
+    check_outputs([*(sample.output for sample in samples), *others], inputs)
+    indexed = [path for sample in samples for path in with_indexes(sample.output)]
+    check_distinct([*indexed, *filter(None, others)], inputs)
     check_device(params.device, params.threads)
 
 
-def _check_format(args: argparse.Namespace) -> None:
+def samples_of(args: argparse.Namespace) -> list[Sample]:
+    """What goes into which output: one sample, or those of a sheet. Raises UsageError, InputError."""
+    from gassst.io.sample_sheet import Sample, read_sheet
+
+    if args.sheet is None:
+        reads, mates = mates_of(args)
+        return [Sample(args.output, reads, mates, groups_of(args, reads))]
+    told = {
+        "reads": args.reads or args.first or args.second or args.interleaved or args.single,
+        "outputs": args.output != "-" or args.unmapped,
+        "read groups": args.read_group or args.rg_from_name,
+    }
+    for what, given in told.items():
+        if given:
+            raise UsageError(f"--sheet names the {what}: no other arguments do")
+    return read_sheet(args.sheet)
+
+
+def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
+    """The read groups of the inputs. Raises UsageError, and InputError for a name that tells none."""
+    from gassst.io.read_groups import check_seekable, groups_from_names, read_groups
+
+    given = args.read_group or []
+    if args.rg_from_name is None:
+        return read_groups(given, len(reads))
+    if given:
+        raise UsageError("-R and --rg-from-name: both say what the read groups are")
+    check_seekable(reads)
+    return groups_from_names(reads, args.rg_from_name)
+
+
+def _check_format(path: str, asked: str | None) -> None:
     from gassst.io.destination import Destination
     from gassst.io.records import output_format
 
-    output = Destination(args.output)
-    if output_format(output, args.format) != "sam" and output.is_stdout and os.isatty(1):
-        raise UsageError(f"{args.format.upper()} is not for a terminal: name a file with -o")
+    output = Destination(path)
+    found = output_format(output, asked)
+    if found != "sam" and output.is_stdout and os.isatty(1):
+        raise UsageError(f"{found.upper()} is not for a terminal: name a file with -o")
 
 
 def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:

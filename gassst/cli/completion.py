@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gassst.arguments import file_path
+from gassst.arguments import PATHS
 
 SHELLS = ("bash", "zsh", "tcsh")
 EXAMPLES = """\
@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
     parser = build_parser(*COMMANDS)
     for name in COMMANDS:
         for action in subparser_of(parser, name)._actions:
-            if action.type is file_path:
+            if action.type in PATHS:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, args.shell))
     return 0

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_outputs
 from gassst.cli.options import add_common
 from gassst.cli.reference import index_path
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="REF.gsi",
-        type=file_path,
+        type=output_path,
         help="Write the index to this file (default: beside the FASTA, where `gassst map` finds it).",
     )
     add("--check", action="store_true", help="Check every byte of an index, and write nothing.")

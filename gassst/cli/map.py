@@ -6,8 +6,9 @@ import argparse
 import logging
 import shlex
 import sys
+import time
 
-from gassst.cli.checks import check_map, mates_of, verified_params
+from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits
 from gassst.cli.options import add_map_options, output_options, tag_sources
 from gassst.cli.reference import load_index
@@ -19,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `gassst map`."""
     parser.usage = (
         "%(prog)s [OPTIONS] REF READS.fq [MATES.fq]\n"
-        "       %(prog)s [OPTIONS] REF -1 A1.fq B1.fq -2 A2.fq B2.fq"
+        "       %(prog)s [OPTIONS] REF -1 A1.fq B1.fq -2 A2.fq B2.fq\n"
+        "       %(prog)s [OPTIONS] REF --sheet SAMPLES.csv"
     )
     add_map_options(parser)
 
@@ -32,30 +34,39 @@ def main(args: argparse.Namespace) -> int:
     from gassst.cli.progress import Progress
     from gassst.cli.summary import internals, summary
     from gassst.io.input_progress import InputProgress
+    from gassst.io.read_groups import doubts
     from gassst.mapper import Mapper
+    from gassst.stats import Stats
 
     if note := note_on_max_hits(params.max_hits):
         log.info(note)
-    reads, mates = mates_of(args)
+    samples = samples_of(args)
+    for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
+        log.warning(doubt)
     mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
-    inputs = InputProgress([*reads, *(mates or [])])
-    in_the_way = args.output == "-" and sys.stdout.isatty()  # of records on the same terminal
-    with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
-        stats = mapper.map_file(
-            reads,
-            args.output,
-            mates=mates,
-            interleaved=args.interleaved,
-            read_group=args.read_group,
-            tags=tag_sources(args),
-            command_line=shlex.join(["gassst", *args.argv]),
-            progress=progress,
-            input_progress=inputs,
-            allow_truncated=args.allow_truncated,
-            **output_options(args),
-        )
-    seconds = progress.seconds
+    start, runs = time.monotonic(), {}
+    for sample in samples:
+        inputs = InputProgress([*sample.reads, *(sample.mates or [])])
+        in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
+        if args.sheet:
+            log.info("%s:", sample.output)
+        with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
+            runs[sample.output] = mapper.map_file(
+                sample.reads,
+                sample.output,
+                mates=sample.mates,
+                interleaved=args.interleaved,
+                read_group=sample.groups,
+                tags=tag_sources(args),
+                command_line=shlex.join(["gassst", *args.argv]),
+                progress=progress,
+                input_progress=inputs,
+                allow_truncated=args.allow_truncated,
+                **output_options(args),
+            )
+    seconds = time.monotonic() - start
+    stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
     if args.stats:
         stats.write_json(args.stats)
     if args.report:

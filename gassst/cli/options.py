@@ -10,7 +10,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
@@ -112,6 +112,12 @@ def _add_input(group: Any) -> None:
         help="Files of second mates, in the order of -1.",
     )
     add(
+        "--sheet",
+        metavar="FILE.csv",
+        type=file_path,
+        help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
+    )
+    add(
         "-C",
         "--comments",
         action="store_true",
@@ -155,7 +161,7 @@ def _add_output(group: Any) -> None:
         "--output",
         default="-",
         metavar="OUT",
-        type=file_path,
+        type=output_path,
         help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
         "A dash means SAM on stdout.",
     )
@@ -178,7 +184,15 @@ def _add_output(group: Any) -> None:
         "-R",
         "--read-group",
         metavar="LINE",
-        help=r"Put this read group line into the header and its ID into every record: '@RG\tID:x\tSM:y'.",
+        action="append",
+        help=r"Put this read group line into the header and its ID into every record: '@RG\tID:x\tSM:y'. "
+        "Give it once for all reads, or once per lane, in the order of the files.",
+    )
+    add(
+        "--rg-from-name",
+        metavar="SAMPLE",
+        help="Make a read group for each lane, of this sample, from the flow cell and the lane in the name of its "
+        "first read.",
     )
     add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
     add(
@@ -206,19 +220,19 @@ def _add_output(group: Any) -> None:
     add(
         "--unmapped",
         metavar="FILE.fq.gz",
-        type=file_path,
+        type=output_path,
         help="Also write the unmapped reads to this FASTQ file.",
     )
     add(
         "--stats",
         metavar="FILE.json",
-        type=file_path,
+        type=output_path,
         help="Write the counts and times of the run to this file; a dash means stdout.",
     )
     add(
         "--report",
         metavar="OUT.html",
-        type=file_path,
+        type=output_path,
         help="Write a web page about the run (needs matplotlib).",
     )
 
@@ -417,7 +431,7 @@ def tag_sources(args: argparse.Namespace) -> TagSources:
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Those of `gassst.io.records.AlignmentWriter`."""
+    """The fields of `gassst.io.records.OutputOptions`."""
     names = (
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped",

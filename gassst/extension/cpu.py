@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
-from gassst.extension.base import ReadsHandle, Times, u16
+from gassst.extension.base import ReadsHandle, Times
 
 
 class CpuReads(ReadsHandle):
@@ -20,54 +20,26 @@ class CpuReads(ReadsHandle):
         reads = (self.planes, self.plane_start, self.lengths)
         self.band = Band(extender.reference, *reads, extender.instruction_set)
 
-    def _timed(self, call, n, *arguments):
+    def _timed(self, call, read_strand, *arguments):
         began = time.perf_counter_ns()
-        call(*arguments)
-        self.extender.add(Times(calls=1, pairs=n, kernel=time.perf_counter_ns() - began))
+        found = call(read_strand, *arguments)
+        self.extender.add(Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began))
+        return found
 
-    def _score(self, read_strand, band_start, words):
-        n = len(read_strand)
-        best, end = np.empty(n, np.uint16), np.empty(n, np.uint16)
-        self._timed(self.band.score, n, read_strand, band_start, words, best, end)
-        return best, end
+    def _score(self, *arguments):
+        return self._timed(self.band.score, *arguments)
 
-    def _profile(self, read_strand, band_start, words):
-        errors = np.empty((len(read_strand), 64 * words), np.uint16)
-        self._timed(self.band.profile, len(errors), read_strand, band_start, words, errors)
-        return errors
+    def _profile(self, *arguments):
+        return self._timed(self.band.profile, *arguments)
 
-    def _align(self, read_strand, band_start, words, end, edits, slot_end, rows):
-        n = len(read_strand)
-        start, n_runs = np.empty(n, np.uint16), np.empty(n, np.uint16)
-        runs = np.empty(int(slot_end[-1]), np.uint32)
-        inputs = (read_strand, band_start, words, rows, end, edits, slot_end)
-        self._timed(self.band.align, n, *inputs, start, n_runs, runs)
-        return start, n_runs, runs
+    def _align(self, *arguments):
+        return self._timed(self.band.align, *arguments)
 
-    def _local(self, read_strand, band_start, width, costs):
-        ends = np.empty((3, len(read_strand)), np.uint16)
-        self._timed(self.band.local, len(read_strand), read_strand, band_start, width, costs, ends)
-        return ends
+    def _local(self, *arguments):
+        return self._timed(self.band.local, *arguments)
 
-    def _align_local(self, read_strand, band_start, width, costs, slot_end, rows):
-        n = len(read_strand)
-        ends, position = np.empty((3, n), np.uint16), np.empty(n, np.uint32)
-        edits, n_runs = np.empty(n, np.uint16), np.empty(n, np.uint16)
-        runs = np.empty(int(slot_end[-1]), np.uint32)
-        inputs = (read_strand, band_start, width, rows, costs, slot_end)
-        self._timed(self.band.align_local, n, *inputs, ends, position, edits, n_runs, runs)
-        return ends, position, edits, n_runs, runs
-
-    def within(self, read_strand, band_start, words, limit):
-        """Filter: keep bool[n], True where the band's least errors are at most `limit` (uint16[n])."""
-        pairs = self._pairs(read_strand, band_start, words)
-        limit = u16(limit)
-        if limit.shape != pairs[0].shape:
-            raise ValueError("limit does not fit the pairs")
-        keep = np.zeros(len(limit), np.uint8)
-        if len(limit):
-            self.band.within(*pairs, words, limit, keep)
-        return keep.view(bool)
+    def _align_local(self, *arguments):
+        return self._timed(self.band.align_local, *arguments)
 
 
 class CpuExtender:

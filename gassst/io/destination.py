@@ -41,7 +41,11 @@ class Destination:
             if self.is_stdout:
                 return os.dup(1)
             create = 0 if self.is_stream else os.O_CREAT | os.O_EXCL
-            return os.open(self.working, os.O_WRONLY | create, 0o666)
+            try:
+                return os.open(self.working, os.O_WRONLY | create, 0o666)
+            except BaseException:
+                self.discard()
+                raise
 
     def begin(self) -> None:
         """From here on, until `commit` or `discard`, what is unfinished is removed if the process must stop."""
@@ -282,8 +286,12 @@ class CompressedFile:
         if self._destination.is_stdout:
             raise UsageError("unmapped reads need a file: standard output is taken")
         self._destination.begin()
-        with self._destination.errors():
-            self._file = xopen(self._destination.working, "wb", threads=0)
+        try:
+            with self._destination.errors():
+                self._file = xopen(self._destination.working, "wb", threads=0)
+        except BaseException:
+            self._destination.discard()
+            raise
 
     def write(self, text: bytes) -> None:
         with self._destination.errors():

@@ -26,7 +26,6 @@ class Encoded:
 
     payload: Any
     unmapped: bytes = b""
-    n_unmapped: int = 0
 
 
 class Format(Protocol):

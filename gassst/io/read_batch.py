@@ -65,6 +65,8 @@ class ReadBatch:
     tag_offsets : uint32[n + 1] or None
     left_out : int
         Fields of comments and names that should have been tags, but are none.
+    read_group : int
+        Ordinal of their read group in the header, if that has any; -1: none.
     """
 
     names: NDArray[np.uint8]
@@ -79,6 +81,7 @@ class ReadBatch:
     tags: NDArray[np.uint8] | None = None
     tag_offsets: NDArray[np.uint32] | None = None
     left_out: int = 0
+    read_group: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
+from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import Sizes, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.texts import ReadAhead
@@ -30,6 +32,21 @@ class ClosableBatches(Protocol):
     def __iter__(self) -> Iterator[Unparsed]: ...
     def __next__(self) -> Unparsed: ...
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBatch:
+    """A batch whose reads are of a read group, by its ordinal in the header."""
+
+    batch: Unparsed
+    read_group: int
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def parsed(self) -> ReadBatch:
+        """The batch. Raises InputError for text that is no reads."""
+        return replace(self.batch.parsed(), read_group=self.read_group)
 
 
 def open_reads(
@@ -121,12 +138,13 @@ def open_unparsed(
     progress: InputProgress | None = None,
     allow_truncated: bool = False,
     tags: TagSources = NO_TAGS,
+    groups: ReadGroups = NO_GROUPS,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
     `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
-    `tags` says what of the headers becomes tags. Files are read and inflated, and cut between records, in threads of
-    their own, one for each file that is read.
+    `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
+    inflated, and cut between records, in threads of their own, one for each file that is read.
 
     Raises
     ------
@@ -136,10 +154,10 @@ def open_unparsed(
     """
     sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(tags=tags.verify())
     if mates is None:
-        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress, allow_truncated))
+        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress, allow_truncated, groups))
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
-    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated)
+    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated, groups)
 
 
 def _files(
@@ -148,17 +166,24 @@ def _files(
     sizes: Sizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
+    groups: ReadGroups = NO_GROUPS,
 ) -> Generator[Unparsed, None, None]:
-    for path in paths:
-        yield from batches_of_file(path, interleaved, sizes, progress, allow_truncated)
+    for i, path in enumerate(paths):
+        for batch in batches_of_file(path, interleaved, sizes, progress, allow_truncated):
+            yield GroupBatch(batch, groups.of(i))
 
 
 def _files_of_pairs(
-    lanes: list[tuple[str, str]], sizes: Sizes, progress: InputProgress | None, allow_truncated: bool = False
+    lanes: list[tuple[str, str]],
+    sizes: Sizes,
+    progress: InputProgress | None,
+    allow_truncated: bool = False,
+    groups: ReadGroups = NO_GROUPS,
 ) -> Generator[Unparsed, None, None]:
     sizes = sizes._replace(reads=whole_pairs(sizes.reads))
-    for first, second in lanes:
-        yield from batches_of_pair(first, second, sizes, progress, allow_truncated)
+    for i, (first, second) in enumerate(lanes):
+        for batch in batches_of_pair(first, second, sizes, progress, allow_truncated):
+            yield GroupBatch(batch, groups.of(i))
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from gassst.io.destination import (
     SortedDestination,
 )
 from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
+from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 
 if TYPE_CHECKING:
@@ -53,23 +55,25 @@ def header(
     reference_names: Sequence[str],
     lengths: Sequence[int],
     md5s: Sequence[str] | None = None,
-    read_group: str | None = None,
+    read_group: str | Sequence[str] | None = None,
     program_version: str = "",
     command_line: str = "",
     sort_order: str = "unsorted",
+    comments: Sequence[str] = (),
 ) -> str:
     """SAM header text.
 
-    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` a line as bwa
-    takes it (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t).
+    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` one line or several
+    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t); `comments` are whole @CO lines.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
     lines = [f"@HD\tVN:1.6\t{order}"]
     lines += _contig_lines(reference_names, lengths, md5s)
-    if read_group is not None:
-        lines.append(parse_read_group(read_group))
+    groups = [read_group] if isinstance(read_group, str) else read_group or ()
+    lines += map(parse_read_group, groups)
     lines.append(_program_line(program_version, command_line))
+    lines += comments
     return "\n".join(lines) + "\n"
 
 
@@ -95,23 +99,6 @@ def _program_line(version: str, command_line: str) -> str:
     return "\t".join(fields)
 
 
-def parse_read_group(text: str) -> str:
-    """The @RG header line in `text`, in which a tab may be written as backslash and t; else `UsageError`."""
-    line = text.replace("\\t", "\t")
-    first, *fields = line.split("\t")
-    bad = [f for f in fields if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[^\x00-\x1f\x7f]+", f)]
-    keys = [f[:2] for f in fields]
-    if first != "@RG":
-        raise UsageError(f"read group {text!r}: must begin with '@RG' and a tab")
-    if bad:
-        raise UsageError(f"read group {text!r}: {bad[0]!r} is not of the form XX:value")
-    if len(set(keys)) < len(keys):
-        raise UsageError(f"read group {text!r}: a field occurs twice")
-    if "ID" not in keys:
-        raise UsageError(f"read group {text!r}: has no ID")
-    return line
-
-
 def _in_coordinate_order(header_text: str) -> str:
     """The header, whose records come sorted instead of grouped by read."""
     first, *others = header_text.split("\n")
@@ -121,25 +108,73 @@ def _in_coordinate_order(header_text: str) -> str:
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
 
 
-def _read_group_id(header_text: str) -> str | None:
-    found = re.search(r"^@RG\t(?:.*\t)?ID:([^\t\n]*)", header_text, re.MULTILINE)
-    return found[1] if found else None
+@dataclass(frozen=True)
+class RecordStyle:
+    """What records look like, where users have a choice.
 
-
-def record_builder(header_text: str, reference: ReferenceArrays, **options: bool) -> RecordBuilder:
-    """What makes records for this header and reference; the read group is that of the header.
-
-    `options`: eqx, xa, soft_clip_supplementary, mark_secondary, as for `AlignmentWriter`.
+    Attributes
+    ----------
+    eqx : bool
+        CIGARs with = and X for M. CRAM does not keep these: it is read back as M.
+    xa : bool
+        The other hits of a read are in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M), and have
+        no records of their own.
+    soft_clip_supplementary : bool
+        Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
+    mark_secondary : bool
+        Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    read_groups : tuple of str
+        IDs for tag RG; a batch says which is that of its reads.
     """
-    return RecordBuilder(
-        pysam.AlignmentHeader.from_text(header_text),
-        reference.planes,
-        reference.starts,
-        reference.lengths,
-        (reference.exception_start, reference.exception_length, reference.exception_code),
-        read_group=_read_group_id(header_text),
-        **options,
-    )
+
+    eqx: bool = False
+    xa: bool = False
+    soft_clip_supplementary: bool = False
+    mark_secondary: bool = False
+    read_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OutputOptions(RecordStyle):
+    """How `AlignmentWriter` writes: the fields of `RecordStyle`, but for the read groups, which the header has.
+
+    Attributes
+    ----------
+    format : {"sam", "bam", "cram"} or None
+        None: the extension of the path tells it; streams that tell none get "sam".
+    threads : int
+        For the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
+    sort : bool
+        By coordinate, with an index beside the file: .bai, .csi for contigs over 2^29 bases, .crai.
+    sort_memory : int
+        Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
+        are sorted by samtools when all records are there.
+    level : int or None
+        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
+        (`no_ref`), has htslib's levels.
+    no_unmapped : bool
+        Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
+    unmapped_path : path or None
+        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if it
+        ends in ".gz" or the like.
+    """
+
+    format: str | None = None
+    threads: int = 1
+    sort: bool = False
+    sort_memory: int = SORT_MEMORY
+    level: int | None = None
+    no_unmapped: bool = False
+    unmapped_path: str | os.PathLike[str] | None = None
+
+
+def record_builder(
+    header_text: str, reference: ReferenceArrays, style: RecordStyle | None = None
+) -> RecordBuilder:
+    """What makes records for this header and reference; the read groups are those of the header."""
+    header = pysam.AlignmentHeader.from_text(header_text)
+    style = replace(style or RecordStyle(), read_groups=tuple(read_group_ids(header_text)))
+    return RecordBuilder(header, reference, style)
 
 
 def to_aligned_segments(
@@ -149,7 +184,7 @@ def to_aligned_segments(
     cigars: npt.NDArray[np.uint32],
     builder: RecordBuilder,
 ) -> list[pysam.AlignedSegment]:
-    """The records that `AlignmentWriter.write_batch` would write, as objects independent of the arrays."""
+    """The records that `AlignmentWriter` would write, as objects independent of the arrays."""
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
@@ -180,32 +215,34 @@ class AlignmentWriter:
 
     Parameters
     ----------
-    path: ".sam", ".bam" or ".cram" tells the format unless `format` does; streams that tell none get "sam".
-    header: text, as `header()` makes it; its read group, if any, goes into every record.
-    threads: for the compression of CRAM and for sorting; SAM and BAM are made by whoever calls `encode`.
-    sort: by coordinate, with an index beside the file (.bai, .csi for contigs over 2^29 bases, .crai).
-    sort_memory: bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output.
-        SAM and CRAM are sorted by samtools when all records are there.
-    eqx: CIGARs with = and X for M (CRAM does not keep these: it is read back as M).
-    xa: the other hits of a read in tag XA of the first, `chr,+pos,CIGAR,NM;` each (CIGAR always with M),
-        instead of records of their own.
-    soft_clip_supplementary: supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
-    mark_secondary: supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
-    no_unmapped: leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
-    unmapped_path: FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their name, compressed
-        if it ends in ".gz" or the like.
-    level: of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
-        (`no_ref`), has htslib's levels.
+    path : path or None
+        ".sam", ".bam" or ".cram" tells the format unless `options.format` does.
+    header : str
+        As `header()` makes it; its read group, if any, goes into every record.
+    reference : ReferenceArrays
+    options : OutputOptions
 
-    A mapped record has the tags NM MD AS XS (scores of the hit and of the second best, -edits where the whole
-    read is aligned) X0 X1 (hits in the best and second stratum) NH HI (rows of the read, and which this is), then
-    MC MQ (of a mapped mate), RG, SA (the other parts of a read that is split), XA; an unmapped one MC MQ RG only.
-    Secondary records have SEQ and QUAL '*'. A masked reference base is a mismatch, in MD by its own letter.
-    In a pair RNEXT, PNEXT, MC and MQ are those of the mate's primary record, TLEN reaches from this record's
-    5' end to that one's, and an unmapped read lies where its mate is.
+    Raises
+    ------
+    OutputError
+        Naming the file, as soon as it cannot be written; from the constructor if it cannot be opened.
+    BrokenPipeError
+        The reader of a pipe is gone.
+    UsageError
+        For senseless arguments.
 
-    Raises `OutputError`, naming the file, as soon as it cannot be written (from the constructor if it cannot
-    be opened), `BrokenPipeError` when the reader of a pipe is gone, `UsageError` for senseless arguments.
+    Notes
+    -----
+    A mapped record has these tags:
+
+    * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
+    * X0 and X1: hits in the best and in the second stratum. NH and HI: rows of the read, and which this is.
+    * MC and MQ of a mapped mate, then RG.
+    * SA: the other parts of a read that is split. XA: see `RecordStyle`.
+
+    An unmapped record has MC, MQ and RG only. Secondary records have SEQ and QUAL "*". A masked reference base is a
+    mismatch, in MD by its own letter. In a pair RNEXT, PNEXT, MC and MQ are those of the mate's primary record. TLEN
+    reaches from this record's 5' end to that one's. An unmapped read lies where its mate is.
     """
 
     def __init__(
@@ -213,42 +250,24 @@ class AlignmentWriter:
         path: str | os.PathLike[str] | None,
         header: str,
         reference: ReferenceArrays,
-        *,
-        format: str | None = None,
-        threads: int = 1,
-        sort: bool = False,
-        eqx: bool = False,
-        xa: bool = False,
-        soft_clip_supplementary: bool = False,
-        mark_secondary: bool = False,
-        no_unmapped: bool = False,
-        unmapped_path: str | os.PathLike[str] | None = None,
-        level: int | None = None,
-        sort_memory: int = SORT_MEMORY,
+        options: OutputOptions | None = None,
     ):
+        options = options or OutputOptions()
+        level, sort, threads = options.level, options.sort, options.threads
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
-        file_format = output_format(Destination(path), format)
+        file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if sort else header
         bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
         index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
         destination = AlignmentDestination(path, index)
-        self._no_unmapped = no_unmapped
+        self._no_unmapped = options.no_unmapped
         self._target: Destination | SortedDestination = destination
         self._unmapped: CompressedFile | None = None
-        self.records_written = 0
-        self.unmapped_written = 0
-        builder = record_builder(
-            header,
-            reference,
-            eqx=eqx,
-            xa=xa,
-            soft_clip_supplementary=soft_clip_supplementary,
-            mark_secondary=mark_secondary,
-        )
+        builder = record_builder(header, reference, options)
         self._format: Format
         if sort and file_format == "bam":
-            self._format = SortedBamFormat(builder, header, level, destination, threads, sort_memory)
+            self._format = SortedBamFormat(builder, header, level, destination, threads, options.sort_memory)
         elif sort or file_format == "bam":
             self._format = BamFormat(builder, header, level)
         elif file_format == "sam":
@@ -258,8 +277,8 @@ class AlignmentWriter:
         _QuietHtslib.enter()
         self._is_open = True
         try:
-            if unmapped_path is not None:
-                self._unmapped = CompressedFile(unmapped_path)
+            if options.unmapped_path is not None:
+                self._unmapped = CompressedFile(options.unmapped_path)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
                 self._target = SortedDestination(destination, file_format, suffix, threads)
@@ -280,7 +299,7 @@ class AlignmentWriter:
         """The records of a batch, ready for `write`; any thread may do it. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars)
         payload = self._format.encode(batch, self._no_unmapped)
-        return Encoded(payload) if self._unmapped is None else Encoded(payload, *batch.unmapped_fastq())
+        return Encoded(payload) if self._unmapped is None else Encoded(payload, batch.unmapped_fastq())
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""
@@ -288,21 +307,9 @@ class AlignmentWriter:
             raise ValueError("write to a closed file")
         with self._target.errors():
             written = self._format.write(encoded.payload)
-        self.records_written += written
         if self._unmapped is not None:
             self._unmapped.write(encoded.unmapped)
-            self.unmapped_written += encoded.n_unmapped
         return written
-
-    def write_batch(
-        self,
-        reads: Reads,
-        hits: npt.NDArray[np.void],
-        summaries: npt.NDArray[np.void],
-        cigars: npt.NDArray[np.uint32],
-    ) -> int:
-        """Both in turn: `encode`, `write`."""
-        return self.write(self.encode(reads, hits, summaries, cigars))
 
     def close(self) -> None:
         """Completes the files; when that fails they are removed."""

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 
 from gassst._core import bus_error
@@ -30,6 +31,7 @@ class Scratch:
         name = name[:LONGEST_NAME]
         sweep(directory, name)
         self._path = ""
+        self._names: set[str] = set()
         self._lock: int | None = None
         interrupt.on_stop(self.remove)
         try:
@@ -44,12 +46,13 @@ class Scratch:
 
     def file(self, name: str) -> str:
         """The path of a file in the folder; the end of its name may be chosen, for a compressor goes by it."""
+        self._names.add(name)
         return os.path.join(self._path, name)
 
     def remove(self) -> None:
         """Remove the folder and all in it, though other threads may still create files there. May be called again."""
         if self._path:
-            _remove(self._path)
+            _remove(self._path, self._names)
             bus_error.folder_gone(os.fsencode(self._path))
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -89,8 +92,15 @@ def _locked(path: str) -> int | None:
     return None
 
 
-def _remove(path: str) -> None:
+def _remove(path: str, names: Iterable[str] = ()) -> None:
+    """Remove a folder. Where `names` is all that it holds, this takes no descriptor: there may be none left."""
     gone = path if path.endswith(".gone") else path + ".gone"
     with suppress(OSError):
         os.rename(path, gone)  # from here on nothing can be created under the old name
-    shutil.rmtree(gone, ignore_errors=True)
+    for name in list(names):
+        with suppress(OSError):
+            os.unlink(os.path.join(gone, name))
+    try:
+        os.rmdir(gone)
+    except OSError:
+        shutil.rmtree(gone, ignore_errors=True)

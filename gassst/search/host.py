@@ -91,8 +91,7 @@ class HostBackend:
 
     def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
         context = self.context
-        packed = context.packed.planes, context.packed.plane_start, context.lengths
-        seeds = _seeds.Seeds(*packed, context.flip, reads, *rows, context.index.k + 16, known)
+        seeds = _seeds.Seeds(context, reads, rows, known)
         context.shards.resolve(seeds, caps)
         clipped, capped = seeds.limit(caps)
         context.shards.copy_positions(seeds)

@@ -215,9 +215,7 @@ def _build_arrays(
     following = np.empty(n, np.uint8)
     largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
     _run(
-        lambda i: _seed_index.sort_part(
-            codes, k, prefix, i, int(bounds[i]), int(bounds[i + 1]), table, positions, following
-        ),
+        lambda i: _seed_index.sort_part(codes, k, prefix, i, bounds, table, positions, following),
         largest_first,
         threads,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, UsageError
 from gassst.io.distinct import check_distinct
 from gassst.io.inflate import open_input
@@ -282,11 +282,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_path,
         help="Count the reads in this file; give it twice for pairs.",
     )
-    add("--json", metavar="OUT.json", type=file_path, help="Write all figures as JSON; a dash means stdout.")
+    add(
+        "--json", metavar="OUT.json", type=output_path, help="Write all figures as JSON; a dash means stdout."
+    )
     add(
         "--plot",
         metavar="OUT.png",
-        type=file_path,
+        type=output_path,
         help="Draw calibration and ROC (.png, .svg, .pdf; needs matplotlib).",
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.errors import InputError
 from gassst.io.distinct import check_distinct
 from gassst.io.whole_file import write_text
@@ -292,7 +292,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         metavar="OUT.html",
-        type=file_path,
+        type=output_path,
         help="Write the page to this file; a dash means stdout.",
     )
 

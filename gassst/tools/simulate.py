@@ -16,7 +16,7 @@ from typing import IO
 
 import numpy as np
 
-from gassst.arguments import file_path
+from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
 from gassst.io.distinct import check_distinct
@@ -301,7 +301,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="FASTQ",
-        type=file_path,
+        type=output_path,
         help="Write to this FASTQ[.gz] file; give it twice for pairs.",
     )
     add(
@@ -360,7 +360,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Simulate two haplotypes: two of three variants are heterozygous.",
     )
-    add("--truth-vcf", metavar="OUT.vcf", type=file_path, help="Write the planted variants to this file.")
+    add("--truth-vcf", metavar="OUT.vcf", type=output_path, help="Write the planted variants to this file.")
     add("--seed", type=int, default=1, metavar="N", help="The same seed gives the same reads.")
 
 

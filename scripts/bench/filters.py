@@ -10,8 +10,7 @@ filter and every chain then runs on those same candidates. Times are CPU times o
 
 What is left goes to the extender as distinct bands of diagonals, so a chain costs its filters and its bands.
 --band-ns says what a band costs where it is scored (default: as measured here, CPU backend, one thread).
---rank N runs every order of every subset of the filters and lists the N cheapest. `within` is the CPU
-backend's score that gives up early, as one more filter between chain and extender.
+--rank N runs every order of every subset of the filters and lists the N cheapest.
 """
 
 from __future__ import annotations
@@ -164,19 +163,16 @@ class Experiment:
         pairs = zip(self.calls, survivors, strict=True)
         return sum(len(rs) for call, left in pairs for rs, _, _ in call.bands(left, self.words))
 
-    def extend(self, survivors: list[Candidates], method: str) -> StepResult:
-        """The bands of survivors through `score` or `within` of the CPU backend, in this thread."""
-        step = StepResult(method)
+    def score(self, survivors: list[Candidates]) -> StepResult:
+        """The bands of survivors, scored by the CPU backend in this thread; those within their limits are left."""
+        step = StepResult("score")
         for call, left in zip(self.calls, survivors, strict=True):
             with self.cpu.open_reads(call.batch.packed) as reads:
                 for read_strand, start, words in call.bands(left, self.words):
-                    limit = call.batch.limits[read_strand >> 1]
-                    more = (limit,) if method == "within" else ()
-                    function = getattr(reads, method)
-                    runs = [timed(function, read_strand, start, words, *more) for _ in range(self.repeat)]
-                    good = runs[0][0] if method == "within" else runs[0][0][0] <= limit
-                    step.entered += len(good)
-                    step.left += int(np.count_nonzero(good))
+                    runs = [timed(reads.score, read_strand, start, words) for _ in range(self.repeat)]
+                    best = runs[0][0][0]
+                    step.entered += len(best)
+                    step.left += int(np.count_nonzero(best <= call.batch.limits[read_strand >> 1]))
                     step.elapsed += min(elapsed for _, elapsed in runs)
         return step
 
@@ -238,15 +234,14 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     mapper = mapper._with(cascade=recorder)
     recorded = map_batches(mapper, batches)
     experiment = Experiment(mapper, recorder.calls, args.repeat)
-    everything = [call.candidates for call in recorder.calls]
-    score = experiment.extend(everything, "score")
+    score = experiment.score([call.candidates for call in recorder.calls])
     band_ns = args.band_ns or score.each
     result: dict[str, Any] = {
         "reads": path, "n_reads": recorded.reads, "occurrences": recorded.occurrences, "band_ns": band_ns,
         "candidates": experiment.candidates, "mean_length": recorded.bases / max(1, recorded.reads),
         "mean_limit": _mean_limit(recorder.calls),
         "alone": {name: experiment.chain([name])[0][0].as_dict() for name in FILTERS},
-        "score": score.as_dict(), "within": experiment.extend(everything, "within").as_dict(),
+        "score": score.as_dict(),
     }  # fmt: skip
     result["chains"] = [run_chain(order, experiment, band_ns) for order in args.orders]
     for chain, order in zip(result["chains"], args.orders, strict=True):
@@ -265,13 +260,12 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
 def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) -> dict[str, Any]:
     """One chain on the recorded candidates: its steps, the bands it leaves, and what it costs with them."""
     steps, survivors = experiment.chain(order)
-    score, within = experiment.extend(survivors, "score"), experiment.extend(survivors, "within")
+    score = experiment.score(survivors)
     filters = sum(step.elapsed.cpu for step in steps)
     return {
         "order": order, "steps": {step.name: step.as_dict() for step in steps},
-        "left": sum(map(len, survivors)), "score": score.as_dict(), "within": within.as_dict(),
+        "left": sum(map(len, survivors)), "score": score.as_dict(),
         "cpu_ns_filters": filters, "cpu_ns_in_all": filters + score.entered * band_ns,
-        "cpu_ns_in_all_with_within": filters + within.elapsed.cpu + within.left * band_ns,
     }  # fmt: skip
 
 
@@ -288,8 +282,7 @@ def published() -> str:
 
 def alone_table(result: dict[str, Any]) -> str:
     rows = [[name, r["step_percent"], r["cpu_ns_each"]] for name, r in result["alone"].items()]
-    for name in ("score", "within"):
-        rows.append([f"{name} (each band)", result[name]["step_percent"], result[name]["cpu_ns_each"]])
+    rows.append(["score (each band)", result["score"]["step_percent"], result["score"]["cpu_ns_each"]])
     return table(["filter alone", "rejected %", "CPU ns each"], rows)
 
 
@@ -323,10 +316,10 @@ def summary_table(result: dict[str, Any]) -> str:
         whole = chain["mapper"]
         rows.append([
             ",".join(chain["order"]) or "none", chain["cpu_ns_filters"] / n, chain["score"]["in"] / n,
-            chain["cpu_ns_in_all"] / n, chain["cpu_ns_in_all_with_within"] / n,
-            _pays_above(chain, result["score"]["in"]), whole["cpu_ns"] / 1e9, whole["wall_ns"] / 1e9,
+            chain["cpu_ns_in_all"] / n, _pays_above(chain, result["score"]["in"]), whole["cpu_ns"] / 1e9,
+            whole["wall_ns"] / 1e9,
         ])  # fmt: skip
-    costs = ["filters ns", "bands", "with bands ns", "with within ns", "pays above ns a band"]
+    costs = ["filters ns", "bands", "with bands ns", "pays above ns a band"]
     title = f"for one candidate, {result['band_ns']:.0f} ns a scored band; the whole mapper, one thread"
     return table(["chain", *costs, "mapper CPU s", "wall s"], rows, title)
 

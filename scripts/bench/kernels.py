@@ -4,8 +4,7 @@
     scripts/bench/kernels.py --quick
     scripts/bench/kernels.py --device gpu --lengths 100,150 --pairs 1048576 --json h100.json
 
-Kernels: score, profile, align; on the CPU backend also `within` (a filter: is the band within the limit?), on
-pairs that align and on pairs of unrelated sequence. GCUPS: 1e9 cells of (read bases x band diagonals) per
+Kernels: score, profile, align. GCUPS: 1e9 cells of (read bases x band diagonals) per
 second of wall clock, with transfers. Compile, upload, kernel and download are OpenCL's own clock, per
 call (the reads' own upload apart, in the JSON); `host` is the rest of the wall clock. Reads have 2 % errors
 and lie in a random reference; how many words of 64 diagonals a length needs follows from -p as in
@@ -43,7 +42,7 @@ USUAL = {
 }
 QUICK = {"lengths": (100, 250), "pairs": (4096,), "reference": 1 << 22, "seconds": 0.02}
 ERROR_RATE = 0.02
-LIMIT_SHARE = 0.1  # of the read, for `within`
+KERNELS = "score", "profile", "align"
 SHIFT = 4  # buckets of 16 diagonals: the band must hold them and the gaps on both sides
 MAX_READS = 1 << 15  # distinct; larger batches take them again
 MAX_ERROR_BYTES = 1 << 29  # of a profile: 64 * words * 2 bytes a pair
@@ -251,15 +250,12 @@ def inputs_of(reads: Any, kernel: str, load: Workload, n: int, words: int) -> tu
     if kernel == "align":
         best, end = reads.score(read_strand, band_start, words)
         return read_strand, band_start, words, end, best
-    if kernel.startswith("within"):
-        limit = np.full(n, int(LIMIT_SHARE * load.oriented.shape[1]), np.uint16)
-        return read_strand, np.roll(band_start, 1) if "unrelated" in kernel else band_start, words, limit
     return read_strand, band_start, words
 
 
 def repeated(reads: Any, kernel: str, inputs: tuple[Any, ...], seconds: float) -> list[int]:
     """Wall-clock ns of calls, at least one, until `seconds` are over."""
-    function = getattr(reads, kernel.split(",")[0])
+    function = getattr(reads, kernel)
     walls: list[int] = []
     began = time.perf_counter()
     while not walls or time.perf_counter() - began < seconds:
@@ -289,18 +285,11 @@ def measure(extender: Any, load: Workload, kernel: str, n: int, words: int, seco
         part: (getattr(after, part) - getattr(before, part)) / len(walls)
         for part in ("upload", "kernel", "download")
     }
-    if kernel.startswith("within"):
-        parts["kernel"] = wall  # not among the counters
     return {
         "kernel": kernel, "length": rows, "words": words, "pairs": n, "calls": len(walls), "wall_ns": wall,
         "pairs_per_second": n * 1e9 / wall, "gcups": n * rows * 64 * words / wall,
         "upload_reads_ns": opened.upload, **{f"{part}_ns": ns for part, ns in parts.items()},
     }  # fmt: skip
-
-
-def kernels_of(extender: Any) -> tuple[str, ...]:
-    within = ("within", "within, unrelated") if extender.name == "cpu" else ()
-    return "score", "profile", "align", *within
 
 
 def run_target(
@@ -320,7 +309,7 @@ def run_target(
             case: dict[str, Any] = {"length": m, "words": words, "checked": checked, "measurements": []}
             case["compile_ns"] = extender.counters.compile - compiled
             for n in args.pairs:
-                for kernel in kernels_of(extender):
+                for kernel in KERNELS:
                     if kernel == "profile" and n * 128 * words > MAX_ERROR_BYTES:
                         continue
                     case["measurements"].append(measure(extender, load, kernel, n, words, args.seconds))

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from gassst.arguments import file_path
+from gassst.arguments import PATHS
 from gassst.cli import habits
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
@@ -182,10 +182,10 @@ def test_completion_script_knows_every_command(run, shell):
 
 @pytest.mark.parametrize("command, action", EVERY)
 def test_files_and_only_files_complete_as_files(command, action):
-    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf")
+    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf", ".csv")
     metavar = str(action.metavar)
     is_file = metavar.endswith(suffixes) or metavar in {"OUT", "REF", "FASTQ", "FILE", "SAM"}
-    assert (action.type is file_path) == is_file
+    assert (action.type in PATHS) == is_file
 
 
 COMPLETE = """

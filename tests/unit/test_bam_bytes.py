@@ -41,7 +41,9 @@ def written_by_htslib(path, segments, header):
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(k for k in o if o[k]) or "plain")
 @pytest.mark.parametrize(("read_group", "quals"), [(None, True), (READ_GROUP, False)])
 def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
-    builder = sam.record_builder(header_of(reference, read_group), arrays_of(reference), **options)
+    builder = sam.record_builder(
+        header_of(reference, read_group), arrays_of(reference), sam.RecordStyle(**options)
+    )
     for seed in range(3):
         batch = sam.HitBatch(*random_batch(reference, seed, quals=quals))
         segments = builder.aligned_segments(batch)
@@ -71,7 +73,9 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     batch = batch_of_records([("long", read.tobytes(), "I" * 80_000)], max_length=80_000)
     hits = np.array([(0, reference.starts[0], 0, 1, 40_000, 0, 60, 0, 0)], HIT)
     arrays = sam.HitBatch(batch, hits, np.zeros(1, READ_SUMMARY), np.array([80_000 << 4], np.uint32))
-    builder = sam.record_builder(header_of(reference, READ_GROUP), arrays_of(reference), eqx=True)
+    builder = sam.record_builder(
+        header_of(reference, READ_GROUP), arrays_of(reference), sam.RecordStyle(eqx=True)
+    )
     [segment] = builder.aligned_segments(arrays)
     assert len(segment.cigartuples) > 65_535
     assert bytes(builder.encode(arrays, bam=False)).decode() == segment.to_string() + "\n"

@@ -96,7 +96,7 @@ def batch_of(templates, quals=True):
 
 
 def records(templates, **options):
-    builder = sam.record_builder(WORLD.header(), WORLD.arrays, **options)
+    builder = sam.record_builder(WORLD.header(), WORLD.arrays, sam.RecordStyle(**options))
     return sam.to_aligned_segments(*batch_of(templates).arrays, builder)
 
 
@@ -283,9 +283,9 @@ def test_clips_inside_a_read_are_refused():
 def test_unmapped_reads_of_pairs(tmp_path):
     """One stays where its mate is mapped; in FASTQ, where all are, the names tell the mates apart."""
     batch = batch_of([([row(0, 5)], []), ([], []), ([],)])
-    options = {"no_unmapped": True, "unmapped_path": tmp_path / "un.fq.gz"}
-    with sam.AlignmentWriter(tmp_path / "o.sam", WORLD.header(), WORLD.arrays, **options) as writer:
-        writer.write_batch(*batch.arrays)
+    options = sam.OutputOptions(no_unmapped=True, unmapped_path=tmp_path / "un.fq.gz")
+    with sam.AlignmentWriter(tmp_path / "o.sam", WORLD.header(), WORLD.arrays, options) as writer:
+        writer.write(writer.encode(*batch.arrays))
     flags = [(line.split("\t")[0], line.split("\t")[1]) for line in lines_in(tmp_path / "o.sam")]
     assert flags == [("t0", "73"), ("t0", "133")]
     text = gzip.decompress((tmp_path / "un.fq.gz").read_bytes()).decode()

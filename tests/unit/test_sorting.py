@@ -39,9 +39,9 @@ def memory(request, monkeypatch):
 
 def write(path, reference, batches, **options):
     header = header_of(reference, None)
-    with sam.AlignmentWriter(path, header, arrays_of(reference), **options) as writer:
+    with sam.AlignmentWriter(path, header, arrays_of(reference), sam.OutputOptions(**options)) as writer:
         for batch in batches:
-            writer.write_batch(*batch)
+            writer.write(writer.encode(*batch))
     return path
 
 
@@ -110,13 +110,11 @@ def test_a_stream_is_sorted_without_index(tmp_path, reference, batches, memory):
         tmp_path / "pipe",
         header_of(reference, None),
         arrays_of(reference),
-        format="bam",
-        sort=True,
-        sort_memory=memory,
+        sam.OutputOptions(format="bam", sort=True, sort_memory=memory),
     ) as writer:
         thread.start()
         for batch in batches:
-            writer.write_batch(*batch)
+            writer.write(writer.encode(*batch))
     thread.join()
     os.close(reader)
     assert gzip.decompress(b"".join(received)) == gzip.decompress(expected.read_bytes())

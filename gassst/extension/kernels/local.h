@@ -69,6 +69,7 @@ typedef struct {
 typedef struct {
     local_vec reference[LOCAL_WIDTH + LOCAL_BLOCK], read[LOCAL_BLOCK];
     u32 any_masked; /* in this block or one before it */
+    u32 width;      /* diagonals */
 } local_block;
 
 BAND_FN i16 local_larger(i16 a, i16 b)
@@ -161,6 +162,7 @@ BAND_FN void local_load_reference(const band_batch *batch, const local_lanes *la
 BAND_FN void local_load(const band_batch *batch, const local_lanes *lanes, u32 width, u32 row, local_block *block)
 {
     local_int bits[3][LOCAL_PARTS][LOCAL_LANES];
+    block->width = width;
     if (row == 0) {
         block->any_masked = 0;
         for (u32 at = 0; at < width; at += LOCAL_BLOCK)
@@ -223,10 +225,10 @@ BAND_FN void local_note(const local_lanes *lanes, const local_costs *costs, u32 
 
 /* Row `row`, row r of its block. `masked`, `traced` are constants: may there be masked bases; is each cell's byte of
  * flags wanted, at trace[c * LOCAL_TILE]. */
-BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const local_costs *costs, u32 width,
-                       u32 row, int masked, int traced, local_state *state, BAND_GLOBAL u8 *trace)
+BAND_FN void local_row(const local_block *block, const local_lanes *lanes, const local_costs *costs, u32 row,
+                       int masked, int traced, local_state *state, BAND_GLOBAL u8 *trace)
 {
-    const u32 r = row % LOCAL_BLOCK;
+    const u32 r = row % LOCAL_BLOCK, width = block->width;
     const local_vec zero = LOCAL_SET(0), mismatch = LOCAL_SET(costs->mismatch), unknown = LOCAL_SET(costs->masked);
     const local_vec open_d = LOCAL_SET(costs->open_deletion), extend_d = LOCAL_SET(costs->extend_deletion);
     const local_vec open_i = LOCAL_SET(costs->open_insertion), extend_i = LOCAL_SET(costs->extend_insertion);
@@ -275,9 +277,9 @@ BAND_FN void local_forward(const band_batch *batch, const local_lanes *lanes, co
         if (row % LOCAL_BLOCK == 0)
             local_load(batch, lanes, width, row, &block);
         if (block.any_masked)
-            local_row(&block, lanes, &costs, width, row, 1, traced, state, trace);
+            local_row(&block, lanes, &costs, row, 1, traced, state, trace);
         else
-            local_row(&block, lanes, &costs, width, row, 0, traced, state, trace);
+            local_row(&block, lanes, &costs, row, 0, traced, state, trace);
         trace += traced ? (u64)width * LOCAL_TILE : 0;
     }
 }

@@ -1,0 +1,343 @@
+"""Every way in which writing fails, on every command that writes.
+
+The commands, and the options that name what they write, come from the parser: a new one is tried without a new line
+here, or `test_every_command_that_writes_is_tried` says what is missing. Each run is a forked child of the test, which
+has imported everything, so that hundreds of failures cost seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gassst.arguments import PATHS, output_path
+from gassst.cli import main as cli
+from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+from gassst.errors import EXIT_CODES, READER_GONE
+from gassst.io import destination
+
+OLD = b"what was there before"
+# What each command needs beside its outputs. {ref} FASTA, {index}, {reads} FASTQ, {bam} of simulated reads, {stats}.
+INPUTS = {
+    "index": ["{ref}"],
+    "map": ["-q", "-t", "2", "--device", "none", "{index}", "{reads}"],
+    "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
+    "evaluate": ["{bam}"],
+    "report": ["{stats}"],
+}
+FILES = {("map", "--output"): "x.bam", ("simulate", "--output"): "x.fq.gz"}
+# More ways through a command than one.
+SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
+VARIANTS = {"map": [([], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram")]}
+
+
+def outputs_of(command: str) -> dict[str, str]:
+    """The options of a command that name what it writes, each with a file name that it takes."""
+    found = {}
+    for action in subparser_of(build_parser(command), command)._actions:
+        if action.type is output_path:
+            option = action.option_strings[-1]
+            suffix = re.search(r"(\.\w+)+$", str(action.metavar))
+            found[option] = FILES.get((command, option), f"x{suffix[0] if suffix else ''}")
+    return found
+
+
+WRITERS = [command for command in COMMANDS if outputs_of(command)]
+STREAMS = [(command, option) for command in WRITERS for option in outputs_of(command)]
+CASES = [
+    pytest.param(command, options, name, id=" ".join([command, *options, name]).strip())
+    for command in WRITERS
+    for options, name in [([], ""), *VARIANTS.get(command, [])]
+]
+
+
+def test_every_command_that_writes_is_tried():
+    assert set(WRITERS) == INPUTS.keys(), "a command that writes needs its inputs in INPUTS"
+    for command in COMMANDS:
+        for action in subparser_of(build_parser(command), command)._actions:
+            says_so = re.search(r"\b(write|output)\b", f"{action.option_strings} {action.help}".lower())
+            if says_so and action.type in PATHS:
+                assert action.type is output_path, f"{command} {action.option_strings}: not an output_path"
+
+
+# --- runs -----------------------------------------------------------------------------------------------------
+
+
+class World(NamedTuple):
+    """The files that commands read."""
+
+    files: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def world(small_fasta, small_index, tmp_path_factory) -> World:
+    """Inputs of all commands; what makes them imports all that the children need."""
+    folder = tmp_path_factory.mktemp("world")
+    files = {"ref": small_fasta, "index": small_index}
+    files |= {
+        "simulated": folder / "simulated.fq",
+        "reads": folder / "reads.fq",
+        "bam": folder / "reads.bam",
+        "stats": folder / "stats.json",
+    }
+    named = {name: os.fspath(path) for name, path in files.items()}
+    steps = [
+        ["simulate", named["ref"], "-n", "100", "-l", "80", "-e", "0.02", "-o", named["simulated"]],
+        [
+            "map",
+            "-q",
+            "--device",
+            "none",
+            named["index"],
+            named["simulated"],
+            "-o",
+            named["bam"],
+            "--stats",
+            named["stats"],
+        ],
+        ["report", named["stats"], "-o", os.fspath(folder / "x.html")],
+        ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],
+    ]
+    for argv in steps:
+        assert cli.main(argv) == 0
+    nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"
+    files["reads"].write_bytes(files["simulated"].read_bytes() + nowhere)
+    return World(named)
+
+
+class Ended(NamedTuple):
+    """A child that has ended: exit code, or less than 0 the signal; what it said."""
+
+    code: int
+    error: str
+
+
+def in_child(argv: list[str], folder: Path, fault: Callable[[], object], stdout: int | None = None) -> Ended:
+    """Run the command line `argv` in a forked child after `fault`."""
+    said = folder.parent / f"{folder.name}.stderr"
+    child = os.fork()
+    if child == 0:
+        try:
+            _become_gassst(argv, said, stdout, fault)
+        finally:
+            os._exit(99)
+    _, status = os.waitpid(child, 0)
+    error = said.read_text(errors="replace")
+    said.unlink()
+    return Ended(os.waitstatus_to_exitcode(status), error)
+
+
+def _become_gassst(argv: list[str], said: Path, stdout: int | None, fault: Callable[[], object]) -> None:
+    signal.alarm(240)  # a child that hangs ends, and fails its test
+    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY) if stdout is None else stdout, 1)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.argv = ["gassst", *argv]
+    fault()
+    try:
+        cli.run()
+    except SystemExit as done:
+        sys.stdout.flush()
+        os._exit(int(done.code or 0))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+
+
+def command_line(world: World, command: str, options: list[str], folder: Path, name: str = "") -> list[str]:
+    """With every output of the command in `folder`; `name` for the first of them."""
+    argv = [command, *(part.format(**world.files) for part in INPUTS[command]), *options]
+    for i, (option, default) in enumerate(outputs_of(command).items()):
+        file = name if name and i == 0 else default
+        argv += [option, os.fspath(folder / f"{option.strip('-')}-{file}")]
+    return argv
+
+
+def outputs_in(argv: list[str], folder: Path) -> list[Path]:
+    return [Path(part) for part in argv if part.startswith(f"{folder}/")]
+
+
+def verify(ended: Ended, argv: list[str], folder: Path) -> None:
+    """Exit code of the list, one line at most, nothing half-written, nothing left."""
+    assert ended.code in EXIT_CODES, ended
+    assert "Traceback" not in ended.error, ended
+    lines = [line for line in ended.error.splitlines() if line.startswith("gassst: ")]
+    if ended.code == 0:
+        assert all(path.read_bytes() != OLD for path in outputs_in(argv, folder))
+    else:
+        assert len(lines) == len(ended.error.splitlines()) == (ended.code != READER_GONE), ended
+    assert not hidden(folder)
+
+
+def hidden(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+def with_old_files(argv: list[str], folder: Path) -> None:
+    for path in outputs_in(argv, folder):
+        path.write_bytes(OLD)
+
+
+def untouched(argv: list[str], folder: Path) -> bool:
+    paths = outputs_in(argv, folder)
+    return all(path.read_bytes() == OLD for path in paths) and len(os.listdir(folder)) == len(paths)
+
+
+# --- faults ---------------------------------------------------------------------------------------------------
+
+
+def no_fault() -> None:
+    pass
+
+
+@pytest.mark.parametrize("command, options, name", CASES)
+def test_without_a_fault(world, tmp_path, command, options, name):
+    argv = command_line(world, command, options, tmp_path, name)
+    with_old_files(argv, tmp_path)
+    ended = in_child(argv, tmp_path, no_fault)
+    assert ended.code == 0, ended
+    verify(ended, argv, tmp_path)
+
+
+@pytest.mark.parametrize("limit", [0, 700])
+@pytest.mark.parametrize("command, options, name", CASES)
+def test_full_disk(world, tmp_path, command, options, name, limit):
+    """The limit of file sizes stands in for it: `write` fails after some bytes."""
+    argv = command_line(world, command, options, tmp_path, name)
+    with_old_files(argv, tmp_path)
+    ended = in_child(
+        argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit + 200, limit + 200))
+    )
+    verify(ended, argv, tmp_path)
+    assert ended.code == 1 and untouched(argv, tmp_path)
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_folder_that_takes_no_new_file(world, tmp_path, command):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    argv = command_line(world, command, [], folder)
+    with_old_files(argv, folder)
+    folder.chmod(0o555)
+    try:
+        ended = in_child(argv, folder, as_nobody_special)
+    finally:
+        folder.chmod(0o755)
+    verify(ended, argv, folder)
+    assert ended.code == 1 and "cannot write" in ended.error and untouched(argv, folder)
+
+
+def as_nobody_special() -> None:
+    """Root may write anywhere: give that right up."""
+    if os.geteuid() == 0:
+        import ctypes
+
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
+        assert ctypes.CDLL(None).capset(header, (ctypes.c_uint32 * 6)()) == 0
+
+
+@pytest.mark.parametrize("command, option", STREAMS)
+@pytest.mark.parametrize("fault", ["full", "no reader"])
+def test_standard_output_that_takes_nothing(world, tmp_path, command, option, fault):
+    argv = [command, *(part.format(**world.files) for part in INPUTS[command])]
+    argv += [
+        part for name, file in outputs_of(command).items() for part in (name, os.fspath(tmp_path / file))
+    ]
+    argv[argv.index(option) + 1] = "/dev/stdout"
+    if fault == "full":
+        stdout = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, stdout = os.pipe()
+        os.close(reader)
+    ended = in_child(argv, tmp_path, no_fault, stdout)
+    os.close(stdout)
+    assert ended.code in ((1, 2) if fault == "full" else (READER_GONE, 1, 2)), ended
+    verify(ended, argv, tmp_path)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("command, options, name", CASES)
+def test_kill_at_the_end(world, tmp_path, command, options, name, step):
+    """kill -9 when the first, the second, ... file or folder is about to be synced; then once more, undisturbed."""
+    argv = command_line(world, command, options, tmp_path, name)
+    with_old_files(argv, tmp_path)
+    ended = in_child(argv, tmp_path, lambda: kill_at(step))
+    assert ended.code in (0, -signal.SIGKILL), ended
+    assert all(re.fullmatch(r"\..+\.gassst-[0-9a-f]{8}\.tmp(\.gone)?", name) for name in hidden(tmp_path))
+    if step == 1:
+        assert ended.code and hidden(tmp_path)
+        assert all(path.read_bytes() == OLD for path in outputs_in(argv, tmp_path))
+    verify(in_child(argv, tmp_path, no_fault), argv, tmp_path)
+
+
+def kill_at(step: int) -> None:
+    real, calls = destination.sync, []
+
+    def sync(path: str) -> None:
+        calls.append(path)
+        if len(calls) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(path)
+
+    destination.sync = sync
+
+
+@pytest.mark.parametrize("spare", [0, 2, 5])
+@pytest.mark.parametrize("command", WRITERS)
+def test_few_files(world, tmp_path, command, spare):
+    """The run may need more descriptors than it gets."""
+    argv = command_line(world, command, ["--sort"] if command == "map" else [], tmp_path)
+    with_old_files(argv, tmp_path)
+    open_now = max(map(int, os.listdir("/dev/fd")))
+    limit = open_now + spare + 1
+    ended = in_child(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    verify(ended, argv, tmp_path)
+    assert ended.code in (0, 1)
+
+
+@pytest.mark.parametrize("started", [0, 1, 2])
+@pytest.mark.parametrize("command", WRITERS)
+def test_few_threads(world, tmp_path, command, started):
+    """As with `ulimit -u`, from which root is exempt."""
+    argv = command_line(world, command, [], tmp_path)
+    with_old_files(argv, tmp_path)
+
+    def fault() -> None:
+        real, calls = threading._start_new_thread, []
+
+        def start(*arguments):
+            calls.append(arguments)
+            if len(calls) > started + 1:  # one more for signals
+                raise RuntimeError("can't start new thread")
+            return real(*arguments)
+
+        threading._start_new_thread = start
+
+    ended = in_child(argv, tmp_path, fault)
+    verify(ended, argv, tmp_path)
+    assert ended.code in (0, 1)
+
+
+@pytest.mark.parametrize("megabytes", [1, 20])
+@pytest.mark.parametrize("command", WRITERS)
+def test_little_address_space(world, tmp_path, command, megabytes):
+    argv = command_line(world, command, [], tmp_path)
+    with_old_files(argv, tmp_path)
+
+    def fault() -> None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + (megabytes << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    ended = in_child(argv, tmp_path, fault)
+    verify(ended, argv, tmp_path)
+    assert ended.code in (0, 1)
