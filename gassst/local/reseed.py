@@ -16,9 +16,9 @@ NEW_PLACES = 32  # best supported buckets of a read that are scored
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance
 OCCURRENCES = 64  # of a seed that are looked at
-# A place with two differences more than the best one has a stretch of a third of its length without any. What is covered
-# less is no rival, but another part of the read may be as short as MOST_NEEDED bases. Of human reads with adapters half
-# of the buckets are left out, and 0.002 % lose their place.
+# A place with two differences more than the best one has a stretch of a third of its length without any. What is
+# covered less is no rival, but another part of the read may be as short as MOST_NEEDED bases. Of human reads with
+# adapters half of the buckets are left out, and 0.002 % lose their place.
 RELEVANT, MOST_NEEDED = 3, 24
 WORDS = 2  # of a band: room for gaps of some 50 bases
 
