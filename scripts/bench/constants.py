@@ -29,13 +29,14 @@ from gassst.cli.main import main as command
 from gassst.errors import UsageError
 from gassst.tools.evaluate import evaluate
 
-CLEAN, MIXED = ("--pairs", "350,50"), ("--inserts", "40,400", "--adapter", "truseq", "--bad-tails", "0.1")
+PAIRED = ("--pairs", "350,50")
+SHORT_INSERTS = ("--inserts", "40,400", "--adapter", "truseq", "--bad-tails", "0.2")
 SETS = {
-    "50 bp 2 %": ("-l", "50", "-e", "0.02"),
-    "100 bp 5 %": ("-l", "100", "-e", "0.05"),
-    "pairs 50 bp 5 %": ("-l", "50", "-e", "0.05", *CLEAN),
-    "pairs 100 bp 2 %": ("-l", "100", "-e", "0.02", *CLEAN),
-    "pairs 150 bp adapters": ("-l", "150", "-e", "0.005", *MIXED),
+    "50 bp 5 %": ("-l", "50", "-e", "0.05"),
+    "100 bp 8 %": ("-l", "100", "-e", "0.08"),
+    "pairs 50 bp 5 %": ("-l", "50", "-e", "0.05", *PAIRED),
+    "pairs 100 bp 8 %": ("-l", "100", "-e", "0.08", *PAIRED),
+    "pairs 150 bp adapters": ("-l", "150", "-e", "0.02", *SHORT_INSERTS),
 }
 
 
@@ -49,9 +50,9 @@ class Varied:
     sets: tuple[str, ...]
 
 
-SINGLE = ("50 bp 2 %", "100 bp 5 %")
-PAIRS = ("pairs 50 bp 5 %", "pairs 100 bp 2 %")
-CLIPPED = ("pairs 100 bp 2 %", "pairs 150 bp adapters")
+SINGLE = ("50 bp 5 %", "100 bp 8 %")
+PAIRS = ("pairs 50 bp 5 %", "pairs 100 bp 8 %")
+CLIPPED = ("pairs 100 bp 8 %", "pairs 150 bp adapters")
 GROUPS = {
     "single": [
         Varied("UNGAPPED_REACH", "gassst.search.host", (0, 3, 8), SINGLE),
