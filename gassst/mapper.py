@@ -110,7 +110,7 @@ class Mapper:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process opens the index and the device anew. TypeError where the index has no file."""
+        """A copy in another process opens the index and the device again. TypeError where the index has no file."""
         return _reopened, (self.index, self.params)
 
     def for_best_hits(self) -> Mapper:

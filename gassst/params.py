@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
@@ -48,6 +53,10 @@ class Scoring:
     gap_extend: tuple[int, int] = (1, 1)
     clip: int = 5
     min_score: int = 30
+
+    def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+        """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
+        return lengths.astype("int64") * self.match + 2 * self.clip
 
     def verify(self) -> Scoring:
         """Return self; raise UsageError on the first value out of its range: a read's score is kept in 16 bits."""

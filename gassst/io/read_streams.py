@@ -40,7 +40,7 @@ def batches_of_file(
     progress: InputProgress | None,
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
-    """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
+    """The batches of one file; where records are easily separated, the batches are not parsed yet."""
     parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, parser, progress, allow_truncated))

@@ -150,7 +150,7 @@ class RecordStyle:
 
 @dataclass(frozen=True)
 class OutputOptions(RecordStyle):
-    """How `AlignmentWriter` writes: the fields of `RecordStyle`, but for the read groups, which the header has.
+    """How `AlignmentWriter` writes: these fields and those of `RecordStyle`. Read groups are those of the header.
 
     Attributes
     ----------
@@ -169,8 +169,8 @@ class OutputOptions(RecordStyle):
     no_unmapped : bool
         Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
     unmapped_path : path or None
-        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if it
-        ends in ".gz" or the like.
+        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if the
+        name ends in ".gz", ".bz2", ".xz" or ".zst".
     """
 
     format: str | None = None
@@ -291,7 +291,7 @@ class RecordEncoder:
 class AlignmentWriter:
     """Writes batches as SAM, BAM or CRAM; a context manager.
 
-    The output has its name only after a clean exit: until then it is a hidden file beside it, removed when
+    The output has its name only after a clean exit: until then it is a hidden file next to it, removed when
     the block is left by an exception. Standard output ("-" or None), devices and pipes are written directly.
 
     Parameters

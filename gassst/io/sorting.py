@@ -1,8 +1,8 @@
 """Sorted BAM while mapping: workers sort what they make of a batch, and merge and compress these runs at the end.
 
 A run is what one worker makes of one batch. When the runs in memory exceed the memory that they may take, they become
-one run on disk. At the end, ranges of coordinates are merged side by side: all keys of a range, from all runs in the
-order of the input, are sorted stably, so records that tie stay in the order of the input.
+one run on disk. At the end, ranges of coordinates are merged in parallel. The keys of a range, from all runs in the
+order of the input, are sorted stably. So records that tie stay in the order of the input.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class _Buffer:
         self._end += more.nbytes
 
     def fill(self, source: Source) -> int:
-        """Reads a block at the most and returns the number of bytes; 0 at the end of the source."""
+        """Reads at most a block and returns the number of bytes; 0 at the end of the source."""
         self._make_room(self._block)
         added = source.readinto(self._bytes[self._end : self._end + self._block])
         self._end += added

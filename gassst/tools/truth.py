@@ -7,7 +7,8 @@ truth not into names but into the SAM file of its option -oa, ART into that of -
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,15 +67,17 @@ def read_alignments(path: str):
                     rows = []
             if rows:
                 yield _alignments(rows, contigs)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:  # the last of pysam: without a header
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _open(path: str, options: list[str]) -> pysam.AlignmentFile:
+@contextmanager
+def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
     # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here.
     verbosity = pysam.set_verbosity(0)
     try:
-        return pysam.AlignmentFile(path, check_sq=False, format_options=options)
+        with pysam.AlignmentFile(path, check_sq=False, format_options=options) as file:
+            yield file
     finally:
         pysam.set_verbosity(verbosity)
 
