@@ -111,7 +111,8 @@ class ProcessWorkers:
         with self._lock:
             self._check()
             self._under_way[region] = future
-            os.write(self._calls, CALL.pack(region, size))
+            with suppress(BrokenPipeError):  # all processes are gone: the collector is about to fail this call
+                os.write(self._calls, CALL.pack(region, size))
         return future
 
     def _check(self) -> None:
