@@ -1,14 +1,17 @@
 """The best ungapped local alignment on a diagonal, from the positions of its mismatches; and what it says of a read.
 
-A read that fits at one end only has a stretch that scores better than all of it. `divert` finds such reads.
+A read that fits at one end only has a stretch that scores better than all of it: `divert` finds such reads, and
+`promising_buckets` where they may lie.
 """
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 
+from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
-from gassst._core.planes cimport bases64_t, bases_at, differences, planes_t, prefetch_bases
+from gassst._core.planes cimport bases64_t, bases_at, differences, planes_of, planes_t, prefetch_bases
 
 cdef extern from *:
     int LOWEST "__builtin_ctzll"(uint64_t x) nogil
@@ -185,3 +188,116 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
                 if mates is not None:
                     diverted[mates[r]] = True
     return found_any
+
+
+cdef struct group_t:
+    # The anchors of a read in one bucket.
+    int64_t row             # of the longest
+    uint32_t support        # bases that they cover
+    stretch_t best          # on the diagonal of the longest, in the read as sequenced
+
+
+cdef inline bint is_shadowed(const group_t *group, const group_t *best, int relevant) noexcept nogil:
+    """Whether a stretch is of the same part of the read as the best one and scores but a fraction of it."""
+    cdef int64_t common = min(group.best.end, best.best.end) - max(group.best.begin, best.best.begin)
+    return group.best.total * relevant < best.best.total and 2 * common >= group.best.end - group.best.begin
+
+
+def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int needed):
+    """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
+
+    Left out are buckets with less than a fraction of the bases that the seeds of the best bucket cover, and those whose
+    best ungapped stretch scores less than that fraction of the best one for the same part of the read.
+
+    Parameters
+    ----------
+    anchors : search.arrays.Anchors
+        Read: `read_strand`, `diagonal`, `length`, `start`.
+    context : search.context.BatchContext
+        Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
+    most : int
+        Buckets of a read: those whose seeds cover most bases.
+    relevant : int
+        The fraction is one by this.
+    needed : int
+        Bases covered that are enough in any case.
+
+    Returns
+    -------
+    read_strand, bucket : uint32[k]
+        Read by read.
+    """
+    packed, scoring = context.packed, context.params.scoring
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal
+    cdef const uint16_t[::1] length = anchors.length
+    cdef const int64_t[::1] start = anchors.start
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef int shift = context.shift
+    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
+    cdef uint32_t top
+    cdef group_t group
+    cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
+    strand_array, bucket_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.uint32)
+    cdef uint32_t[::1] strand_out = strand_array, bucket_out = bucket_array
+    cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
+    cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
+    if groups == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(a):
+            n, j, top = 0, start[i], 0
+            while j < start[i + 1]:
+                group = group_t(j, 0, stretch_t(0, 0, 0))
+                while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
+                       and diagonal[j] >> shift == diagonal[group.row] >> shift):
+                    group.support += length[j]
+                    if length[j] > length[group.row]:
+                        group.row = j
+                    j += 1
+                groups[n] = group
+                top = max(top, group.support)
+                n += 1
+            kept = 0
+            for g in range(n):
+                if groups[g].support >= min(top // relevant, <uint32_t>needed):
+                    groups[kept] = groups[g]
+                    prefetch_bases(bases, diagonal[groups[g].row], diagonal[groups[g].row] + <int64_t>READ)
+                    kept += 1
+            n, kept, best = kept, 0, 0
+            if n > 1:
+                for g in range(n):
+                    groups[g].best = stretch_of_read(bases, strands, read_strand[groups[g].row], diagonal[groups[g].row],
+                                                     lengths, plane_start, costs)
+                    if groups[g].best.total > groups[best].best.total:
+                        best = g
+                group = groups[best]
+                for g in range(n):
+                    if not is_shadowed(&groups[g], &group, relevant):
+                        groups[kept] = groups[g]
+                        kept += 1
+                n = kept
+            for g in range(n):
+                keys[0, g] = <uint64_t>(~groups[g].support) << 32 | <uint64_t>g
+            if n > most:
+                sort_keys(&keys[0, 0], &keys[1, 0], n)
+            for j in range(min(n, most)):
+                g = <Py_ssize_t>(<uint32_t>keys[0, j])
+                strand_out[k] = read_strand[groups[g].row]
+                bucket_out[k] = diagonal[groups[g].row] >> shift
+                k += 1
+    free(groups)
+    return strand_array[:k].copy(), bucket_array[:k].copy()
+
+
+cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,
+                                      const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
+                                      costs_t costs) noexcept nogil:
+    """`best_stretch`, its bases counted in the read as sequenced."""
+    cdef uint32_t r = read_strand >> 1
+    cdef int64_t m = lengths[r]
+    cdef stretch_t found = best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs)
+    if read_strand & 1:
+        return stretch_t(found.total, m - found.end, m - found.begin)
+    return found

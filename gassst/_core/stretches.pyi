@@ -26,3 +26,6 @@ def divert(
     sure_errors: int,
     gain: int,
 ) -> bool: ...
+def promising_buckets(
+    anchors: Anchors, context: BatchContext, most: int, relevant: int, needed: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...

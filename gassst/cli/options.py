@@ -385,10 +385,18 @@ def _add_machine(group: Any) -> None:
         "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="Spread the threads over this many processes (default: by the number of threads, "
+        "one process up to four).",
+    )
+    add(
         "--batch-size",
         type=int,
+        default=MapParams.batch_size,
         metavar="READS",
-        help="Reads in a batch of one thread (default: 32768, with more than four threads 65536).",
+        help="Reads in a batch of one thread.",
     )
     add(
         "--memory",

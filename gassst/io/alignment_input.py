@@ -13,16 +13,17 @@ import sys
 import threading
 import zlib
 from collections.abc import Generator, Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-import pysam  # before the compiled module, which links against the htslib that pysam loads
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
 
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
 from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
+from gassst.io.quiet import QuietHtslib
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_groups import ReadGroups, fields_of
 from gassst.io.read_streams import Sizes
@@ -85,7 +86,7 @@ class AlignmentInput:
             self._file.close()
 
     def _opened(self) -> tuple[IO[bytes] | None, AlignmentReader]:
-        verbosity = pysam.set_verbosity(0)  # what is wrong is raised
+        QuietHtslib.enter()
         try:
             file = None if self._path == "-" else open(self._path, "rb", buffering=0)  # noqa: SIM115 - `batches` closes it
             fd = _piped(sys.stdin.buffer) if file is None else os.dup(file.fileno())
@@ -94,7 +95,7 @@ class AlignmentInput:
         except OSError as error:
             raise InputError(f"{self.name}: {error.strerror or error}") from error
         finally:
-            pysam.set_verbosity(verbosity)
+            QuietHtslib.leave()
 
     def batches(
         self, interleaved: bool, sizes: Sizes, progress: InputProgress | None, allow_truncated: bool
@@ -113,7 +114,11 @@ class AlignmentInput:
             progress.follow(file)
         sizes = sizes._replace(tags=replace(sizes.tags, comments=True, casava_barcode=False))
         before = 0
-        with closing(file or reader), closing(reader):
+        QuietHtslib.enter()
+        with ExitStack() as stack:
+            stack.callback(QuietHtslib.leave)
+            stack.enter_context(closing(file or reader))
+            stack.enter_context(closing(reader))
             if not (reader.ends_well or allow_truncated):
                 raise InputError(
                     f"{self.name}: its end is missing: it may be cut short; --allow-truncated maps it"

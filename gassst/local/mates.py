@@ -109,9 +109,9 @@ def pair_quality(
 ) -> None:
     """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
 
-    Where the reported place is wrong, either both mates lie elsewhere together, each of which is as unlikely as its
-    own quality says, or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was
-    found beside the other alone has no quality of its own.
+    A reported place can be wrong in two ways. Both mates lie elsewhere together: each is as unlikely as its own quality
+    says. Or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was found only
+    around the other one has no quality of its own.
     """
     reads = np.r_[paired.joined, pairs.partner[paired.joined]]
     concerned = np.zeros(context.n, bool)

@@ -70,7 +70,7 @@ class Places(Columns):
     read_strand, band_start : uint32[k], width : int64[k]
         The band, of `width` diagonals.
     score : int32[k]
-        Of the best alignment, as its CIGAR has it.
+        Of the best alignment, by its CIGAR.
     total : int32[k]
         The score and the bonus of each end of the read that is reached.
     reached : uint8[k]

@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import stretched, summarise_all
+from gassst.search.mapq import clipped, mapping_quality, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -75,9 +75,11 @@ class HostBackend:
         given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
 
-    def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
+    def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         plan, lengths = self.context.plan, self.context.lengths[reads]
-        rows = plan.rows(stage) if every is None else plan.rows(stage)._replace(every=every)
+        rows = plan.rows(stage)
+        if every is not None:
+            rows = rows._replace(every=np.full_like(rows.every, every))
         with self.stats.timed("seeds"):
             seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
         state.known_seeds = seeds if (rows.every > 1).any() and not self.context.shards.copies else None
@@ -116,6 +118,9 @@ class HostBackend:
         with self.stats.timed("candidates"):
             reads = among, chosen, partner
             return _stretches.divert(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
+
+    def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
+        return self.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         if not state.fresh:
@@ -220,6 +225,13 @@ class HostBackend:
 
     def ungapped_ends(self, bands: Bands) -> U32:
         return _alignments.ungapped_diagonals(bands, self.context)
+
+    def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
+        context, seen = self.context, state.seen(self.context)
+        self.stats.capped += int(state.capped.sum())
+        quality = mapping_quality(selected.summary, context.lengths, seen)
+        ended = state.diverted, clipped(seen), state.hopeless(context)
+        return GlobalResult(found.bands, *selected, quality, np.zeros(context.n, bool), *ended)
 
     def trace_back(self, found: GlobalResult) -> BatchResult:
         bands, start = found.bands.take(found.rows), found.start

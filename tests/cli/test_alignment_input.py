@@ -66,7 +66,7 @@ def test_unmapped_files_give_the_records_of_samtools_fastq(small_index, reads, t
     assert header["RG"] == [{"ID": "lane1", "SM": "s", "PL": "ILLUMINA", "LB": "l"}]
     assert header["CO"] == ["a comment", "another"]
     assert len(records) >= len(reads) and all(
-        "RG:Z:lane1\t" in line and "\tXB:B:s," in line for line in records
+        "\tRG:Z:lane1" in line and "\tXB:B:s," in line for line in records
     )
 
 
@@ -88,7 +88,7 @@ def test_a_mapped_file_is_mapped_anew(small_index, small_fasta, reads, tmp_path,
     options = ["--reference", small_fasta] if suffix == "cram" else []
     assert run(small_index, mapped, *options, "-o", tmp_path / "two.sam", "-k", "3") == 0
     once, twice = lines_of(tmp_path / "one.sam"), lines_of(tmp_path / "two.sam")
-    assert [sorted(line.split("\\t")) for line in once[1]] == [sorted(line.split("\\t")) for line in twice[1]]
+    assert [sorted(line.split("\t")) for line in once[1]] == [sorted(line.split("\t")) for line in twice[1]]
     assert once[0]["RG"] == twice[0]["RG"]  # CRAM keeps tags in another order
 
 
@@ -97,7 +97,7 @@ def test_several_files_and_a_read_group_of_the_run(small_index, reads, tmp_path)
     assert run(small_index, *paths, "-R", "@RG\\tID:own\\tSM:x", "-o", tmp_path / "out.bam", "--sort") == 0
     header, records = lines_of(tmp_path / "out.bam")
     assert [group["ID"] for group in header["RG"]] == ["own"] and len(header["CO"]) == 2
-    assert len({line.split("\t")[0] for line in records}) == 30
+    assert len(records) == 60
     assert all(line.count("RG:Z:own") == 1 and "lane1" not in line for line in records)
 
 

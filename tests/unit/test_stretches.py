@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import best_stretches, divert
+from gassst._core.stretches import best_stretches, divert, promising_buckets
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SCORE
@@ -129,3 +129,45 @@ def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
     assert np.flatnonzero(some.diverted).tolist() == [0, 10, 20]
     both = run_divert(half_fits, best, among, chosen, partner)
     assert np.flatnonzero(both.diverted).tolist() == [0, 1, 10, 11, 20, 21]
+
+
+def test_promising_buckets_are_rivals_and_other_parts():
+    """A read of two parts: its best place, one of the other part, one like the first, and shorter ones beneath it."""
+    rng = np.random.default_rng(5)
+    genome = rng.choice(list("ACGT"), 6000)
+    read = rng.choice(list("ACGT"), 120)
+    genome[1000:1080] = read[:80]
+    genome[2000:2040] = read[80:]
+    genome[3000:3080] = read[:80]
+    genome[3040] = "ACGT"[("ACGT".index(read[40]) + 1) % 4]
+    genome[4010:4028] = read[10:28]
+    genome[5000:5018] = read[:18]
+    reference = Reference.from_sequences([("c", "".join(genome).encode())])
+    packed = batch_of_records([("r", "".join(read), None)]).pack()
+    origin = int(reference.starts[0])
+    diagonal = np.array([1000, 2000 - 80, 3000, 4000, 5000]) + origin
+    length = np.array([80, 40, 40, 18, 18], np.uint16)
+    anchors = SimpleNamespace(
+        read_strand=np.zeros(5, np.uint32),
+        diagonal=diagonal.astype(np.uint32),
+        length=length,
+        start=np.array([0, 5]),
+    )
+    context = SimpleNamespace(
+        shift=5,
+        packed=packed,
+        lengths=packed.lengths,
+        reference=reference,
+        params=SimpleNamespace(scoring=Scoring()),
+    )
+
+    def found(most, relevant, needed):
+        strands, buckets = promising_buckets(anchors, context, most, relevant, needed)
+        assert (strands == 0).all()
+        return sorted(np.searchsorted(diagonal >> 5, buckets).tolist())
+
+    assert found(32, 3, 24) == [0, 1, 2]
+    # By the bases that seeds cover alone all of them would do; stretches on the bases of the best one do not.
+    assert found(32, 3, 10) == [0, 1, 2]
+    assert found(32, 100, 10) == [0, 1, 2, 3, 4]
+    assert found(1, 3, 24) == [0]
