@@ -111,7 +111,9 @@ class ProcessWorkers:
         with self._lock:
             self._check()
             self._under_way[region] = future
-            with suppress(BrokenPipeError):  # all processes are gone: the collector is about to fail this call
+            with suppress(
+                BrokenPipeError
+            ):  # all processes are gone: the collector is about to fail this call
                 os.write(self._calls, CALL.pack(region, size))
         return future
 
