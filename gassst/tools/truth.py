@@ -7,6 +7,7 @@ truth not into names but into the SAM file of its option -oa, ART into that of -
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,13 +74,23 @@ def read_alignments(path: str):
 
 @contextmanager
 def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
-    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here.
-    verbosity = pysam.set_verbosity(0)
+    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here. pysam would
+    # show what goes wrong when it closes a file that it could not open.
+    verbosity, hooks = pysam.set_verbosity(0), (sys.excepthook, sys.unraisablehook)
     try:
-        with pysam.AlignmentFile(path, check_sq=False, format_options=options) as file:
+        sys.excepthook = sys.unraisablehook = _unheard
+        try:
+            file = pysam.AlignmentFile(path, check_sq=False, format_options=options)
+        finally:
+            sys.excepthook, sys.unraisablehook = hooks
+        with file:
             yield file
     finally:
         pysam.set_verbosity(verbosity)
+
+
+def _unheard(*_: object) -> None:
+    pass
 
 
 def _row(record: pysam.AlignedSegment) -> tuple:

@@ -25,6 +25,7 @@ def run_forked(
     argv: list[str], folder: Path, prepare: Callable[[], object] = lambda: None, stdout: int | None = None
 ) -> Ended:
     """Run `argv` in `folder`, after `prepare`; `stdout` is a descriptor, None for one that takes all."""
+    folder = folder.resolve()
     said = folder.parent / f"{folder.name}.stderr"
     child = os.fork()
     if child == 0:

@@ -285,8 +285,9 @@ MAP = ["map", "-q", "--device", "none"]
 def _map_options(rng: random.Random) -> list[str]:
     output = rng.choice([["-o", name] for name in OUTPUTS])
     choices: list[list[str]] = [
-        [], ["-t", "2"], ["--batch-size", "7"], ["--all"], ["--mode", "local"], ["--sort"], ["--xa", "-k", "5"],
-        ["--unmapped", "rest.fq.gz"], ["--stats", "stats.out"], ["-C"], ["-s", "0"], ["--no-unmapped"], ["--eqx"],
+        [], ["-t", "2"], ["-t", "2", "--processes", "2"], ["--batch-size", "7"], ["--all"], ["--mode", "local"],
+        ["--sort"], ["--xa", "-k", "5"], ["--unmapped", "rest.fq.gz"], ["--stats", "stats.out"], ["-C"], ["-s", "0"],
+        ["--no-unmapped"], ["--eqx"],
     ]  # fmt: skip
     return [*output, *rng.choice(choices), *rng.choice(choices)]
 
@@ -327,7 +328,14 @@ def same_case(rng: random.Random, world: World) -> Case:
         kind = rng.choice(list(PACKERS))
         files[name] = PACKERS[kind](text) if kind == "plain" else packed_in_parts(rng, text, kind)
     free = rng.choice(
-        [[], ["-t", "2"], ["--batch-size", "5"], ["-t", "3", "--batch-size", "1"], ["--memory", "1M"]]
+        [
+            [],
+            ["-t", "2"],
+            ["--batch-size", "5"],
+            ["-t", "3", "--batch-size", "1"],
+            ["-t", "2", "--processes", "2"],
+            ["--memory", "1M"],
+        ]
     )
     tail = ["ref.gsi", *names]
     return Case([*fixed, *free, *tail], files, same=[*fixed, *tail])

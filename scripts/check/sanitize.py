@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "sanitize"
+REPORT = COPY / "report"  # with the number of the process behind it: pytest would swallow it on stderr
 SOURCES = ("gassst", "ext", "index", "tests", "scripts", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 TESTS = (
     "tests/parity",
@@ -40,27 +41,31 @@ def copy_sources() -> None:
             shutil.copy2(source, target)
 
 
-def library() -> str:
-    """The run-time library of AddressSanitizer, which must be there before Python's own."""
+def libraries() -> str:
+    """What must be there before Python: AddressSanitizer, and what of C++ it watches."""
     compiler = os.environ.get("CC", "cc").split()[-1]
-    names = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")
-    for name in names:
-        found = subprocess.run(
-            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
-        )
-        if os.path.isabs(path := found.stdout.strip()):
-            return path
-    sys.exit(f"{compiler} has no library of AddressSanitizer")
+    sanitizer = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")
+    found = [path for name in (*sanitizer, "libstdc++.so.6") if (path := _library(compiler, name))]
+    if len(found) < 2:
+        sys.exit(f"{compiler} has no library of AddressSanitizer")
+    return " ".join(found)
+
+
+def _library(compiler: str, name: str) -> str:
+    """The path of a library, "" where the compiler knows none of this name."""
+    command = [compiler, f"-print-file-name={name}"]
+    path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return path if os.path.isabs(path) else ""
 
 
 def environment() -> dict[str, str]:
     """Of a process under the sanitizers."""
     return {
         **os.environ,
-        "LD_PRELOAD": library(),
+        "LD_PRELOAD": libraries(),
         # What Python itself never frees is no leak of ours; memory that is refused is a MemoryError.
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORT}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={REPORT}",
         "PYTHONMALLOC": "malloc",  # every object by itself, where an overrun shows
         "PYTHONPATH": os.fspath(COPY),
         "GASSST_OPENCL": "0",
@@ -77,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     COPY.mkdir(parents=True, exist_ok=True)
     copy_sources()
+    for path in COPY.glob("report.*"):
+        path.unlink()
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(build, cwd=COPY, env={**os.environ, "GASSST_SANITIZE": "1"}, check=True)
     steps = [[sys.executable, "-m", "pytest", "-n", args.workers, "-x", *args.tests]]
@@ -84,8 +91,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         steps.append([sys.executable, "scripts/check/fuzz.py", "--count", str(args.cases)])
     for step in steps:
         print(f"== {' '.join(step[1:])}", flush=True)
-        if code := subprocess.run(step, cwd=COPY, env=environment()).returncode:
-            return code
+        code = subprocess.run(step, cwd=COPY, env=environment()).returncode
+        reports = sorted(COPY.glob("report.*"))
+        for path in reports:
+            print(path.read_text(), path, sep="\n")
+        if code or reports:
+            return code or 1
     print("no report of AddressSanitizer or UBSan")
     return 0
 

@@ -36,7 +36,7 @@ INPUTS = {
 FILES = {("map", "--output"): "x.bam", ("simulate", "--output"): "x.fq.gz"}
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
-VARIANTS = {"map": [([], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram")]}
+VARIANTS = {"map": [(["--processes", "2"], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram")]}
 
 
 def outputs_of(command: str) -> dict[str, str]:
