@@ -138,7 +138,6 @@ def _add_input(group: Any) -> None:
     add(
         "--umi-from-name",
         metavar="SEP",
-        default="",
         dest="umi_separator",
         help="Put what follows the last SEP in a read name into the tag RX.",
     )
@@ -442,7 +441,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 def tag_sources(args: argparse.Namespace) -> TagSources:
     """What becomes tags, among the arguments of `gassst map`."""
-    return TagSources(args.comments, args.casava_barcode, args.umi_separator, args.lenient)
+    return TagSources(args.comments, args.casava_barcode, args.umi_separator or "", args.lenient)
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:

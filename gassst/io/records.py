@@ -78,8 +78,8 @@ def header(
 ) -> str:
     """SAM header text.
 
-    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` one line or several
-    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t); `comments` are whole @CO lines.
+    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
+    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"

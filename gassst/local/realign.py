@@ -40,9 +40,11 @@ from gassst.search.host import unmapped_rows
 from gassst.search.mapq import stretched
 from gassst.seeding.plan import EXTRA_STRATA
 
-# Errors by which a known place may be worse than the chosen one and still be scored again.
+# Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
+# reads right (docs/benchmarks/constants.md).
 WORSE = 7
-# Diagonals by which a place that a pair decided on may move.
+# Diagonals by which a place that a pair decided on may move: a gap of that length. 16 to 256 differ by one read in
+# 20,000 (docs/benchmarks/constants.md).
 NEAR = 64
 
 

@@ -11,10 +11,11 @@ from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
 
-NEW_PLACES = 32  # best supported buckets of a read that are scored
+# The other values that were tried are in docs/benchmarks/constants.md.
+NEW_PLACES = 32  # best supported buckets of a read that are scored; 128 cost a sixth more
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
-SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance
+SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
 OCCURRENCES = 64  # of a seed that are looked at
 # A place with two differences more than the best one has a stretch of a third of its length without any. What is
 # covered less is no rival, but another part of the read may be as short as MOST_NEEDED bases. Of human reads with

@@ -43,8 +43,10 @@ from gassst.stats import Stats
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
 # Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
+# 0 to 8 place the same reads right (docs/benchmarks/constants.md).
 UNGAPPED_REACH = 3
-# Errors of a band up to which the search of whole reads decides alone, wherever they lie.
+# Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
+# reads are right (docs/benchmarks/constants.md).
 SURE_ERRORS = 4
 # Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
 # 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
