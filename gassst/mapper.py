@@ -206,7 +206,7 @@ class Mapper:
         """
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
-        size = self.params.batch_size
+        size = self.params.reads_per_batch()
         return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
@@ -281,7 +281,11 @@ class Mapper:
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        size = self.params.batch_size
+        header = self.header(read_group.lines, command_line, bool(output_options.get("sort")))
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
+        processes = self._processes(encoder)
+        size = self.params.reads_per_batch(processes)
         batches = open_unparsed(
             reads,
             mates,
@@ -292,10 +296,6 @@ class Mapper:
             tags=replace(tags, read_groups=not read_group.lines),
             groups=read_group,
         )
-        header = self.header(read_group.lines, command_line, bool(output_options.get("sort")))
-        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
-        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        processes = self._processes(encoder)
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
@@ -309,6 +309,7 @@ class Mapper:
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)
+        total.run["parameters"]["batch_size"] = size
         if total.pairs:
             total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(mapper.counters)
