@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check clean
+.PHONY: demo test lint docs docs-check sanitize clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -35,6 +35,11 @@ $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
 	@touch $@
+
+# AddressSanitizer and UBSan over the compiled modules, in build/sanitize: tests of parity, and the fuzzer.
+sanitize: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet "setuptools>=77" "cython>=3.3"
+	$(BIN)/python scripts/check/sanitize.py
 
 # The site, in build/site; a warning is an error.
 docs: $(VENV)/.docs

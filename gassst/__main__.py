@@ -1,3 +1,18 @@
-from gassst.cli.main import run
+"""The program: what the command `gassst` and `python -m gassst` run."""
 
-run()
+import _signal  # type: ignore[import-not-found]  # `signal` would make enums, which takes as long as all else here
+
+
+def run() -> None:
+    """Run the command line; `gassst.cli.main` takes signals over once it is loaded."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(
+            _signal.SIGINT, _signal.SIG_DFL
+        )  # until then Ctrl-C ends the process without a traceback
+    from gassst.cli.main import run as run_command
+
+    run_command()
+
+
+if __name__ == "__main__":
+    run()

@@ -50,6 +50,10 @@ class DeviceError(GassstError):
     """No usable OpenCL device, or a device that failed."""
 
 
+class WorkerError(GassstError):
+    """A worker process that died."""
+
+
 class Report(NamedTuple):
     """What the command line says of an exception, "" for nothing, and the exit code."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -12,19 +13,23 @@ from typing import Any
 
 from gassst.batch import map_batch
 from gassst.errors import UsageError
-from gassst.extension.choose import make_extender
+from gassst.extension.base import Times
+from gassst.extension.choose import FasterExtender, make_extender
+from gassst.extension.cpu import CpuExtender
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
+from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups, read_groups
 from gassst.io.read_records import Record, batch_records
+from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths, open_unparsed
 from gassst.io.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
-from gassst.run import MappingRun
+from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
@@ -34,6 +39,12 @@ from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
 from gassst.stats import Stats
 from gassst.version import __version__
+from gassst.workers.base import Workers
+from gassst.workers.layout import processes_for, why_threads
+from gassst.workers.processes import ProcessWorkers
+from gassst.workers.threads import ThreadWorkers
+
+log = logging.getLogger("gassst")
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -99,7 +110,7 @@ class Mapper:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process opens the index and the device anew. TypeError where the index has no file."""
+        """A copy in another process opens the index and the device again. TypeError where the index has no file."""
         return _reopened, (self.index, self.params)
 
     def for_best_hits(self) -> Mapper:
@@ -136,6 +147,11 @@ class Mapper:
     def integrity(self) -> Integrity | None:
         """The check of the index that the first run makes."""
         return self.index.integrity
+
+    @property
+    def counters(self) -> Times:
+        """What the extender has counted in this process up to now."""
+        return replace(self.extender.counters)
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
@@ -190,7 +206,7 @@ class Mapper:
         """
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
-        size = self.params.reads_per_batch
+        size = self.params.batch_size
         return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
@@ -199,7 +215,7 @@ class Mapper:
         def segments_of(batch: ReadBatch, result: BatchResult) -> list:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        with closing(MappingRun(self, segments_of).results(batches)) as results:
+        with closing(MappingRun(MappingWork(self, segments_of)).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -265,7 +281,7 @@ class Mapper:
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        size = self.params.reads_per_batch
+        size = self.params.batch_size
         batches = open_unparsed(
             reads,
             mates,
@@ -276,39 +292,93 @@ class Mapper:
             tags=replace(tags, read_groups=not read_group.lines),
             groups=read_group,
         )
-        sort = bool(output_options.get("sort"))
-        header = self.header(read_group.lines, command_line, sort)
-        total = Stats()
+        header = self.header(read_group.lines, command_line, bool(output_options.get("sort")))
         options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
+        processes = self._processes(encoder)
+        mapper = self if processes == 1 else self._for_processes()
+        work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
-            writer = stack.enter_context(sam.AlignmentWriter(output, header, self._reference_arrays, options))
-            run = MappingRun(
-                self,
-                lambda batch, result: writer.encode(batch, result.hits, result.summary, result.cigars),
-            )
+            workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
+            run = MappingRun(work, workers)
             marked = batches if input_progress is None else input_progress.marked(batches)
-            for encoded, stats in stack.enter_context(closing(run.results(marked))):
-                total += stats
-                with total.timed("write"):
-                    writer.write(encoded)
-                if progress is not None:
-                    progress(total)
-        total.run = self.describe(command_line)
+            reference = self._reference_arrays
+            with sam.AlignmentWriter(output, header, reference, options, workers, encoder) as writer:
+                total = _written(run, marked, writer, progress)
+            for counters in workers.accounts():
+                mapper.extender.add(counters)
+        total.run = mapper.describe(command_line)
         if total.pairs:
             total.run["insert"] = run.insert.as_dict()
-        total.run["extension"] = asdict(self.extender.counters)
+        total.run["extension"] = asdict(mapper.counters)
+        total.run["processes"] = processes
         return total
+
+    def _processes(self, encoder: sam.RecordEncoder) -> int:
+        """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
+        params = self.params
+        processes = processes_for(params.threads, params.processes)
+        if processes == 1:
+            return 1
+        why = ""
+        if params.memory is not None:
+            why = "--memory bounds what one process keeps of the index"
+        elif not isinstance(self.extender, (CpuExtender, FasterExtender)):
+            why = "an OpenCL device has one owner"
+        elif encoder.file_format == "cram" and not encoder.options.sort:
+            why = "htslib makes CRAM from what is in its own process"
+        elif params.processes is None:
+            why = why_threads()
+        if why:
+            log.debug("%d threads of one process: %s", params.threads, why)
+        return 1 if why else processes
+
+    def _for_processes(self) -> Mapper:
+        """This mapper with compiled code alone: one device would not keep up with several processes."""
+        extender = self.extender
+        return self._with(extender=extender.compiled) if isinstance(extender, FasterExtender) else self
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
-        params = asdict(replace(self.params, batch_size=self.params.reads_per_batch))
+        params = asdict(self.params)
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),
             "device": self.extender.describe(),
             "parameters": params,
         }
+
+
+def _start(work: MappingWork[Any], processes: int, threads: int) -> Workers:
+    """Workers of so many processes; where the system grants none, threads do the work."""
+    if processes > 1:
+        try:
+            workers = ProcessWorkers(work, processes, threads)
+        except OSError as error:
+            log.debug("no worker processes: %s", error.strerror or error)
+        else:
+            log.debug("%d worker processes of %d threads in all", processes, threads)
+            return workers
+    return ThreadWorkers(work, threads)
+
+
+def _written(
+    run: MappingRun[Encoded],
+    batches: Iterable[Unparsed],
+    writer: sam.AlignmentWriter,
+    progress: Callable[[Stats], None] | None,
+) -> Stats:
+    """What a run made of the batches, once it is written."""
+    total = Stats()
+    with closing(run.results(batches)) as results:
+        for encoded, stats in results:
+            total += stats
+            with total.timed("write"):
+                writer.write(encoded)
+            if progress is not None:
+                progress(total)
+    return total
 
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:

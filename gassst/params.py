@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
@@ -18,7 +23,6 @@ MAX_MATCH = 10
 MAX_PENALTY = 1000
 MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
 MODES = ("global", "local")
-FEW_THREADS = 4  # with more, batches are larger
 DEFAULT_FILTERS: tuple[
     str, ...
 ] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
@@ -49,6 +53,10 @@ class Scoring:
     gap_extend: tuple[int, int] = (1, 1)
     clip: int = 5
     min_score: int = 30
+
+    def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+        """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
+        return lengths.astype("int64") * self.match + 2 * self.clip
 
     def verify(self) -> Scoring:
         """Return self; raise UsageError on the first value out of its range: a read's score is kept in 16 bits."""
@@ -88,6 +96,9 @@ class MapParams:
     threads, device, batch_size, memory
         Worker threads; OpenCL device (see `extension.opencl_engine.choose`); reads per batch; bytes the index may keep
         resident.
+    processes : int or None
+        That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
+        (`workers.layout`).
     filters : tuple of str
         Names of `search.filters.FILTERS`, in the order in which they are run.
     insert : (float, float) or None
@@ -109,23 +120,15 @@ class MapParams:
     max_hits: int = 1
     all_hits: bool = False
     threads: int = 2
+    processes: int | None = None
     device: str | None = None
-    batch_size: int | None = None
+    batch_size: int = 32_768  # smaller ones cost more per read, larger ones memory
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
-
-    @property
-    def reads_per_batch(self) -> int:
-        """`batch_size`, or what suits the number of threads.
-
-        Small batches stay in the cache and spare memory. Many threads wait for the interpreter lock less often with
-        large ones (docs/benchmarks/throughput.md, "Many cores").
-        """
-        return self.batch_size or (32_768 if self.threads <= FEW_THREADS else 65_536)
 
     @property
     def longest_read(self) -> int:
@@ -147,7 +150,11 @@ class MapParams:
             (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
             (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
             (1 <= self.threads <= MAX_THREADS, f"-t must be from 1 to {MAX_THREADS}"),
-            (self.batch_size is None or self.batch_size >= 1, "--batch-size must be at least 1"),
+            (
+                self.processes is None or 1 <= self.processes <= MAX_THREADS,
+                f"--processes must be from 1 to {MAX_THREADS}",
+            ),
+            (self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),

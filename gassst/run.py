@@ -1,17 +1,20 @@
-"""One run of a mapper over one input: worker threads, the order of batches, the insert sizes learned on the way."""
+"""One run of a mapper over one input: calls for workers, the order of batches, the insert sizes learned on the way."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
 from gassst.io.reference import Reference
@@ -26,6 +29,8 @@ from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
 from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
+from gassst.workers.base import Workers
+from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
 WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
@@ -34,7 +39,8 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
     "too_long": f"%d reads are longer than those that are mapped (up to {MAX_READ_LENGTH:,} bases, fewer with "
     "--match above 2): written as unmapped",
 }
-# Reads that one worker maps at once while insert sizes are learned, at least: a batch of fewer costs more per read.
+# Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
+# same in one thread (docs/benchmarks/constants.md); fewer reads are more parts for the others.
 LEARN_PART = 1024
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
@@ -65,18 +71,77 @@ class BatchMapper(Protocol):
         """The same mapper, which reports one best place for each read."""
         ...
 
+    @property
+    def counters(self) -> Times:
+        """What the extender has counted in this process up to now."""
+        ...
+
+
+class MappingWork(Generic[Finished]):
+    """What every worker of a run has, and the calls that it makes.
+
+    Parameters
+    ----------
+    mapper : BatchMapper
+    finish : callable
+        Makes of a batch and its result what the run yields.
+    """
+
+    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
+        self.mapper = mapper
+        self._finish = finish
+        self._counted_before = Times()
+
+    def map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
+        """What becomes of a batch, and its counters."""
+        stats = Stats()
+        with stats.timed("parse"):
+            batch = batch.parsed()
+        stats.renamed, stats.left_out = batch.renamed, batch.left_out
+        result, counted = self.mapper.map_batch(batch, insert)
+        stats += counted
+        with stats.timed("encode"):
+            finished = self._finish(batch, result)
+        return finished, stats
+
+    def templates(self, batch: ReadBatch) -> np.ndarray:
+        """Template lengths of the pairs of a batch, int64[q], each read mapped on its own to its best place."""
+        mates = batch.mate
+        if mates is None:
+            return np.empty(0, np.int64)
+        result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
+        hits, spans = result.hits, np.zeros(len(mates), np.int64)
+        primary = hits[is_primary(hits)]
+        spans[primary["read"]] = reference_spans(primary, result.cigars)
+        first = np.flatnonzero(mates[:-1] == 1)
+        return template_lengths(
+            self.mapper.params.orientation, first, hits, spans, self.mapper.reference.starts
+        )
+
+    @cached_property
+    def _for_best_hits(self) -> BatchMapper:
+        return self.mapper.for_best_hits()
+
+    def enter(self) -> None:
+        """As `workers.base.Work`."""
+        self._counted_before = self.mapper.counters
+
+    def account(self) -> Times:
+        """As `workers.base.Work`."""
+        return self.mapper.counters.since(self._counted_before)
+
 
 class MappingRun(Generic[Finished]):
-    """Maps batches in worker threads and yields what becomes of them in their order.
+    """Has batches mapped by workers and yields what becomes of them in their order.
 
     Everything that changes while reads are mapped belongs to the run, so one `Mapper` can serve several runs at
     once, in any number of threads.
 
     Parameters
     ----------
-    mapper : BatchMapper
-    finish : callable
-        Called in a worker with a batch and its result; what it returns is what the run yields.
+    work : MappingWork
+    workers : Workers, optional
+        Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
 
     Attributes
     ----------
@@ -84,11 +149,11 @@ class MappingRun(Generic[Finished]):
         Of the pairs in this run: given, or learned from the first reads, or assumed until then.
     """
 
-    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
-        self.insert: InsertModel = mapper.insert
-        self.mapper = mapper
-        self._finish = finish
-        self._threads = mapper.params.threads
+    def __init__(self, work: MappingWork[Finished], workers: Workers | None = None):
+        self.mapper = work.mapper
+        self.insert: InsertModel = self.mapper.insert
+        self._work, self._workers = work, workers
+        self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
 
     def results(
@@ -105,10 +170,10 @@ class MappingRun(Generic[Finished]):
         waiting: deque[Future[tuple[Finished, Stats]]] = deque()
         # One batch that takes long must not leave the other workers without work.
         most = self._threads + self._threads // 2 + 1
-        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gassst")
-        try:
-            for batch in self._with_insert_learned(batches, pool):
-                waiting.append(pool.submit(self._map, batch))
+        with ExitStack() as stack:
+            workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
+            for batch in self._with_insert_learned(batches, workers):
+                waiting.append(workers.submit(MappingWork.map, batch, self.insert))
                 while len(waiting) > most or (waiting and waiting[0].done()):
                     yield self._finished(waiting.popleft())
             while waiting:
@@ -118,8 +183,6 @@ class MappingRun(Generic[Finished]):
                     log.warning(text, self._odd[counter])
             if integrity is not None:
                 integrity.wait()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def _finished(self, future: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
         """What a worker made of a batch; raises what it raised, MemoryError included."""
@@ -127,19 +190,8 @@ class MappingRun(Generic[Finished]):
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
-    def _map(self, batch: ReadBatch | Unparsed) -> tuple[Finished, Stats]:
-        stats = Stats()
-        with stats.timed("parse"):
-            batch = batch.parsed()
-        stats.renamed, stats.left_out = batch.renamed, batch.left_out
-        result, counted = self.mapper.map_batch(batch, self.insert)
-        stats += counted
-        with stats.timed("encode"):
-            finished = self._finish(batch, result)
-        return finished, stats
-
     def _with_insert_learned(
-        self, batches: Iterable[ReadBatch | Unparsed], pool: ThreadPoolExecutor
+        self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
     ) -> Iterator[ReadBatch | Unparsed]:
         """The same batches; the insert sizes of the pairs among the first reads are known before the first one.
 
@@ -152,17 +204,16 @@ class MappingRun(Generic[Finished]):
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
         if any(batch.mate is not None for batch in head):
-            self.insert = InsertModel.learned(self.mapper.params.orientation, self._templates(head, pool))
+            self.insert = InsertModel.learned(self.mapper.params.orientation, self._templates(head, workers))
             log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
         return chain(head, batches)
 
-    def _templates(self, head: list[ReadBatch], pool: ThreadPoolExecutor) -> np.ndarray:
-        """Template lengths among the first reads, int64[q], each read mapped on its own to its best place."""
-        mapper = self.mapper.for_best_hits()
+    def _templates(self, head: list[ReadBatch], workers: Workers) -> np.ndarray:
+        """Template lengths among the first reads, int64[q]."""
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
         parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
-        found = pool.map(lambda part: _templates_of(mapper, part), parts)
-        return np.concatenate([np.empty(0, np.int64), *found])
+        found = [workers.submit(MappingWork.templates, part) for part in parts]
+        return np.concatenate([np.empty(0, np.int64), *(future.result() for future in found)])
 
 
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:
@@ -177,15 +228,3 @@ def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:
                 stop += 1
             yield batch.part(start, stop)
             start = stop
-
-
-def _templates_of(mapper: BatchMapper, batch: ReadBatch) -> np.ndarray:
-    mates = batch.mate
-    if mates is None:
-        return np.empty(0, np.int64)
-    result = mapper.map_batch(replace(batch, mate=None))[0]
-    hits, spans = result.hits, np.zeros(len(mates), np.int64)
-    primary = hits[is_primary(hits)]
-    spans[primary["read"]] = reference_spans(primary, result.cigars)
-    first = np.flatnonzero(mates[:-1] == 1)
-    return template_lengths(mapper.params.orientation, first, hits, spans, mapper.reference.starts)

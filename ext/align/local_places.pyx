@@ -43,8 +43,8 @@ def at_one_place(known):
     uint8[n]
         1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
-    cdef const uint32_t[::1] read_strand = known.bands.read_strand, band_start = known.bands.band_start
-    cdef const uint16_t[::1] end = known.bands.end, edits = known.bands.edits, worst = known.worst
+    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand, band_start = known.found.bands.band_start
+    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits, worst = known.worst
     cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = chosen.shape[0], r, row
     cdef int64_t diagonal
@@ -91,8 +91,8 @@ def known_places(known, const uint8_t[::1] wanted, const uint8_t[::1] flip):
     int64[k]
         Rows of the bands, read by read.
     """
-    cdef const uint32_t[::1] read_strand = known.bands.read_strand, band_start = known.bands.band_start
-    cdef const uint16_t[::1] end = known.bands.end, edits = known.bands.edits, worst = known.worst
+    cdef const uint32_t[::1] read_strand = known.found.bands.read_strand, band_start = known.found.bands.band_start
+    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits, worst = known.worst
     cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = wanted.shape[0], r, room = 0, done = 0, i, kept
     cdef int64_t row

@@ -131,7 +131,6 @@ def _add_input(group: Any) -> None:
     add(
         "--umi-from-name",
         metavar="SEP",
-        default="",
         dest="umi_separator",
         help="Put what follows the last SEP in a read name into the tag RX.",
     )
@@ -378,10 +377,18 @@ def _add_machine(group: Any) -> None:
         "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="Spread the threads over this many processes (default: by the number of threads, "
+        "one process up to four).",
+    )
+    add(
         "--batch-size",
         type=int,
+        default=MapParams.batch_size,
         metavar="READS",
-        help="Reads in a batch of one thread (default: 32768, with more than four threads 65536).",
+        help="Reads in a batch of one thread.",
     )
     add(
         "--memory",
@@ -427,7 +434,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 def tag_sources(args: argparse.Namespace) -> TagSources:
     """What becomes tags, among the arguments of `gassst map`."""
-    return TagSources(args.comments, args.casava_barcode, args.umi_separator, args.lenient)
+    return TagSources(args.comments, args.casava_barcode, args.umi_separator or "", args.lenient)
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:

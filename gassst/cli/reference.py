@@ -33,7 +33,7 @@ def reference_files(path: str) -> list[str]:
 
 
 def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
-    """The index at `path`. For a FASTA it is the fresh index beside it, else one built in memory.
+    """The index at `path`. For a FASTA it is the fresh index next to it, else one built in memory.
 
     One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`. Raises InputError, and
     IndexFormatError for an index that was named itself.

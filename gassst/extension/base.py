@@ -33,10 +33,9 @@ def doubled(scoring):
 
 
 def most_gaps(lengths, scoring):
-    """Gaps that a local alignment of so many bases has at the most: all of them are paid for by matches and bonus."""
-    gain = lengths * scoring.match + 2 * scoring.clip
+    """Most gaps of a local alignment of so many bases (int64[n]): matches and bonus pay for all of them."""
     least = min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
-    return np.minimum(gain // least, lengths)
+    return np.minimum(scoring.perfect(lengths) // least, lengths)
 
 
 @dataclass
@@ -58,6 +57,10 @@ class Times:
         for field in fields(self):
             setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
         return self
+
+    def since(self, before: Times) -> Times:
+        """What has come on top of what was there before."""
+        return Times(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
 
 
 class ReadsHandle(ABC):

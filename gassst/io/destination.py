@@ -11,13 +11,16 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from xopen import xopen
 
 from gassst.errors import OutputError, UsageError
 from gassst.io import interrupt
 from gassst.io.scratch import Scratch
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
 SORT_MEMORY = 1 << 30
@@ -293,7 +296,7 @@ class CompressedFile:
             self._destination.discard()
             raise
 
-    def write(self, text: bytes) -> None:
+    def write(self, text: Buffer) -> None:
         with self._destination.errors():
             self._file.write(text)
 

@@ -26,7 +26,7 @@ def check_distinct(outputs: Iterable[Path | None], inputs: Iterable[Path | None]
 
 
 def with_indexes(output: Path | None) -> list[Path | None]:
-    """An alignment file, and all indexes beside it that may appear or go with it."""
+    """An alignment file, and all indexes next to it that may appear or go with it."""
     if output is None or _is_dash(output):
         return [output]
     return [output, *index_paths(os.fspath(output))]

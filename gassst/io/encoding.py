@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
 
-from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
+from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
 
 if TYPE_CHECKING:
@@ -25,14 +26,62 @@ class Encoded:
     """The records of one batch, and its unmapped reads as FASTQ."""
 
     payload: Any
-    unmapped: bytes = b""
+    unmapped: Buffer = b""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoded, (self.payload, PickleBuffer(self.unmapped))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Pieces of a file, and how many records they hold."""
+
+    records: int
+    pieces: Sequence[Buffer]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pieces, (self.records, [PickleBuffer(piece) for piece in self.pieces])
+
+
+class Encoder(Protocol):
+    """Makes of records what the `Format` of the same kind writes; used by workers, and never changed."""
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Any:
+        """What `Format.write` takes. Raises ValueError for rows that make no record."""
+
+
+class SamEncoder:
+    """Lines of SAM."""
+
+    def __init__(self, builder: RecordBuilder):
+        self._builder = builder
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Pieces:
+        lines = self._builder.encode(batch, bam=False, skip_unmapped=skip_unmapped)
+        return Pieces(lines.records, [lines])
+
+
+class BamEncoder:
+    """Blocks of BAM."""
+
+    def __init__(self, builder: RecordBuilder, level: int | None):
+        self._builder = builder
+        self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Pieces:
+        records = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
+        return Pieces(records.records, list(bgzf.blocks(records, self._deflate)))
+
+
+class CramEncoder:
+    """Nothing yet: htslib makes the records while it writes."""
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[HitBatch, bool]:
+        return batch, skip_unmapped
 
 
 class Format(Protocol):
-    """How records become a file. `encode` runs in workers; all else in one thread, in the order of the records."""
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Any:
-        """What `write` takes. Raises ValueError for rows that make no record."""
+    """How records become a file, in one thread and in the order of the records."""
 
     def begin(self, fd: int) -> None:
         """Take over the file descriptor and write the header."""
@@ -67,50 +116,22 @@ class PlainFile:
             self._release()
 
 
-class SamFormat(PlainFile):
-    """Lines of SAM."""
+class PiecesFormat(PlainFile):
+    """SAM and BAM: a header, pieces of records, and what marks the end."""
 
-    def __init__(self, builder: RecordBuilder, header: str):
-        self._builder, self._header = builder, header
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> EncodedRecords:
-        return self._builder.encode(batch, bam=False, skip_unmapped=skip_unmapped)
+    def __init__(self, header: Iterable[Buffer], end: bytes = b""):
+        self._header, self._end = header, end
 
     def begin(self, fd: int) -> None:
         self._fd = fd
-        self._put([self._header.encode()])
+        self._put(self._header)
 
-    def write(self, payload: EncodedRecords) -> int:
-        self._put([payload])
+    def write(self, payload: Pieces) -> int:
+        self._put(payload.pieces)
         return payload.records
 
     def close(self) -> None:
-        self._release()
-
-
-class BamFormat(PlainFile):
-    """Blocks of BAM."""
-
-    def __init__(self, builder: RecordBuilder, header: str, level: int | None):
-        self._builder, self._header = builder, header
-        self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[int, list[bytes]]:
-        records = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
-        return records.records, list(bgzf.blocks(records, self._deflate))
-
-    def begin(self, fd: int) -> None:
-        self._fd = fd
-        header = self._builder.header
-        self._put(bgzf.blocks(bam_header(self._header, header.references, header.lengths), self._deflate))
-
-    def write(self, payload: tuple[int, list[bytes]]) -> int:
-        records, blocks = payload
-        self._put(blocks)
-        return records
-
-    def close(self) -> None:
-        self._put([bgzf.END_OF_FILE])
+        self._put([self._end])
         self._release()
 
 
@@ -122,9 +143,6 @@ class CramFormat:
         self._mode = "wc" if level is None else f"wc{level}"
         self._threads = threads if threads > 1 else 0
         self._file: CramWriter | None = None
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[HitBatch, bool]:
-        return batch, skip_unmapped
 
     def begin(self, fd: int) -> None:
         self._file = CramWriter(self._builder, fd, self._name, self._mode, self._threads)

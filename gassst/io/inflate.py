@@ -1,8 +1,8 @@
 """Compressed input, stream by stream: a file that is cut, damaged, or goes on with something else is an error.
 
-A compressed file is one stream or several, as `cat` makes them. The file objects of Python's own modules end without
-a word where a later stream is none, so records would be lost; here nothing but what a format allows may follow:
-zeros behind gzip (as of tapes), zeros in fours behind xz, skippable frames of Zstandard.
+A compressed file is one stream or several, as `cat` makes them. Python's own file objects stop silently where something
+else follows a stream, so records would be lost. Here only what the format allows may follow: zeros after gzip (as on
+tapes), zeros in fours after xz, skippable frames of Zstandard.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def batches_of_file(
     progress: InputProgress | None,
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
-    """The batches of one file; where there is a simple way to tell them apart, they are yet to be parsed."""
+    """The batches of one file; where records are easily separated, the batches are not parsed yet."""
     parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, parser, progress, allow_truncated))
@@ -83,6 +83,8 @@ def batches_of_pair(
     ]
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
+        for stream in streams:
+            stream.start()
         for texts in _of_equal_length(*streams):
             yield _TextBatch(texts, names, before, sizes)
             before += max(text.records for text in texts)  # the last record of a file may lack its line end

@@ -105,8 +105,8 @@ def open_pairs(
 ) -> Generator[ReadBatch, None, None]:
     """Read pairs, the first mates from one file, the second from another; several such pairs of files in turn.
 
-    Names of mates are equal, but for "/1" and "/2" at their end and what follows the first blank; where both have
-    such a number, or one of a Casava comment ("1:N:0:ACGT"), these are 1 and 2.
+    Mates have the same name. "/1" and "/2" at its end and what follows the first blank do not count. Where both have
+    such a number, or one of a Casava comment ("1:N:0:ACGT"), the numbers are 1 and 2.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import pysam  # must come before _records, which links against the htslib that p
 
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
+from gassst.io import bgzf
 from gassst.io.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
@@ -25,9 +27,21 @@ from gassst.io.destination import (
     Destination,
     SortedDestination,
 )
-from gassst.io.encoding import BamFormat, CramFormat, Encoded, Format, SamFormat
+from gassst.io.encoding import (
+    BamEncoder,
+    CramEncoder,
+    CramFormat,
+    Encoded,
+    Encoder,
+    Format,
+    PiecesFormat,
+    SamEncoder,
+    bam_header,
+)
 from gassst.io.read_groups import parse_read_group, read_group_ids
-from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
+from gassst.workers.base import Workers
+from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
@@ -63,8 +77,8 @@ def header(
 ) -> str:
     """SAM header text.
 
-    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` one line or several
-    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t); `comments` are whole @CO lines.
+    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
+    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
@@ -136,7 +150,7 @@ class RecordStyle:
 
 @dataclass(frozen=True)
 class OutputOptions(RecordStyle):
-    """How `AlignmentWriter` writes: the fields of `RecordStyle`, but for the read groups, which the header has.
+    """How `AlignmentWriter` writes: these fields and those of `RecordStyle`. Read groups are those of the header.
 
     Attributes
     ----------
@@ -155,8 +169,8 @@ class OutputOptions(RecordStyle):
     no_unmapped : bool
         Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
     unmapped_path : path or None
-        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if it
-        ends in ".gz" or the like.
+        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if the
+        name ends in ".gz", ".bz2", ".xz" or ".zst".
     """
 
     format: str | None = None
@@ -207,10 +221,77 @@ class _QuietHtslib:
             pysam.set_verbosity(cls._before)
 
 
+@dataclass(frozen=True)
+class RecordEncoder:
+    """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
+
+    Attributes
+    ----------
+    file_format : str
+        One of `FORMATS`.
+    header : str
+        The text, whose sort order is that of the records.
+    builder : RecordBuilder
+    options : OutputOptions
+    """
+
+    file_format: str
+    header: str
+    builder: RecordBuilder
+    options: OutputOptions
+
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str] | None,
+        header: str,
+        reference: ReferenceArrays,
+        options: OutputOptions,
+    ) -> RecordEncoder:
+        """The parameters are those of `AlignmentWriter`. Raises UsageError for senseless options."""
+        level = options.level
+        if level is not None and not 0 <= level <= 9:
+            raise UsageError(f"compression level {level}: must be 0 to 9")
+        file_format = output_format(Destination(path), options.format)
+        header = _in_coordinate_order(header) if options.sort else header
+        return cls(file_format, header, record_builder(header, reference, options), options)
+
+    @property
+    def is_sorted_here(self) -> bool:
+        """By `gassst.io.sorting`, not by samtools."""
+        return self.options.sort and self.file_format == "bam"
+
+    @property
+    def is_unsorted_bam(self) -> bool:
+        """What is encoded is BAM in the order of the input; samtools makes of it SAM or CRAM in order."""
+        return not self.is_sorted_here and (self.options.sort or self.file_format == "bam")
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        if self.is_sorted_here:
+            return RunEncoder(self.builder)
+        if self.is_unsorted_bam:
+            return BamEncoder(self.builder, self.options.level)
+        return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
+
+    def encode(
+        self,
+        reads: Reads,
+        hits: npt.NDArray[np.void],
+        summaries: npt.NDArray[np.void],
+        cigars: npt.NDArray[np.uint32],
+    ) -> Encoded:
+        """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
+        batch = HitBatch(reads, hits, summaries, cigars)
+        payload = self._encoder.encode(batch, self.options.no_unmapped)
+        no_fastq = self.options.unmapped_path is None
+        return Encoded(payload) if no_fastq else Encoded(payload, batch.unmapped_fastq())
+
+
 class AlignmentWriter:
     """Writes batches as SAM, BAM or CRAM; a context manager.
 
-    The output has its name only after a clean exit: until then it is a hidden file beside it, removed when
+    The output has its name only after a clean exit: until then it is a hidden file next to it, removed when
     the block is left by an exception. Standard output ("-" or None), devices and pipes are written directly.
 
     Parameters
@@ -221,6 +302,10 @@ class AlignmentWriter:
         As `header()` makes it; its read group, if any, goes into every record.
     reference : ReferenceArrays
     options : OutputOptions
+    workers : Workers, optional
+        That merge and compress sorted BAM. None: threads of this process, as `options` has it.
+    encoder : RecordEncoder, optional
+        That of these workers. None: one of its own.
 
     Raises
     ------
@@ -251,27 +336,31 @@ class AlignmentWriter:
         header: str,
         reference: ReferenceArrays,
         options: OutputOptions | None = None,
+        workers: Workers | None = None,
+        encoder: RecordEncoder | None = None,
     ):
         options = options or OutputOptions()
         level, sort, threads = options.level, options.sort, options.threads
-        if level is not None and not 0 <= level <= 9:
-            raise UsageError(f"compression level {level}: must be 0 to 9")
-        file_format = output_format(Destination(path), options.format)
-        header = _in_coordinate_order(header) if sort else header
+        self.encoder = encoder or RecordEncoder.of(path, header, reference, options)
+        file_format, header, builder = self.encoder.file_format, self.encoder.header, self.encoder.builder
         bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
         index = {"bam": bam_index, "cram": ".crai", "sam": ""}[file_format] if sort else ""
         destination = AlignmentDestination(path, index)
-        self._no_unmapped = options.no_unmapped
         self._target: Destination | SortedDestination = destination
+        self._own_workers: ThreadWorkers | None = None
         self._unmapped: CompressedFile | None = None
-        builder = record_builder(header, reference, options)
         self._format: Format
-        if sort and file_format == "bam":
-            self._format = SortedBamFormat(builder, header, level, destination, threads, options.sort_memory)
-        elif sort or file_format == "bam":
-            self._format = BamFormat(builder, header, level)
+        if self.encoder.is_sorted_here:
+            if workers is None:
+                workers = self._own_workers = ThreadWorkers(None, max(1, threads))
+            memory = options.sort_memory
+            self._format = SortedBamFormat(builder.header, header, level, destination, workers, memory)
+        elif self.encoder.is_unsorted_bam:
+            head = bam_header(header, builder.header.references, builder.header.lengths)
+            deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
+            self._format = PiecesFormat(bgzf.blocks(head, deflate), bgzf.END_OF_FILE)
         elif file_format == "sam":
-            self._format = SamFormat(builder, header)
+            self._format = PiecesFormat([header.encode()])
         else:
             self._format = CramFormat(builder, destination.name, level, threads)
         _QuietHtslib.enter()
@@ -296,10 +385,8 @@ class AlignmentWriter:
         summaries: npt.NDArray[np.void],
         cigars: npt.NDArray[np.uint32],
     ) -> Encoded:
-        """The records of a batch, ready for `write`; any thread may do it. `HitBatch` says what the arrays are."""
-        batch = HitBatch(reads, hits, summaries, cigars)
-        payload = self._format.encode(batch, self._no_unmapped)
-        return Encoded(payload) if self._unmapped is None else Encoded(payload, batch.unmapped_fastq())
+        """As `RecordEncoder.encode`."""
+        return self.encoder.encode(reads, hits, summaries, cigars)
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""
@@ -343,6 +430,8 @@ class AlignmentWriter:
 
     def _leave(self) -> None:
         self._is_open = False
+        if self._own_workers is not None:
+            self._own_workers.close()
         _QuietHtslib.leave()
 
     def __enter__(self) -> AlignmentWriter:

@@ -1,8 +1,8 @@
 """Sorted BAM while mapping: workers sort what they make of a batch, and merge and compress these runs at the end.
 
 A run is what one worker makes of one batch. When the runs in memory exceed the memory that they may take, they become
-one run on disk. At the end, ranges of coordinates are merged side by side: all keys of a range, from all runs in the
-order of the input, are sorted stably, so records that tie stay in the order of the input.
+one run on disk. At the end, ranges of coordinates are merged in parallel. The keys of a range, from all runs in the
+order of the input, are sorted stably. So records that tie stay in the order of the input.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
+from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ from gassst._core.records import (
 )
 from gassst.io import bgzf
 from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
-from gassst.io.encoding import PlainFile, bam_header
+from gassst.io.encoding import Pieces, PlainFile, bam_header
 from gassst.io.scratch import Scratch
+from gassst.workers.base import Workers
 
 SORT_MEMORY = 2 << 30
 RANGE_RECORDS = 1 << 16  # about as many are merged by a worker at once
@@ -70,6 +72,11 @@ class Run:
             np.frombuffer(memoryview(gather(data, ends, order)), np.uint8),
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As buffers, which may stay where they are (`workers.shared_memory`)."""
+        arrays = (PickleBuffer(array.view(np.uint8).data) for array in (self.keys, self.ends, self.data))
+        return _run_of, tuple(arrays)
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -82,6 +89,37 @@ class Run:
         start = int(self.ends[first - 1]) if first else 0
         stop = int(self.ends[last - 1]) if last else 0
         return Run(self.keys[first:last], self.ends[first:last] - np.uint64(start), self.data[start:stop])
+
+
+def _run_of(keys: Any, ends: Any, data: Any) -> Run:
+    return Run(np.frombuffer(keys, np.uint64), np.frombuffer(ends, np.uint64), np.frombuffer(data, np.uint8))
+
+
+class RunEncoder:
+    """Sorted runs of BAM records."""
+
+    def __init__(self, builder: RecordBuilder):
+        self._builder = builder
+
+    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Run:
+        return Run.of(self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped))
+
+
+# --- calls of workers ---------------------------------------------------------------------------------------
+
+
+def merged(_work: object, pieces: list[Run]) -> Run:
+    """The records of all pieces in order."""
+    return Run.merged(pieces)
+
+
+def compressed(_work: object, pieces: list[Run], level: int) -> tuple[NDArray[np.uint8], Pieces]:
+    """The records of all pieces in order, as they are and in blocks."""
+    run = Run.merged(pieces)
+    return run.data, Pieces(len(run), list(bgzf.blocks(run.data.data, bgzf.deflater(level))))
+
+
+# --- ranges of coordinates ----------------------------------------------------------------------------------
 
 
 def ranges(runs: list[Run]) -> Iterator[list[Run]]:
@@ -111,16 +149,22 @@ def _splitters(runs: list[Run]) -> list[np.uint64]:
     return list(np.unique(sample[:: RANGE_RECORDS // SAMPLE][1:]))
 
 
+# --- the file -----------------------------------------------------------------------------------------------
+
+
 class SortedBamFormat(PlainFile):
     """BAM in the order of coordinates, with an index.
 
     Parameters
     ----------
-    builder, header, level
-        As for `BamFormat`.
+    contigs : pysam.AlignmentHeader
+    header : str
+        Its text.
+    level : int or None
+        Of compression, as `AlignmentWriter` takes it.
     destination : AlignmentDestination
         Runs on disk lie in its hidden folder; where it is a stream, in one of their own in $TMPDIR.
-    threads : int
+    workers : Workers
         That merge and compress.
     memory : int
         Bytes that runs may take in memory.
@@ -128,23 +172,20 @@ class SortedBamFormat(PlainFile):
 
     def __init__(
         self,
-        builder: RecordBuilder,
+        contigs: pysam.AlignmentHeader,
         header: str,
         level: int | None,
         destination: AlignmentDestination,
-        threads: int,
+        workers: Workers,
         memory: int = SORT_MEMORY,
     ):
-        self._builder, self._header = builder, header
-        self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
-        self._destination, self._threads, self._memory = destination, threads, memory
+        self._contigs, self._header = contigs, header
+        self._level = bgzf.DEFAULT_LEVEL if level is None else level
+        self._destination, self._workers, self._memory = destination, workers, memory
         self._on_disk: list[Run] = []
         self._in_memory: list[Run] = []
         self._resident = 0
         self._scratch: Scratch | None = None
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Run:
-        return Run.of(self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped))
 
     def begin(self, fd: int) -> None:
         self._fd = fd
@@ -157,15 +198,19 @@ class SortedBamFormat(PlainFile):
         return len(payload)
 
     def close(self) -> None:
-        contigs = self._builder.header
-        head = list(bgzf.blocks(bam_header(self._header, contigs.references, contigs.lengths), self._deflate))
+        contigs = self._contigs
+        head = list(
+            bgzf.blocks(
+                bam_header(self._header, contigs.references, contigs.lengths), bgzf.deflater(self._level)
+            )
+        )
         self._put(head)
         longest = max(contigs.lengths, default=0)
         at = sum(map(len, head))
         index = BamIndex(contigs.nreferences, longest, longest > MAX_BAI_CONTIG, at)
-        for data, blocks in self._in_order(self._on_disk + self._in_memory, self._compressed):
-            self._put(blocks)
-            starts = np.cumsum([at, *map(len, blocks)]).astype(np.uint64)
+        for data, blocks in self._in_order(self._on_disk + self._in_memory, compressed, self._level):
+            self._put(blocks.pieces)
+            starts = np.cumsum([at, *map(len, blocks.pieces)]).astype(np.uint64)
             index.add(data, starts, bgzf.BLOCK_SIZE)
             at = int(starts[-1])
         self._put([bgzf.END_OF_FILE])
@@ -178,30 +223,22 @@ class SortedBamFormat(PlainFile):
         super().abort()
         self._remove_runs()
 
-    def _compressed(self, pieces: list[Run]) -> tuple[NDArray[np.uint8], list[bytes]]:
-        data = Run.merged(pieces).data
-        return data, list(bgzf.blocks(data.data, self._deflate))
-
-    def _in_order(self, runs: list[Run], work: Any) -> Iterator[Any]:
+    def _in_order(self, runs: list[Run], function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """What workers make of every range, in the order of the ranges."""
-        waiting: deque[Future] = deque()
-        pool = ThreadPoolExecutor(max(1, self._threads), thread_name_prefix="gassst-sort")
-        try:
-            for pieces in ranges(runs):
-                waiting.append(pool.submit(work, pieces))
-                if len(waiting) > 2 * self._threads:
-                    yield waiting.popleft().result()
-            while waiting:
+        waiting: deque[Future[Any]] = deque()
+        for pieces in ranges(runs):
+            waiting.append(self._workers.submit(function, pieces, *args))
+            if len(waiting) > 2 * self._workers.threads:
                 yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while waiting:
+            yield waiting.popleft().result()
 
     def _spill(self) -> None:
         """Makes one run on disk of those in memory."""
         name = self._file(f"run{len(self._on_disk)}")
         with open(name + ".keys", "wb") as keys, open(name + ".ends", "wb") as ends, open(name, "wb") as data:
             at = 0
-            for run in self._in_order(self._in_memory, Run.merged):
+            for run in self._in_order(self._in_memory, merged):
                 keys.write(run.keys)
                 ends.write(run.ends + np.uint64(at))
                 data.write(run.data)

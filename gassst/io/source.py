@@ -64,7 +64,7 @@ class Source:
         return self._guarded(self._readinto, target)
 
     def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a stream or a decompressor raises means bad input, but for MemoryError."""
+        """What a stream or a decompressor raises means bad input, except MemoryError."""
         try:
             return function(*args)
         except MemoryError:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from pickle import PickleBuffer
 from queue import Empty, Queue
 from typing import TypeVar
 
@@ -42,6 +43,9 @@ class Piece:
     ends: bool = False
     stray: bool = False
     error: InputError | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Piece, (PickleBuffer(self.data), self.records, self.ends, self.stray, self.error)
 
     @property
     def is_last(self) -> bool:
@@ -147,7 +151,7 @@ class _Buffer:
         self._end += more.nbytes
 
     def fill(self, source: Source) -> int:
-        """Reads a block at the most and returns the number of bytes; 0 at the end of the source."""
+        """Reads at most a block and returns the number of bytes; 0 at the end of the source."""
         self._make_room(self._block)
         added = source.readinto(self._bytes[self._end : self._end + self._block])
         self._end += added
@@ -178,14 +182,19 @@ class _Buffer:
 class ReadAhead(Iterator[Item]):
     """The same items, made in a thread of their own, a few before they are asked for.
 
-    `close` ends the thread once it is done with the item at hand, and does not wait: that may come from a pipe.
+    The thread begins with the first item asked for: until then processes can be forked. `close` ends it once it is
+    done with the item at hand, and does not wait: that may come from a pipe.
     """
 
     def __init__(self, items: Generator[Item, None, None]):
         self._items = items
         self._queue: Queue[tuple[Item | None, BaseException | None]] = Queue(AHEAD)
         self._closed = threading.Event()
-        threading.Thread(target=self._fill, name="gassst-reader", daemon=True).start()
+        self._thread = threading.Thread(target=self._fill, name="gassst-reader", daemon=True)
+
+    def start(self) -> None:
+        """Begin before the first item is asked for."""
+        self._thread.start()
 
     def _fill(self) -> None:
         with closing(self._items) as items:
@@ -201,6 +210,8 @@ class ReadAhead(Iterator[Item]):
     def __next__(self) -> Item:
         if self._closed.is_set():
             raise StopIteration
+        if self._thread.ident is None:
+            self.start()
         item, error = self._queue.get()
         if item is not None:
             return item
@@ -209,6 +220,8 @@ class ReadAhead(Iterator[Item]):
 
     def close(self) -> None:
         self._closed.set()
+        if self._thread.ident is None:
+            self._items.close()
         with suppress(Empty):
             while True:  # the thread may wait for room
                 self._queue.get_nowait()

@@ -46,11 +46,6 @@ class Aligner:
         """uint32[]: the runs of all alignments made so far; `hits` of `Lines` point into it."""
         return np.concatenate([np.empty(0, np.uint32), *self._cigars])
 
-    def perfect(self, read_strand: U32) -> I64:
-        """int64[k]: totals (score and bonus) of reads without an error."""
-        scoring = self.scoring
-        return self.lengths[read_strand >> 1].astype(np.int64) * scoring.match + 2 * scoring.clip
-
     def least_scores(self, read_strand: U32, bonus: int = 0) -> I64:
         """int64[k]: the least score that is reported (-T); of a read too short for that, its score without an error.
 
@@ -61,7 +56,7 @@ class Aligner:
 
     def loss(self, places: Places) -> I64:
         """int64[k]: what places lose against an alignment without an error."""
-        return self.perfect(places.read_strand) - places.total
+        return self.scoring.perfect(self.lengths[places.read_strand >> 1]) - places.total
 
     def ungapped(self, read_strand: U32, diagonal: U32) -> Lines:
         """Ungapped alignments of whole reads, in their order."""

@@ -23,9 +23,11 @@ from gassst.search.mapq import MAX_MAPQ
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
-# Mapping quality up to which another place is as likely.
+# Mapping quality up to which another place is as likely: at 3 that is one chance in two. 0 to 10 give the same
+# shares (docs/benchmarks/constants.md).
 EVEN = 3
-# Buckets of a window from which on a mate is left to its own seeds.
+# Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
+# (docs/benchmarks/constants.md).
 MOST_BUCKETS = 256
 
 
@@ -109,9 +111,9 @@ def pair_quality(
 ) -> None:
     """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
 
-    Where the reported place is wrong, either both mates lie elsewhere together, each of which is as unlikely as its
-    own quality says, or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was
-    found beside the other alone has no quality of its own.
+    A reported place can be wrong in two ways. Both mates lie elsewhere together: each is as unlikely as its own quality
+    says. Or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was found only
+    around the other one has no quality of its own.
     """
     reads = np.r_[paired.joined, pairs.partner[paired.joined]]
     concerned = np.zeros(context.n, bool)

@@ -11,8 +11,9 @@ from gassst._core import local_places as _local_places
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 
-# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20 bases
-# is the shortest that occurs once in a human genome by chance.
+# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
+# bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
+# (docs/benchmarks/constants.md), but a split read has no part that is shorter.
 MUCH_CLIPPED = 20
 
 
@@ -70,7 +71,7 @@ class Places(Columns):
     read_strand, band_start : uint32[k], width : int64[k]
         The band, of `width` diagonals.
     score : int32[k]
-        Of the best alignment, as its CIGAR has it.
+        Of the best alignment, by its CIGAR.
     total : int32[k]
         The score and the bonus of each end of the read that is reached.
     reached : uint8[k]

@@ -1,7 +1,7 @@
 """Local alignment of a batch: reads whose ends may be clipped, and reads that lie in several places (--mode local).
 
 It starts from what the whole-read search found. A read that this settles stays as it is: no other alignment scores
-better. A read with a single known place is aligned there anew, by score. Of all others the known places are scored
+better. A read with a single known place is aligned there again, by score. Of all others the known places are scored
 again with the local kernel. Where nothing was found, or where much is clipped, the filters' bounds mean nothing: they
 speak of whole reads. For these few reads seeds are looked up once more, densely, and the best supported buckets are
 scored without filters.
@@ -33,70 +33,59 @@ from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import Rivals, Sight, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
-from gassst.search.arrays import F64, I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
+from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
 from gassst.search.mapq import beside_copies, stretched
 from gassst.seeding.plan import EXTRA_STRATA
 
-# Errors by which a known place may be worse than the chosen one and still be scored again.
+# Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
+# reads right (docs/benchmarks/constants.md).
 WORSE = 7
-# Diagonals by which a place that a pair decided on may move.
+# Diagonals by which a place that a pair decided on may move: a gap of that length. 16 to 256 differ by one read in
+# 20,000 (docs/benchmarks/constants.md).
 NEAR = 64
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the whole-read search knows of the `n` reads of a batch.
+    """The result of the whole-read search, and what follows from it for each of the `n` reads of a batch.
 
     Attributes
     ----------
-    bands : Bands
-        Grouped by read.
+    found : GlobalResult
     start : int64[n + 1]
-        Bands of read r are start[r] .. start[r + 1].
+        `found.bands` of read r are start[r] .. start[r + 1].
     reported : int64[n]
         Rows that the whole-read search would report.
-    summary : READ_SUMMARY[n]
     chosen : int64[n]
-        Row in `bands` of the chosen place, -1 for none.
+        Row in `found.bands` of the chosen place, -1 for none.
     worst : uint16[n]
         Most errors of a place that counts; the search may have kept others.
-    decided : bool[n]
-        Reads whose place a concordant pair decided.
-    diverted : bool[n]
-        Reads that the search left to this one: what it knows of them says nothing of their rivals.
-    passed_over : float64[n]
-        Share of the seeds of which not every occurrence was looked at.
-    hopeless : bool[n]
-        Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     """
 
-    bands: Bands
+    found: GlobalResult
     start: I64
     reported: I64
-    summary: np.ndarray
     chosen: I64
     worst: U16
-    decided: Bool
-    diverted: Bool
-    passed_over: F64
-    hopeless: Bool
 
     @classmethod
     def of(cls, found: GlobalResult) -> Known:
         """From the result of the search."""
-        bands, n = found.bands, len(found.summary)
-        reported = np.diff(found.start)
+        n, reported = len(found.summary), np.diff(found.start)
         mapped = np.flatnonzero(reported)
         chosen = np.full(n, -1)
         chosen[mapped] = found.rows[found.start[mapped]]
         worst = np.zeros(n, np.uint16)
-        worst[mapped] = bands.edits[chosen[mapped]] + np.uint16(WORSE)
-        start = np.concatenate([[0], np.cumsum(np.bincount(bands.read_strand >> 1, minlength=n))])
-        search = found.proper, found.diverted, found.passed_over, found.hopeless
-        return cls(bands, start, reported, found.summary, chosen, worst, *search)
+        worst[mapped] = found.bands.edits[chosen[mapped]] + np.uint16(WORSE)
+        start = np.concatenate([[0], np.cumsum(np.bincount(found.bands.read_strand >> 1, minlength=n))])
+        return cls(found, start, reported, chosen, worst)
+
+    def take(self, rows: I64) -> Bands:
+        """Bands of the search."""
+        return self.found.bands.take(rows)
 
 
 def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
@@ -108,7 +97,7 @@ def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | No
 def settles_one_mismatch(scoring: Scoring) -> bool:
     """Whether an ungapped alignment with one mismatch, the only one with so few errors, has the best score.
 
-    Clipping q >= 1 bases loses q * match and a bonus, and gains a mismatch at the most; another alignment has two
+    Clipping q >= 1 bases loses q * match and a bonus, and gains at most a mismatch; another alignment has two
     mismatches or a gap.
     """
     gaps = (o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
@@ -137,11 +126,12 @@ class _Realignment:
         clear = self._clear()
         rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
         places = self._known_places(rest)
-        primary = self._primary(places, self.known.decided)
+        primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = ~of_reads(clear, n) & ~self.known.hopeless
-        far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.diverted[primary.read]
-        decided, passed_over = self.known.decided.copy(), PassedOver.none(n)
+        far = ~of_reads(clear, n) & ~self.known.found.hopeless
+        much = primary.clipped(lengths) >= MUCH_CLIPPED
+        far[primary.read] = much | self.known.found.diverted[primary.read]
+        decided, passed_over = self.known.found.proper.copy(), PassedOver.none(n)
         if far.any():
             reads = np.flatnonzero(far).astype(np.uint32)
             # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
@@ -163,7 +153,7 @@ class _Realignment:
             clear, paired = self._concordant(self.pairs, clear, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        sight = Sight(far | self.known.hopeless, self.known.passed_over, passed_over)
+        sight = Sight(far | self.known.found.hopeless, self.known.found.passed_over, passed_over)
         return self._report(clear, paired, parts, sight, decided, quality)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
@@ -194,12 +184,12 @@ class _Realignment:
     def _clear(self) -> Lines:
         """Alignments of the reads that need no more.
 
-        Those are reads whose whole-read alignment is ungapped, the best that touches its diagonal, and has no error or
-        no rival near; and reads with a single known place, aligned there.
+        Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
+        or no close rival. The others have a single known place, and are aligned there.
         """
         known, scoring = self.known, self.scoring
-        reads = np.flatnonzero((known.reported == 1) & ~known.diverted)
-        bands, summary = known.bands.take(known.chosen[reads]), known.summary[reads]
+        reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
+        bands, summary = known.take(known.chosen[reads]), known.found.summary[reads]
         alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) & (bands.edits == summary["best"])
         diagonal, ungapped = self._ends(bands)
         loss = _expected_loss(scoring, bands.edits, ungapped)
@@ -232,7 +222,7 @@ class _Realignment:
         single = _local_places.at_one_place(known).view(bool)
         if self.pairs is None:
             return single
-        return single & ~(self.pairs.paired & ~known.decided)
+        return single & ~(self.pairs.paired & ~known.found.proper)
 
     # --- places --------------------------------------------------------------------------------------------------
 
@@ -240,11 +230,11 @@ class _Realignment:
         """The places that the search found for these reads (bool[n]), those with the fewest errors."""
         known = self.known
         rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
-        bands = known.bands.take(rows)
+        bands = known.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, False)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
-        given = (rows == known.chosen[read]) & ~known.diverted[read]
+        given = (rows == known.chosen[read]) & ~known.found.diverted[read]
         end = bands.band_start + bands.end
         places = self.aligner.score_touching(_around(bands.read_strand, end, bands.words, loss, given))
         return places.take(np.flatnonzero(places.score > 0))
@@ -259,7 +249,7 @@ class _Realignment:
         known = self.known
         eligible = places.given | ~decided[places.read]
         others = np.flatnonzero(~eligible)
-        home = known.bands.take(known.chosen[places.read[others]])
+        home = known.take(known.chosen[places.read[others]])
         moved = places.diagonal[others].astype(np.int64) - (home.band_start + home.end)
         eligible[others] = (home.read_strand == places.read_strand[others]) & (np.abs(moved) <= NEAR)
         return eligible
@@ -322,7 +312,7 @@ class _Realignment:
 
     def _summary(self, clear: Lines, primary: Lines, rivals: Rivals) -> np.ndarray:
         """READ_SUMMARY[n] of the local alignments. `second` is known only of reads that stay as they were."""
-        summary = self.known.summary.copy()
+        summary = self.known.found.summary.copy()
         summary["suboptimal"] = NO_SUBOPTIMAL
         tied = summary["n_best"][clear.read] > 1
         summary["suboptimal"][clear.read[tied]] = clear.hits["score"][tied]

@@ -197,3 +197,8 @@ class BatchResult:
     hits: Structs
     summary: Structs
     cigars: U32
+
+    @property
+    def rows(self) -> tuple[Structs, Structs, U32]:
+        """Hits, summaries and CIGARs, as encoders take them."""
+        return self.hits, self.summary, self.cigars

@@ -68,15 +68,15 @@ class SearchBackend(Protocol):
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
 
-        Where ends may be clipped, a read without a place is given up once a whole-read alignment that is worth
-        reporting would have shown itself; with a `partner` (int64[n]), once that of either mate would have.
+        Where ends may be clipped, a read without a place is given up once any whole-read alignment worth reporting
+        would have been found. With a `partner` (int64[n]), an alignment of either mate would do.
         """
         ...
 
-    def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
+    def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         """The seeds of a stage. Changes `capped`, `looked`, `planned`, `complete` and `known_seeds` of the state.
 
-        `every` uint16[MAX_READ_LENGTH + 1] replaces the plan's distance between seeds.
+        `every` replaces the plan's distance between the seeds that are looked up.
         """
         ...
 
@@ -105,6 +105,10 @@ class SearchBackend(Protocol):
         by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
         their `partner` (int64[n]) with them. Changes `diverted` and `evidence` of the state. Returns whether any was.
         """
+        ...
+
+    def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
+        """The anchors of reads that were not left to the search by local score."""
         ...
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
@@ -164,6 +168,10 @@ class SearchBackend(Protocol):
         """Every band, ordered by position; the primary of each read first."""
         ...
 
+    def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
+        """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
+        ...
+
     def trace_back(self, found: GlobalResult) -> BatchResult:
         """The reported rows as alignments, with a row for every unmapped read."""
         ...
@@ -187,6 +195,18 @@ class PairPasses(Protocol):
     """The passes over the pairs of a batch, beside those of its `SearchBackend`."""
 
     pairs: PairContext
+
+    def begin_stage(self, search: SearchState, state: PairState) -> None:
+        """Start `tried` of the state with the buckets that were scored before."""
+        ...
+
+    def note_look(self, reads: U32, state: PairState, stage: int) -> None:
+        """Seeds of this stage have been looked up; -1 for the quick look. Changes `looked_row` of the state."""
+        ...
+
+    def count(self, marks: U8) -> int:
+        """How many anchors are marked."""
+        ...
 
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
         """Those of the reads that take part in a stage: pairs that are open and have begun, and single reads."""
@@ -241,4 +261,18 @@ class PairPasses(Protocol):
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
     ) -> Selected:
         """At most `most` rows of every read, up to `extra` errors above its best, the chosen one first."""
+        ...
+
+    def rate(
+        self,
+        search: SearchState,
+        state: PairState | None,
+        found: Grouped,
+        selected: Selected,
+        choice: PairChoice,
+    ) -> GlobalResult:
+        """The result of the search of pairs, with mapping qualities. Counts reads with seeds passed over.
+
+        `state` is None where all places were asked for.
+        """
         ...

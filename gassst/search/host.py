@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import beside_copies, stretched, summarise_all
+from gassst.search.mapq import beside_copies, clipped, mapping_quality, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -43,8 +43,10 @@ from gassst.stats import Stats
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
 # Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
+# 0 to 8 place the same reads right (docs/benchmarks/constants.md).
 UNGAPPED_REACH = 3
-# Errors of a band up to which the search of whole reads decides alone, wherever they lie.
+# Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
+# reads are right (docs/benchmarks/constants.md).
 SURE_ERRORS = 4
 # Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
 # 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
@@ -75,9 +77,11 @@ class HostBackend:
         given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
 
-    def look_up(self, state: SearchState, stage: int, reads: U32, every: U16 | None = None) -> Any:
+    def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         plan, lengths = self.context.plan, self.context.lengths[reads]
-        rows = plan.rows(stage) if every is None else plan.rows(stage)._replace(every=every)
+        rows = plan.rows(stage)
+        if every is not None:
+            rows = rows._replace(every=np.full_like(rows.every, every))
         with self.stats.timed("seeds"):
             seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
         state.known_seeds = seeds if (rows.every > 1).any() and not self.context.shards.copies else None
@@ -116,6 +120,9 @@ class HostBackend:
         with self.stats.timed("candidates"):
             reads = among, chosen, partner
             return _stretches.divert(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
+
+    def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
+        return self.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         if not state.fresh:
@@ -220,6 +227,13 @@ class HostBackend:
 
     def ungapped_ends(self, bands: Bands) -> U32:
         return _alignments.ungapped_diagonals(bands, self.context)
+
+    def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
+        context, seen = self.context, state.seen(self.context)
+        self.stats.capped += int(state.capped.sum())
+        quality = mapping_quality(selected.summary, context.lengths, seen)
+        ended = state.diverted, clipped(seen), state.hopeless(context)
+        return GlobalResult(found.bands, *selected, quality, np.zeros(context.n, bool), *ended)
 
     def trace_back(self, found: GlobalResult) -> BatchResult:
         bands, start = found.bands.take(found.rows), found.start

@@ -9,20 +9,30 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
-from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets
+from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
-from gassst.search.mapq import edit_odds
+from gassst.search.mapq import (
+    clipped,
+    edit_odds,
+    mapping_quality,
+    phred,
+    short_mates_by_chance,
+    unseen_rivals,
+)
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
-# Errors by which a place may be worse than the best one of its read and still make the better pair.
+# Errors by which a place may be worse than the best one of its read and still make the better pair. 0 to 8 place
+# the same share of reads right in the same time (docs/benchmarks/constants.md).
 EXTRA_ERRORS = 5
-# A read with more places as good as its best is no guide to its mate.
+# A read with more places as good as its best is no guide to its mate. With 4, 0.5 % of all mates are wrong at MAPQ
+# 20 or more, instead of 0.04 % (docs/benchmarks/constants.md).
 RESCUE_PLACES = 16
-# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage.
+# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
+# place the same reads right in the same time (docs/benchmarks/constants.md).
 QUICK_ANCHORS = 8
 
 
@@ -31,6 +41,15 @@ class HostPairPasses:
 
     def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats):
         self.context, self.pairs, self.stats = context, pairs, stats
+
+    def begin_stage(self, search: SearchState, state: PairState) -> None:
+        state.tried = [search.scored.keys] if len(search.scored.keys) else []
+
+    def note_look(self, reads: U32, state: PairState, stage: int) -> None:
+        state.looked_row[reads] = stage + 2
+
+    def count(self, marks: U8) -> int:
+        return int(np.count_nonzero(marks))
 
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
         return reads[state.open[reads] & (self.pairs.begin[reads] <= stage)]
@@ -179,3 +198,27 @@ class HostPairPasses:
         summary = summary.copy()
         summary["n_reported"] = np.diff(start)
         return Selected(rows, start, summary)
+
+    def rate(
+        self,
+        search: SearchState,
+        state: PairState | None,
+        found: Grouped,
+        selected: Selected,
+        choice: PairChoice,
+    ) -> GlobalResult:
+        context, partner, summary = self.context, self.pairs.partner, selected.summary
+        self.stats.capped += int(search.capped.sum())
+        hopeless, seen = search.hopeless(context), search.seen(context)
+        unseen = unseen_rivals(summary, context.lengths, seen)
+        # A rival of a pair that was settled hastily stays unseen where either mate hides it; otherwise both must.
+        by_chance = short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
+        together = np.minimum(unseen, unseen[partner] + by_chance)
+        if state is not None:
+            together = np.where(state.hasty, unseen + unseen[partner], together)
+        quality = phred(choice.wrong + together)
+        alone = np.flatnonzero(~choice.decided)
+        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
+        proper = choice.proper & ~search.diverted
+        ended = search.diverted, clipped(seen), hopeless & hopeless[partner]
+        return GlobalResult(found.bands, *selected, quality, proper, *ended)

@@ -109,8 +109,8 @@ def mapping_quality(
 def stretched(quality: np.ndarray) -> np.ndarray:
     """uint8[n]: qualities on the scale that is reported.
 
-    Fewer wrong alignments than one in 10,000 are more than a set of reads can tell from one another, and filters of
-    callers take 60 for "no rival in sight", as bwa gives it. So 42 is drawn out to 51, and 43 to 60.
+    Below one wrong alignment in 10,000 a set of reads cannot separate one quality from the next. Filters of variant
+    callers expect 60 where no rival is in sight, as bwa reports it. So 42 becomes 51, and 43 becomes 60.
     """
     wide = quality.astype(np.int64)
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)

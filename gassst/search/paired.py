@@ -12,71 +12,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from gassst.params import MAX_READ_LENGTH
 from gassst.search import single
 from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult, ScoredBuckets
-from gassst.search.backend import Grouped, PairPasses, SearchBackend, Selected
+from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import EXTRA_ERRORS
-from gassst.search.mapq import clipped, mapping_quality, phred, short_mates_by_chance, unseen_rivals
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
 EVERY_ROW = 0xFFFFFFFF
+QUICK_LOOK = -1  # in the place of a stage
 
 
 def search(backend: SearchBackend, passes: PairPasses) -> GlobalResult:
     """Find the places of every read of a batch in which some reads are pairs."""
     context = backend.context
     if context.params.all_hits:
-        state = single.run_stages(backend)
+        state, pair_state = single.run_stages(backend), None
         found, selected = backend.select_all(backend.group(state.bands))
-        hasty = np.zeros(context.n, bool)
-        return _result(backend, passes, state, hasty, found, selected, EVERY_ROW, EVERY_ROW)
-    state = SearchState.initial(context)
-    run = PairedSearch(backend, passes, state, PairState.initial(context, passes.pairs))
-    run.run_stages()
-    found = backend.group(state.bands)
-    selected = backend.select_best(found, EXTRA_STRATA + EXTRA_ERRORS, EVERY_ROW)
-    limits = EXTRA_STRATA, context.params.max_hits
-    return _result(backend, passes, state, run.pair_state.hasty, found, selected, *limits)
-
-
-def _result(
-    backend: SearchBackend,
-    passes: PairPasses,
-    state: SearchState,
-    hasty: np.ndarray,
-    found: Grouped,
-    selected: Selected,
-    extra: int,
-    most: int,
-) -> GlobalResult:
-    """The best pairs, and the best places of single reads. `hasty` bool[n] as in `PairState`."""
-    context, partner = backend.context, passes.pairs.partner
-    hopeless = state.hopeless(context)
+        limits = EVERY_ROW, EVERY_ROW
+    else:
+        state, pair_state = SearchState.initial(context), PairState.initial(context, passes.pairs)
+        PairedSearch(backend, passes, state, pair_state).run_stages()
+        found = backend.group(state.bands)
+        selected = backend.select_best(found, EXTRA_STRATA + EXTRA_ERRORS, EVERY_ROW)
+        limits = EXTRA_STRATA, context.params.max_hits
     choice = passes.choose(found, selected)
-    selected = passes.chosen_first(found, selected, choice, extra, most)
-    summary, seen = selected.summary, state.seen(context)
-    unseen = unseen_rivals(summary, context.lengths, seen)
-    # A rival of a pair that was settled hastily stays unseen where either mate hides it; otherwise both must.
-    by_chance = short_mates_by_chance(context.lengths, summary["best"], passes.pairs.window_bases)
-    beside_mate = np.minimum(unseen, unseen[partner] + by_chance)
-    together = np.where(hasty, unseen + unseen[partner], beside_mate)
-    quality = phred(choice.wrong + together)
-    alone = np.flatnonzero(~choice.decided)
-    quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
-    return GlobalResult(
-        found.bands,
-        *selected,
-        quality,
-        choice.proper & ~state.diverted,
-        state.diverted,
-        clipped(seen),
-        hopeless & hopeless[partner],
-    )
+    selected = passes.chosen_first(found, selected, choice, *limits)
+    return passes.rate(state, pair_state, found, selected, choice)
 
 
 @dataclass(frozen=True)
@@ -96,22 +59,21 @@ class PairedSearch:
             reads = self.passes.participants(reads, self.pair_state, stage)
             if reads.size:
                 self._run_stage(stage, reads)
-        self.backend.stats.capped += int(self.state.capped.sum())
 
     def _run_stage(self, stage: int, reads: U32) -> None:
         passes, state, pair_state = self.passes, self.state, self.pair_state
         if stage == 0:
-            pair_state.tried = []
+            passes.begin_stage(state, pair_state)
             self._quick_look(reads)
             reads = passes.participants(reads, pair_state, stage)
             anchors = self._all_anchors(reads)
             self.backend.stats.candidates += len(anchors)
         else:
             anchors = single.anchors_of(self.backend, state, stage, reads)
-            pair_state.tried = [state.scored.keys]
-        pair_state.looked_row[reads] = stage + 2
+            passes.begin_stage(state, pair_state)
+        passes.note_look(reads, pair_state, stage)
         near = passes.near_mates(anchors)
-        if near.any():
+        if passes.count(near):
             self._scout(anchors, near)
             self._divert(anchors, near)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state))
@@ -130,16 +92,16 @@ class PairedSearch:
         reads = self.passes.quick_participants(reads)
         if not reads.size:
             return
-        anchors = self._all_anchors(reads, np.full(MAX_READ_LENGTH + 1, QUICK_EVERY, np.uint16))
-        self.pair_state.looked_row[reads] = 1
+        anchors = self._all_anchors(reads, QUICK_EVERY)
+        self.passes.note_look(reads, self.pair_state, QUICK_LOOK)
         near = self.passes.near_mates(anchors)
         self._score_fresh(self.passes.quick_buckets(anchors, near))
         self.passes.settle(self.state, self.pair_state, guided=False, quick=True)
         still_open = self.passes.of_open(anchors, near, True, self.pair_state)
         # Anchors of the pairs that stay open are gathered again.
-        self.backend.stats.candidates += int(near.sum() - still_open.sum())
+        self.backend.stats.candidates += self.passes.count(near) - self.passes.count(still_open)
 
-    def _all_anchors(self, reads: U32, every: np.ndarray | None = None) -> Anchors:
+    def _all_anchors(self, reads: U32, every: int | None = None) -> Anchors:
         """Anchors of the first stage, those in scored buckets, too: pairs are formed of them."""
         seeds = self.backend.look_up(self.state, 0, reads, every)
         return self.backend.gather(seeds, reads, ScoredBuckets.none(self.backend.context.n))

@@ -6,11 +6,8 @@ make it so (docs/pipeline.md): a band is scored for a bucket, not for the seed t
 
 from __future__ import annotations
 
-import numpy as np
-
 from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
-from gassst.search.mapq import clipped, mapping_quality
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -27,10 +24,7 @@ def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
         found, selected = backend.select_all(found)
     else:
         selected = backend.select_best(found, EXTRA_STRATA, context.params.max_hits)
-    seen, alone = state.seen(context), np.zeros(context.n, bool)
-    quality = mapping_quality(selected.summary, context.lengths, seen)
-    ended = state.diverted, clipped(seen), state.hopeless(context)
-    return GlobalResult(found.bands, *selected, quality, alone, *ended)
+    return backend.rate(state, found, selected)
 
 
 def run_stages(backend: SearchBackend) -> SearchState:
@@ -40,7 +34,6 @@ def run_stages(backend: SearchBackend) -> SearchState:
         reads = backend.unsettled(state, stage)
         if reads.size:
             run_stage(backend, state, stage, reads)
-    backend.stats.capped += int(state.capped.sum())
     return state
 
 
@@ -56,7 +49,7 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     score(backend, state, scouts)
     left: Candidates = anchors
     if backend.divert(state, anchors):
-        left = backend.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
+        left = backend.still_searched(anchors, state)
     survivors = backend.filter(left, state.limit)
     if stage == 0:
         survivors = backend.supported(survivors, state)

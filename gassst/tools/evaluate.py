@@ -1,10 +1,11 @@
 """Sensitivity and accuracy of any mapper on simulated reads (Rizk 4.7.4, Table 4.2).
 
-An alignment is correct if contig and strand are the true ones and the place of the read's first base, with clipped
-bases added back, is within `tolerance` bases of the true one. (The last base may be an adapter's.)
-Sensitivity: correct primary alignments with MAPQ of at least
-`mapq`, per read; accuracy: the same per primary alignment with that MAPQ. Secondary and supplementary records
-do not count. Of pairs each mate is judged by its own truth, and the pair as a whole (`pair_tally`).
+An alignment is correct on the true contig and strand, with the read's first base within `tolerance` bases of its true
+place. Clipped bases are added back. (The last base may be an adapter's.)
+
+Sensitivity is the share of reads with a correct primary alignment of MAPQ `mapq` or more. Accuracy is the share of
+primary alignments of that MAPQ that are correct. Secondary and supplementary records do not count. Each mate of a pair
+is judged by its own truth, and the pair as a whole (`pair_tally`).
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class Numbers:
         try:
             funnel = stats.get("funnel", {})
             return cls(
-                {name: int(stats[name]) for name in COUNTS},
-                {name: int(stats[name]) for name in WORK if name in stats},
+                {name: _count(stats[name]) for name in COUNTS},
+                {name: _count(stats[name]) for name in WORK if name in stats},
                 _histogram(stats.get("errors", {})),
                 _histogram(stats.get("mapq", {})),
                 _stage_times(stats.get("nanoseconds", {}), funnel),
@@ -97,18 +97,26 @@ class Numbers:
                 _cycle_table(stats.get("cycles", {})),
                 dict(stats.get("run", {})),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InputError(f"{source}: not what `gassst map --stats` writes ({error!r})") from None
 
 
+def _count(value: Any) -> int:
+    """A number of things; ValueError for one that cannot be."""
+    count = int(value)
+    if not 0 <= count < 1 << 63:
+        raise ValueError(f"{count} is no count")
+    return count
+
+
 def _histogram(counts: dict[str, int]) -> dict[int, int]:
-    return dict(sorted((int(value), int(n)) for value, n in counts.items()))
+    return dict(sorted((_count(value), _count(n)) for value, n in counts.items()))
 
 
 def _stage_times(nanoseconds: dict[str, int], funnel: dict[str, dict[str, float]]) -> dict[str, int]:
-    times = {name: int(ns) for name, ns in nanoseconds.items()}
+    times = {name: _count(ns) for name, ns in nanoseconds.items()}
     if funnel:
-        times["filters"] = sum(int(row["nanoseconds"]) for row in funnel.values())
+        times["filters"] = sum(_count(row["nanoseconds"]) for row in funnel.values())
     order = {name: place for place, name in enumerate(STAGES)}
     return dict(sorted(times.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 

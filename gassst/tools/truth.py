@@ -7,7 +7,9 @@ truth not into names but into the SAM file of its option -oa, ART into that of -
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,17 +68,29 @@ def read_alignments(path: str):
                     rows = []
             if rows:
                 yield _alignments(rows, contigs)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:  # the last of pysam: without a header
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _open(path: str, options: list[str]) -> pysam.AlignmentFile:
-    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here.
-    verbosity = pysam.set_verbosity(0)
+@contextmanager
+def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
+    # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here. pysam would
+    # show what goes wrong when it closes a file that it could not open.
+    verbosity, hooks = pysam.set_verbosity(0), (sys.excepthook, sys.unraisablehook)
     try:
-        return pysam.AlignmentFile(path, check_sq=False, format_options=options)
+        sys.excepthook = sys.unraisablehook = _unheard
+        try:
+            file = pysam.AlignmentFile(path, check_sq=False, format_options=options)
+        finally:
+            sys.excepthook, sys.unraisablehook = hooks
+        with file:
+            yield file
     finally:
         pysam.set_verbosity(verbosity)
+
+
+def _unheard(*_: object) -> None:
+    pass
 
 
 def _row(record: pysam.AlignedSegment) -> tuple:

@@ -1,143 +1,333 @@
-"""Wall and CPU time by threads: gassst as SAM, BAM and sorted BAM, and whatever other mappers are on PATH.
+"""Wall and CPU time by threads, and memory: gassst in all forms of input and output, and other mappers to SAM.
 
-    python scripts/bench/scaling.py REF.fa READS.fq [MATES.fq] --threads 1,2,4,8,16 --json scaling.json
+    python scripts/bench/scaling.py --set human13=human13.fa,s.fq --set chr20=chr20.fa,p_1.fq,p_2.fq \
+        --quick --peers DIR --work /dev/shm --json scaling.json
 
-Every tool indexes once, with the most threads. Then rounds of all tools and numbers of threads are run in turn, so
-that what else the machine does meets all of them; medians are reported. A line for start-up is a run on the first
-reads of the file only. SAM goes to a file in the work folder, which should be in memory (`--work /dev/shm/...`).
-gassst runs as the package that this Python imports: a wheel will do, no network is needed.
+Every tool indexes each reference once, with the most threads. Then all jobs run in turn, round after round, so that
+what else the machine does meets all of them, until the rounds are done or the time is up. Medians are reported, and
+the JSON file is renewed after every round. Runs with few threads get few reads, so that each takes about as long.
+Speed is reads by wall seconds beyond start-up, which is a run on the first reads of the file. SAM goes to /dev/null,
+BAM to a file in the work folder, which should be in memory. gassst runs as the package that this Python imports: a
+wheel will do, no network is needed.
+
+The memory of a run is the sum of the PSS of its processes, so what they share counts once. Reading it disturbs a run,
+so it is taken in runs of its own. What the index takes of it is the size of its file.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from peer_tools import TOOLS, Job, ReadSet
 
+BENCH = Path(__file__).resolve().parent
 STARTUP_READS = 100
-KINDS = {
-    "gassst": ["-o", "out.sam"],
-    "gassst-bam": ["-o", "out.bam"],
-    "gassst-sorted": ["-o", "out.bam", "--sort"],
+FULL_THREADS = 16
+"""Runs with fewer threads than this get a share of the reads."""
+SAMPLE_SECONDS = 0.1  # between two looks at the memory of a run
+OUTPUTS = {
+    "sam": ["-o", "/dev/null", "--format", "sam"],
+    "bam": ["-o", "out.bam"],
+    "sorted": ["-o", "out.bam", "--sort"],
 }
+PEERS = ("minibwa", "strobealign", "bwa-mem2")
 
 
-def measured(command: list[str], folder: Path) -> dict[str, float]:
-    """Wall and CPU seconds and peak bytes of one process; raises on failure."""
-    usage, err = folder / "usage.json", folder / "stderr"
-    timed = [sys.executable, "-I", "-S", str(Path(__file__).with_name("timed.py"))]
-    subprocess.run([*timed, usage, folder / "stdout", err, "3600", *command], check=True, cwd=folder)
-    result = json.loads(usage.read_text())
-    if result["status"]:
-        raise SystemExit(f"{' '.join(command)}: {err.read_text()[-500:]}")
-    return {key: result[key] for key in ("wall", "cpu", "rss")}
+@dataclass
+class Row:
+    """One tool on one set of reads with so many threads, and what its runs took."""
+
+    reads: str
+    tool: str
+    threads: int
+    output: str = "sam"
+    compressed: bool = False
+    n_reads: int = 0
+    runs: list[dict[str, float]] = field(default_factory=list)
+    startup: list[dict[str, float]] = field(default_factory=list)
+    pss: int | None = None
+
+    def medians(self) -> dict[str, object]:
+        """For people and for JSON."""
+        middle = {key: statistics.median(r[key] for r in self.runs) for key in ("wall", "cpu")}
+        start = statistics.median(r["wall"] for r in self.startup)
+        speed = self.n_reads / max(middle["wall"] - start, 1e-9)
+        return {**vars(self), **middle, "startup_wall": start, "reads_per_second": speed}
 
 
-def command_of(tool: str, job: Job, device: str) -> list[str]:
-    """Index and reads to a file in the work folder, or to stdout, which is one too."""
-    if tool in KINDS:
-        options = ["-t", job.t, "-q", "--device", device]
-        return [*job.program, "map", job.index + ".gsi", *job.fastq, *KINDS[tool], *options]
-    return [*job.program, *TOOLS[tool].map(job, "out.sam")]
+class Bench:
+    """The references, indexes and reads of all sets in one work folder.
 
+    Parameters
+    ----------
+    work : Path
+    peers : Path or None
+        Folder of the other mappers' programs and, in lib, their libraries. None: PATH.
+    most : int
+        Threads, for indexing.
+    """
 
-def jobs_of(tools: list[str], reference: Path, work: Path, reads: ReadSet, threads: int) -> dict[str, Job]:
-    """A job for each tool, with its index built."""
-    jobs = {}
-    for tool in tools:
-        name = "gassst" if tool in KINDS else tool
-        folder = work / name
-        program = (sys.executable, "-m", "gassst") if name == "gassst" else (name,)
-        jobs[tool] = Job(program, folder, threads, reads)
-        if folder.exists():
-            continue
+    def __init__(self, work: Path, peers: Path | None, most: int):
+        self.work, self.peers, self.most = work, peers, most
+        self.sets: dict[str, tuple[Path, list[Path], int]] = {}
+
+    def add(self, name: str, reference: Path, files: list[Path], copies: int) -> None:
+        """A set of reads: the files `copies` times over, plain."""
+        folder = self.work / name
         folder.mkdir()
-        (folder / "reference.fa").symlink_to(reference.resolve())
-        index = TOOLS[name].index
-        if index is not None:
-            subprocess.run([*program, *index(jobs[tool])], check=True, cwd=folder, stdout=subprocess.DEVNULL)
-    return jobs
+        plain = []
+        for i, file in enumerate(files, 1):
+            plain.append(folder / f"{i}.fq")
+            with open(plain[-1], "wb") as target:
+                for _ in range(copies):
+                    with (gzip.open if file.suffix == ".gz" else open)(file, "rb") as source:
+                        shutil.copyfileobj(source, target, 1 << 22)
+        with open(plain[0], "rb") as text:
+            lines = sum(block.count(b"\n") for block in iter(lambda: text.read(1 << 22), b""))
+        self.sets[name] = reference, plain, lines // 4 * len(files)
 
+    def program(self, tool: str) -> tuple[str, ...] | None:
+        """The command that starts it; None if it is not here."""
+        if tool == "gassst":
+            return sys.executable, "-m", "gassst"
+        found = shutil.which(tool, path=str(self.peers) if self.peers else None)
+        return (found,) if found else None
 
-def head_of(path: Path, to: Path) -> Path:
-    """The first reads of an uncompressed FASTQ file."""
-    with open(path, "rb") as source, open(to, "wb") as target:
-        target.writelines(islice(source, 4 * STARTUP_READS))
-    return to
+    def environment(self) -> dict[str, str]:
+        libraries = [str(self.peers / "lib"), str(self.peers.parent / "lib")] if self.peers else []
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": ":".join([*libraries, os.environ.get("LD_LIBRARY_PATH", "")]),
+        }
 
+    def job(self, row: Row, reads: int | None = None) -> tuple[Job, int]:
+        """What to run, with the first `reads` of the set or its share by threads, and how many reads these are."""
+        reference, plain, total = self.sets[row.reads]
+        share = min(1.0, row.threads / FULL_THREADS)
+        wanted = reads if reads is not None else int(total * share)
+        files = [self._head(file, wanted // len(plain), row.compressed) for file in plain]
+        read_set = ReadSet(row.reads, files[0], wanted, 100, mates=files[1] if len(files) > 1 else None)
+        folder = self._indexed(row.tool, reference, read_set)
+        return Job(self.program(row.tool) or (), folder, row.threads, read_set), wanted
 
-def available(asked: list[str] | None) -> list[str]:
-    from shutil import which
+    def _head(self, plain: Path, reads: int, compressed: bool) -> Path:
+        path = plain.with_name(f"{plain.stem}.{reads}.fq{'.gz' if compressed else ''}")
+        if not path.exists():
+            with open(plain, "rb") as source, open(path, "wb") as target:
+                lines = islice(source, 4 * reads)
+                if compressed:
+                    with gzip.open(target, "wb", compresslevel=4) as deflated:
+                        deflated.writelines(lines)
+                else:
+                    target.writelines(lines)
+        return path
 
-    peers = ("minibwa", "strobealign", "bwa-mem2", "minimap2")
-    return asked or [*KINDS, *(tool for tool in peers if which(tool))]
+    def _indexed(self, tool: str, reference: Path, reads: ReadSet) -> Path:
+        folder = self.work / f"{reference.stem}.{tool}"
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "reference.fa").symlink_to(reference.resolve())
+            index = TOOLS[tool].index
+            if index is not None:
+                command = [*(self.program(tool) or ()), *index(Job((), folder, self.most, reads))]
+                subprocess.run(
+                    command,
+                    check=True,
+                    cwd=folder,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=self.environment(),
+                )
+        return folder
 
+    def command(self, row: Row, job: Job) -> list[str]:
+        if row.tool == "gassst":
+            options = [*OUTPUTS[row.output], "-t", job.t, "-q", "--device", "none"]
+            return [*job.program, "map", job.index + ".gsi", *job.fastq, *options]
+        return [*job.program, *TOOLS[row.tool].map(job, "/dev/null")]
 
-def run(args: argparse.Namespace, work: Path) -> dict:
-    reads = ReadSet("reads", args.reads.resolve(), 0, args.length, mates=args.mates and args.mates.resolve())
-    few = replace(reads, path=head_of(reads.path, work / "few_1.fq"))
-    if reads.mates:
-        few = replace(few, mates=head_of(reads.mates, work / "few_2.fq"))
-    jobs = jobs_of(available(args.tools), args.reference, work, reads, max(args.threads))
-    results = [
-        {"tool": tool, "threads": threads, "runs": [], "startup": []}
-        for threads in args.threads
-        for tool in jobs
-    ]
-    for _ in range(args.repeat):
-        for row in results:
-            job = replace(jobs[row["tool"]], threads=row["threads"])
-            row["startup"].append(
-                measured(command_of(row["tool"], replace(job, reads=few), args.device), job.folder)
+    def measured(self, row: Row, reads: int | None = None) -> tuple[dict[str, float], int]:
+        """Wall and CPU seconds of a run, and how many reads it had."""
+        job, n = self.job(row, reads)
+        usage = job.folder / "usage.json"
+        timed = [
+            sys.executable,
+            "-I",
+            "-S",
+            BENCH / "timed.py",
+            usage,
+            "/dev/null",
+            job.folder / "stderr",
+            "900",
+        ]
+        subprocess.run([*timed, *self.command(row, job)], check=True, cwd=job.folder, env=self.environment())
+        result = json.loads(usage.read_text())
+        if result["status"]:
+            raise SystemExit(f"{row.tool}: {(job.folder / 'stderr').read_text()[-500:]}")
+        return {key: result[key] for key in ("wall", "cpu", "rss")}, n
+
+    def peak_pss(self, row: Row) -> int:
+        """Bytes of memory at most, of all processes of a run."""
+        job, _ = self.job(row)
+        with open(job.folder / "stderr", "wb") as stderr:
+            run = subprocess.Popen(
+                self.command(row, job),
+                cwd=job.folder,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env=self.environment(),
             )
-            row["runs"].append(measured(command_of(row["tool"], job, args.device), job.folder))
-    for row in results:
-        row.update({key: statistics.median(r[key] for r in row["runs"]) for key in ("wall", "cpu", "rss")})
-        row["startup_wall"] = statistics.median(r["wall"] for r in row["startup"])
-    return {"command": sys.argv, "machine": platform.platform(), "cpus": os.cpu_count(), "results": results}
+            peak, ended = 0, threading.Event()
+            while run.poll() is None:
+                peak = max(peak, sum(map(pss_of, tree_of(run.pid))))
+                ended.wait(SAMPLE_SECONDS)
+        return peak
 
 
-def print_table(results: list[dict]) -> None:
-    """Wall and CPU seconds, start-up apart, and how many times faster than with the fewest threads."""
-    first: dict[str, float] = {}
-    print(
-        f"{'tool':<14} {'threads':>7} {'wall s':>8} {'CPU s':>8} {'start-up s':>10} {'times':>6} {'RSS MB':>8}"
-    )
-    for row in results:
-        mapping = max(row["wall"] - row["startup_wall"], 1e-9)
-        times = first.setdefault(row["tool"], mapping) / mapping
-        numbers = f"{row['wall']:8.2f} {row['cpu']:8.2f} {row['startup_wall']:10.2f} {times:6.1f}"
-        print(f"{row['tool']:<14} {row['threads']:>7} {numbers} {row['rss'] / 1e6:8.0f}")
+def tree_of(pid: int) -> Iterator[int]:
+    """A process and those that it has started, and so on."""
+    yield pid
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                yield from tree_of(int(child))
+
+
+def pss_of(pid: int) -> int:
+    """Bytes that a process has in memory; what several have counts in parts. 0 once it has ended."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return 1024 * int(line.split()[1])
+    return 0
+
+
+def rows_of(bench: Bench, threads: list[int], peer_threads: list[int], tools: list[str]) -> list[Row]:
+    """All jobs, the most telling ones first: a run may end before all have had their turn."""
+    big = [t for t in threads if t >= FULL_THREADS] or threads[-1:]
+    names = sorted(bench.sets, key=lambda name: len(bench.sets[name][1]), reverse=True)  # pairs first
+    rows = [Row(name, "gassst", t) for name in names for t in sorted(threads, reverse=True)]
+    rows += [
+        Row(name, tool, t) for name in names for tool in tools for t in sorted(peer_threads, reverse=True)
+    ]
+    rows += [
+        Row(names[0], "gassst", t, output, compressed)
+        for t in big
+        for compressed in (False, True)
+        for output in OUTPUTS
+        if (output, compressed) != ("sam", False)
+    ]
+    return rows
+
+
+def run(bench: Bench, rows: list[Row], rounds: int, seconds: float, save) -> None:
+    """Rounds of all jobs, until the time is up; then the memory of those with the most threads."""
+    began = time.monotonic()
+    for i in range(rounds):
+        for row in rows:
+            if time.monotonic() - began > seconds and (i or row.runs):
+                break
+            row.startup.append(bench.measured(row, STARTUP_READS)[0])
+            measured, row.n_reads = bench.measured(row)
+            row.runs.append(measured)
+        save()
+    for row in rows:
+        if row.tool == "gassst" and time.monotonic() - began < 1.1 * seconds and row.runs:
+            row.pss = bench.peak_pss(row)
+    save()
+
+
+def print_table(rows: list[Row]) -> None:
+    """Medians, and how many times the speed of the fewest threads on the same set."""
+    first: dict[tuple, float] = {}
+    head = f"{'reads':<14} {'tool':<12} {'output':<9} {'thr':>3} {'runs':>4} {'Mreads':>7} {'wall s':>7} {'CPU s':>8}"
+    print(f"{head} {'start s':>7} {'Mreads/s':>8} {'times':>6} {'PSS MB':>7}")
+    for row in sorted(rows, key=lambda r: (r.reads, r.tool, r.output, r.compressed, r.threads)):
+        if not row.runs:
+            continue
+        m = row.medians()
+        key = row.reads, row.tool, row.output, row.compressed
+        speed = m["reads_per_second"]
+        times = speed / first.setdefault(key, speed)
+        output = f"{'gz>' if row.compressed else ''}{row.output}"
+        memory = f"{row.pss / 1e6:7.0f}" if row.pss else " " * 7
+        print(
+            f"{row.reads:<14} {row.tool:<12} {output:<9} {row.threads:>3} {len(row.runs):>4} {row.n_reads / 1e6:7.2f} "
+            f"{m['wall']:7.2f} {m['cpu']:8.2f} {m['startup_wall']:7.2f} {speed / 1e6:8.3f} {times:6.1f} {memory}"
+        )
+
+
+def parse_set(text: str) -> tuple[str, Path, list[Path]]:
+    """NAME=REF.fa,READS.fq[,MATES.fq]"""
+    name, _, files = text.partition("=")
+    reference, *reads = map(Path, files.split(","))
+    if not name or len(reads) not in (1, 2):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=REF.fa,READS.fq[,MATES.fq]")
+    return name, reference, reads
 
 
 def main() -> None:
+    def numbers(text: str) -> list[int]:
+        return [int(n) for n in text.split(",")]
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("reference", type=Path)
-    parser.add_argument("reads", type=Path, help="uncompressed FASTQ")
-    parser.add_argument("mates", type=Path, nargs="?")
-    parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2])
-    parser.add_argument("--tools", type=lambda s: s.split(","), help="default: gassst and all peers on PATH")
-    parser.add_argument("--length", type=int, default=100, help="of the reads, for tools that ask")
-    parser.add_argument("--device", default="none")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--work", type=Path, help="folder for indexes and output")
+    parser.add_argument(
+        "--set", type=parse_set, action="append", required=True, dest="sets", metavar="NAME=REF,R1[,R2]"
+    )
+    parser.add_argument("--copies", type=int, default=1, help="map the reads of every set so many times over")
+    parser.add_argument("--threads", type=numbers, help="default: 1, 2, 4 and so on up to the cores")
+    parser.add_argument("--peer-threads", type=numbers, help="default: those from 16 on, or the most")
+    parser.add_argument(
+        "--tools", type=lambda s: s.split(","), help="other mappers; default: those that are there"
+    )
+    parser.add_argument("--peers", type=Path, help="folder of the other mappers' programs; default: PATH")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--seconds", type=float, default=3600, help="no job begins after these, beyond the first round"
+    )
+    parser.add_argument("--quick", action="store_true", help="three rounds at most, in about seven minutes")
+    parser.add_argument("--work", type=Path, help="folder for reads, indexes and output")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    if args.quick:
+        args.rounds, args.seconds = 3, 360
+    cores = len(os.sched_getaffinity(0))
+    threads = args.threads or [2**i for i in range(cores.bit_length()) if 2**i <= cores]
     with tempfile.TemporaryDirectory(dir=args.work) as work:
-        report = run(args, Path(work))
-    print_table(report["results"])
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n")
+        bench = Bench(Path(work), args.peers and args.peers.resolve(), max(threads))
+        for name, reference, files in args.sets:
+            bench.add(name, reference, files, args.copies)
+        tools = args.tools if args.tools is not None else [tool for tool in PEERS if bench.program(tool)]
+        rows = rows_of(
+            bench, threads, args.peer_threads or [t for t in threads if t >= 16] or threads[-1:], tools
+        )
+
+        def save() -> None:
+            if args.json:
+                results = [row.medians() for row in rows if row.runs]
+                machine = {"machine": platform.platform(), "cpus": cores}
+                args.json.write_text(
+                    json.dumps({"command": sys.argv, **machine, "results": results}, indent=1) + "\n"
+                )
+
+        run(bench, rows, args.rounds, args.seconds, save)
+    print_table(rows)
 
 
 if __name__ == "__main__":

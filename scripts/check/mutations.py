@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
+CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
@@ -150,8 +151,8 @@ MUTATIONS = [
     # Selection.
     Mutation(
         "selection: ends ten bases apart are two places", SELECTION,
-        "while j < k and (keys[j] >> 31) - (keys[i] >> 31) <= SAME_PLACE",
-        "while j < k and (keys[j] >> 31) - (keys[i] >> 31) < SAME_PLACE", "tests/unit/test_bands.py",
+        "while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) <= SAME_PLACE",
+        "while j < k and (keys[j] >> ROW_BITS) - (keys[i] >> ROW_BITS) < SAME_PLACE", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: a worse place left of a better one stays", SELECTION,
@@ -159,12 +160,12 @@ MUTATIONS = [
     ),
     Mutation(
         "selection: places are sorted by strand, not by canonical strand", SELECTION,
-        "keys[k] = <uint64_t>((read_strand[i] & 1) ^ flip) << 63",
-        "keys[k] = <uint64_t>(read_strand[i] & 1) << 63", "tests/unit/test_bands.py",
+        "<uint64_t>((bands.read_strand[i] & 1) ^ bands.flip) << 63",
+        "<uint64_t>(bands.read_strand[i] & 1) << 63", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: the second best may lie beyond the margin", SELECTION,
-        "d <= <uint32_t>margin and", "d <= <uint32_t>margin + 1 and", "tests/unit/test_bands.py",
+        "d <= <uint32_t>choice.margin and", "d <= <uint32_t>choice.margin + 1 and", "tests/unit/test_bands.py",
     ),
     Mutation(
         "selection: one row too many is reported", SELECTION,
@@ -173,7 +174,7 @@ MUTATIONS = [
     # Pairing.
     Mutation(
         "pairing: gaps do not widen the window", MATE_ANCHORS,
-        "low - slack, high + slack)", "low - slack, high)", "tests/unit/test_pairing.py",
+        "w.high += slack", "w.high += 0", "tests/unit/test_pairing.py",
     ),
     Mutation(
         "pairing: the last of the best buckets is left out", MATE_ANCHORS,
@@ -199,19 +200,20 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: mates apart weigh as much as a pair", PAIR_SCORING,
-        "total += u * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
+        "total += unpaired * sum_a * sum_b", "total += sum_a * sum_b", "tests/unit/test_pairing.py",
     ),
     Mutation(
         "pairing: mates on two contigs make a pair", PAIR_SCORING,
-        "contig[other] != contig[row]", "contig[other] == -1", "tests/unit/test_pairing.py",
+        "b.contig[other] != a.contig[own]", "b.contig[other] == -1", "tests/unit/test_pairing.py",
     ),
     Mutation(
-        "pairing: a deletion does not lengthen the template", PROPER_PAIRS,
-        "cigars[i] & 15 == MATCH or cigars[i] & 15 == DELETION", "cigars[i] & 15 == MATCH", "tests/unit/test_proper.py",
+        "pairing: a deletion does not lengthen the template", CIGAR_H,
+        "cigar_op(runs[i]) == CIGAR_MATCH || cigar_op(runs[i]) == CIGAR_DELETION", "cigar_op(runs[i]) == CIGAR_MATCH",
+        "tests/unit/test_proper.py",
     ),
     Mutation(
         "pairing: the longest proper template is not proper", PROPER_PAIRS,
-        "low <= template <= high", "low <= template < high", "tests/unit/test_proper.py",
+        "w.low <= template <= w.high", "w.low <= template < w.high", "tests/unit/test_proper.py",
     ),
     # Records.
     Mutation(
@@ -240,8 +242,8 @@ MUTATIONS = [
         "(clips.last if reverse else clips.first)", "clips.first", "tests/unit/test_sam_pairs.py",
     ),
     Mutation(
-        "records: the first base of a contig belongs to the one before", BUILDER,
-        "t.starts[middle] <= coordinate", "t.starts[middle] < coordinate", "tests/unit/test_sam.py",
+        "records: the first base of a contig belongs to the one before", CONTIGS_H,
+        "starts[middle] <= coordinate", "starts[middle] < coordinate", "tests/unit/test_sam.py",
     ),
 ]  # fmt: skip
 

@@ -11,13 +11,12 @@ import os
 import re
 import resource
 import signal
-import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from forked import Ended, run_forked
 
 from gassst.arguments import PATHS, output_path
 from gassst.cli import main as cli
@@ -37,7 +36,7 @@ INPUTS = {
 FILES = {("map", "--output"): "x.bam", ("simulate", "--output"): "x.fq.gz"}
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
-VARIANTS = {"map": [([], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram")]}
+VARIANTS = {"map": [(["--processes", "2"], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram")]}
 
 
 def outputs_of(command: str) -> dict[str, str]:
@@ -64,8 +63,8 @@ def test_every_command_that_writes_is_tried():
     assert set(WRITERS) == INPUTS.keys(), "a command that writes needs its inputs in INPUTS"
     for command in COMMANDS:
         for action in subparser_of(build_parser(command), command)._actions:
-            says_so = re.search(r"\b(write|output)\b", f"{action.option_strings} {action.help}".lower())
-            if says_so and action.type in PATHS:
+            says_so = re.match("(also )?(write|draw) ", str(action.help).lower())
+            if (says_so or "--output" in action.option_strings) and action.type in PATHS:
                 assert action.type is output_path, f"{command} {action.option_strings}: not an output_path"
 
 
@@ -112,45 +111,6 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"
     files["reads"].write_bytes(files["simulated"].read_bytes() + nowhere)
     return World(named)
-
-
-class Ended(NamedTuple):
-    """A child that has ended: exit code, or less than 0 the signal; what it said."""
-
-    code: int
-    error: str
-
-
-def in_child(argv: list[str], folder: Path, fault: Callable[[], object], stdout: int | None = None) -> Ended:
-    """Run the command line `argv` in a forked child after `fault`."""
-    said = folder.parent / f"{folder.name}.stderr"
-    child = os.fork()
-    if child == 0:
-        try:
-            _become_gassst(argv, said, stdout, fault)
-        finally:
-            os._exit(99)
-    _, status = os.waitpid(child, 0)
-    error = said.read_text(errors="replace")
-    said.unlink()
-    return Ended(os.waitstatus_to_exitcode(status), error)
-
-
-def _become_gassst(argv: list[str], said: Path, stdout: int | None, fault: Callable[[], object]) -> None:
-    signal.alarm(240)  # a child that hangs ends, and fails its test
-    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-    os.dup2(os.open(os.devnull, os.O_WRONLY) if stdout is None else stdout, 1)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-    sys.argv = ["gassst", *argv]
-    fault()
-    try:
-        cli.run()
-    except SystemExit as done:
-        sys.stdout.flush()
-        os._exit(int(done.code or 0))
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-        sys.stderr.flush()
 
 
 def command_line(world: World, command: str, options: list[str], folder: Path, name: str = "") -> list[str]:
@@ -203,7 +163,7 @@ def no_fault() -> None:
 def test_without_a_fault(world, tmp_path, command, options, name):
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = in_child(argv, tmp_path, no_fault)
+    ended = run_forked(argv, tmp_path, no_fault)
     assert ended.code == 0, ended
     verify(ended, argv, tmp_path)
 
@@ -214,7 +174,7 @@ def test_full_disk(world, tmp_path, command, options, name, limit):
     """The limit of file sizes stands in for it: `write` fails after some bytes."""
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = in_child(
+    ended = run_forked(
         argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit + 200, limit + 200))
     )
     verify(ended, argv, tmp_path)
@@ -229,7 +189,7 @@ def test_folder_that_takes_no_new_file(world, tmp_path, command):
     with_old_files(argv, folder)
     folder.chmod(0o555)
     try:
-        ended = in_child(argv, folder, as_nobody_special)
+        ended = run_forked(argv, folder, as_nobody_special)
     finally:
         folder.chmod(0o755)
     verify(ended, argv, folder)
@@ -258,7 +218,7 @@ def test_standard_output_that_takes_nothing(world, tmp_path, command, option, fa
     else:
         reader, stdout = os.pipe()
         os.close(reader)
-    ended = in_child(argv, tmp_path, no_fault, stdout)
+    ended = run_forked(argv, tmp_path, no_fault, stdout)
     os.close(stdout)
     assert ended.code in ((1, 2) if fault == "full" else (READER_GONE, 1, 2)), ended
     verify(ended, argv, tmp_path)
@@ -270,13 +230,13 @@ def test_kill_at_the_end(world, tmp_path, command, options, name, step):
     """kill -9 when the first, the second, ... file or folder is about to be synced; then once more, undisturbed."""
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = in_child(argv, tmp_path, lambda: kill_at(step))
+    ended = run_forked(argv, tmp_path, lambda: kill_at(step))
     assert ended.code in (0, -signal.SIGKILL), ended
     assert all(re.fullmatch(r"\..+\.gassst-[0-9a-f]{8}\.tmp(\.gone)?", name) for name in hidden(tmp_path))
     if step == 1:
         assert ended.code and hidden(tmp_path)
         assert all(path.read_bytes() == OLD for path in outputs_in(argv, tmp_path))
-    verify(in_child(argv, tmp_path, no_fault), argv, tmp_path)
+    verify(run_forked(argv, tmp_path, no_fault), argv, tmp_path)
 
 
 def kill_at(step: int) -> None:
@@ -299,7 +259,7 @@ def test_few_files(world, tmp_path, command, spare):
     with_old_files(argv, tmp_path)
     open_now = max(map(int, os.listdir("/dev/fd")))
     limit = open_now + spare + 1
-    ended = in_child(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    ended = run_forked(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 
@@ -322,7 +282,7 @@ def test_few_threads(world, tmp_path, command, started):
 
         threading._start_new_thread = start
 
-    ended = in_child(argv, tmp_path, fault)
+    ended = run_forked(argv, tmp_path, fault)
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 
@@ -338,6 +298,6 @@ def test_little_address_space(world, tmp_path, command, megabytes):
         limit = pages * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    ended = in_child(argv, tmp_path, fault)
+    ended = run_forked(argv, tmp_path, fault)
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)

@@ -208,7 +208,7 @@ def test_known_places_are_the_best_of_each_diagonal():
     flip, wanted = rng.integers(0, 2, 40).astype(np.uint8), (rng.random(40) < 0.8).astype(np.uint8)
     wanted &= chosen >= 0
     worst = (bands.edits[chosen] + rng.integers(0, 12, 40)).astype(np.uint16)
-    known = SimpleNamespace(bands=bands, start=start, chosen=chosen, worst=worst)
+    known = SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst)
     rows = _local_places.known_places(known, wanted, flip)
     expected = []
     for r in np.flatnonzero(wanted):
@@ -233,7 +233,9 @@ def test_reads_with_one_place_are_told():
     bands, start, chosen = random_bands(rng)
     diagonal = bands.band_start + bands.end
     worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local_places.at_one_place(SimpleNamespace(bands=bands, start=start, chosen=chosen, worst=worst))
+    found = _local_places.at_one_place(
+        SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst)
+    )
     expected = []
     for r in range(40):
         mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]

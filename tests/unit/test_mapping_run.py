@@ -10,7 +10,7 @@ import pytest
 import gassst
 from gassst.io.read_records import batch_of_records, batch_records
 from gassst.io.reference import Reference
-from gassst.run import MappingRun
+from gassst.run import MappingRun, MappingWork
 from gassst.seeding.seed_index import SeedIndex
 
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
@@ -76,7 +76,8 @@ def test_a_mapper_cannot_be_changed(mapper):
 def test_results_come_in_order_and_are_finished_in_the_workers(mapper, libraries):
     first, _ = libraries[0]
     batches = [batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)]
-    run = MappingRun(mapper, lambda batch, result: [batch.name(int(hit)) for hit in result.hits["read"]])
+    work = MappingWork(mapper, lambda batch, result: [batch.name(int(hit)) for hit in result.hits["read"]])
+    run = MappingRun(work)
     names = [name for found, _ in run.results(batches) for name in found]
     assert names == [name for name, _, _ in first]
 
@@ -89,7 +90,7 @@ def test_what_finishing_raises_is_raised_in_its_turn(mapper, libraries):
             raise RuntimeError("cannot finish")
         return batch.name(0)
 
-    results = MappingRun(mapper, finish).results(
+    results = MappingRun(MappingWork(mapper, finish)).results(
         batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)
     )
     assert [next(results)[0], next(results)[0]] == ["p0", "p10"]
@@ -106,7 +107,7 @@ def test_a_head_of_several_parts_is_cut_between_pairs(genome):
     for size in (1 << 15, 100):
         mapper = gassst.Mapper(index, device="none", threads=2, batch_size=size)
         mixed = [single, *(read for pair in zip(first, second, strict=True) for read in pair)]
-        run = MappingRun(mapper, lambda batch, result: None)
+        run = MappingRun(MappingWork(mapper, lambda batch, result: None))
         list(run.results(batch_records(mixed, batch_size=size, interleaved=True)))
         models.append(run.insert)
     assert models[0] == models[1]

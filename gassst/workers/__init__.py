@@ -1,0 +1,44 @@
+"""Workers: threads of this process, or of several processes that share memory with it.
+
+Threads of one Python process wait for each other, since they share the lock of the interpreter. From about four on
+they lose more by it than they add (docs/benchmarks/throughput.md, "Many cores"). So a run with many threads spreads
+them over processes of two to four threads each. A run submits the same calls to either kind of workers.
+
+Who owns what
+-------------
+* The parent owns every file: it reads the input, cuts it into batches, numbers them by order of submission, and
+  writes what comes back. It also owns the shared memory, and the list of the regions of it that are free.
+* A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
+  the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
+* A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has
+  taken the call, then to the parent again. It is free once nothing refers to the result any more.
+
+How it moves
+------------
+* Calls and results are pickled. Their arrays and texts lie beside the pickle in the region (protocol 5), and are used
+  where they lie. An argument that is part of an earlier result goes as its place in shared memory, without a copy.
+* Two pipes carry messages of a few bytes: the number and size of a region. All threads of all processes read one
+  pipe, so whoever is free takes the next call. Both kinds of messages are written in one piece and never split.
+* Each process has a third pipe of its own, for its log lines and, at the end, for what it has counted.
+
+Invariant
+---------
+The records of a run do not depend on the workers. A call reads the work object and its arguments, nothing else; what
+a run learns on the way, such as insert sizes, is an argument of later calls. Results are used in the order of calls.
+
+Memory is bounded by the calls under way, which a run limits: there is one region for each, as large as the largest
+call or result that it has held.
+
+What can go wrong
+-----------------
+* A call raises: the parent raises the same exception in its turn, with the worker's traceback as its cause.
+* A process dies (killed, out of memory, a crash): its own pipe ends. All calls under way, and all later ones, raise
+  `WorkerError`, which says how it died. The other processes are killed. Nobody waits for a result that cannot come.
+* The parent stops early (an error, a closed generator): it kills the processes, which own nothing worth saving.
+* The parent dies: the kernel kills the processes (Linux: PR_SET_PDEATHSIG).
+* SIGINT from a terminal reaches all: the processes ignore it, and the parent decides.
+
+`fork` copies one thread only. Locks that other threads hold at that time stay held in the copy, so processes are not
+started beside threads that gassst does not know; nor on systems other than Linux. Threads do the work there
+(`layout.why_threads`).
+"""

@@ -1,0 +1,40 @@
+"""What a run asks of its workers, and what they ask of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Work(Protocol):
+    """What all calls have in common; each process of workers has a copy of its own."""
+
+    def enter(self) -> None:
+        """Called once in a process of workers before the first call: it has counted nothing yet."""
+
+    def account(self) -> Any:
+        """What calls have counted in this process, for `Workers.accounts`."""
+
+
+class Workers(Protocol):
+    """Makes calls in the order in which they are submitted, several at once. Any thread may submit."""
+
+    @property
+    def threads(self) -> int:
+        """How many calls are made at once."""
+        ...
+
+    def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
+        """Call `function(work, *args)`, which a module must have by name, and which must not return its arguments."""
+        ...
+
+    def accounts(self) -> list[Any]:
+        """End the workers, all calls being done, and return `Work.account()` of every process but this one."""
+        ...
+
+    def close(self) -> None:
+        """End the workers without waiting for calls under way."""
+        ...

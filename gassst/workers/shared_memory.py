@@ -1,0 +1,138 @@
+"""Memory that processes share: numbered regions, each of which holds one pickled value and its buffers."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import threading
+import weakref
+from bisect import bisect_right, insort
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+REGION = 1 << 36  # bytes of the file that each region may take; what is not written takes no memory
+ALIGNMENT = 64
+LEAST = 1 << 20  # bytes of a region that are mapped at once
+HEAD = np.dtype(np.uint64)
+
+
+class Place(NamedTuple):
+    """Bytes of a region."""
+
+    region: int
+    start: int
+    size: int
+
+
+class SharedMemory:
+    """A file without a name, which processes that inherit it map region by region.
+
+    Its regions lie far apart, so each can grow; the gaps take no memory. A region is used by one process at a time,
+    but for reading. Raises OSError where the system does not grant such a file.
+
+    Parameters
+    ----------
+    regions : int
+        Most regions.
+    """
+
+    def __init__(self, regions: int):
+        self._fd = os.memfd_create("gassst")
+        weakref.finalize(self, os.close, self._fd)
+        os.ftruncate(self._fd, regions * REGION)
+        self._maps: dict[int, mmap.mmap] = {}
+        self._lent: list[tuple[int, int]] = []  # (address, region) of the values that are in use, ascending
+        self._lock = threading.RLock()  # a value may be collected while it is held
+
+    def put(self, region: int, value: Any) -> int:
+        """Write a value into a region, over what was there, and return the bytes it takes.
+
+        Buffers that lie in shared memory already, as parts of a value that `get` has returned, are not copied.
+        """
+        buffers: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        views = [np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers]
+        places = [self._place_of(view) for view in views]
+        copied = [view for view, place in zip(views, places, strict=True) if place is None]
+        sizes = [len(view) for view in copied]
+        head = pickle.dumps((sizes, places, pickled))
+        starts, end = _starts([HEAD.itemsize + len(head), *sizes])
+        target = np.frombuffer(self._mapped(region, end), np.uint8)
+        target[: HEAD.itemsize] = np.array([len(head)], HEAD).view(np.uint8)
+        target[HEAD.itemsize : HEAD.itemsize + len(head)] = np.frombuffer(head, np.uint8)
+        for start, view in zip(starts[1:], copied, strict=True):
+            target[start : start + len(view)] = view
+        return end
+
+    def get(self, region: int, size: int, done: Callable[[int], object] | None = None) -> Any:
+        """The value of `size` bytes that a region holds; its arrays are views of the region.
+
+        `done` is called with the region as soon as nothing refers to it any more.
+        """
+        root = np.frombuffer(self._mapped(region, size), np.uint8, size)
+        if done is not None:
+            self._lend(root, region, done)
+        length = int(root[: HEAD.itemsize].view(HEAD)[0])
+        sizes, places, pickled = pickle.loads(root[HEAD.itemsize : HEAD.itemsize + length].data)
+        starts, _ = _starts([HEAD.itemsize + length, *sizes])
+        copied = iter([root[start : start + n] for start, n in zip(starts[1:], sizes, strict=True)])
+        buffers = [next(copied) if place is None else self._view(place) for place in places]
+        return pickle.loads(pickled, buffers=[buffer.data for buffer in buffers])
+
+    def _lend(self, root: NDArray[np.uint8], region: int, done: Callable[[int], object]) -> None:
+        lent = _address(root), region
+        with self._lock:
+            insort(self._lent, lent)
+        weakref.finalize(root, self._given_back, lent, done).atexit = False
+
+    def _given_back(self, lent: tuple[int, int], done: Callable[[int], object]) -> None:
+        with self._lock:
+            self._lent.remove(lent)
+        done(lent[1])
+
+    def _view(self, place: Place) -> NDArray[np.uint8]:
+        return np.frombuffer(
+            self._mapped(place.region, place.start + place.size), np.uint8, place.size, place.start
+        )
+
+    def _place_of(self, view: NDArray[np.uint8]) -> Place | None:
+        """Where in shared memory the bytes lie, if they do."""
+        address = _address(view)
+        with self._lock:
+            at = bisect_right(self._lent, (address, REGION)) - 1
+            if at < 0 or not len(view):
+                return None
+            begin, region = self._lent[at]
+        start = address - begin
+        return Place(region, start, len(view)) if start + len(view) <= len(self._maps[region]) else None
+
+    def _mapped(self, region: int, size: int) -> mmap.mmap:
+        """A region from its start on, `size` bytes at least."""
+        known = self._maps.get(region)
+        if known is None or len(known) < size:
+            # Half of it more, so that regions which grow a little each time are not mapped each time.
+            known = mmap.mmap(self._fd, max(LEAST, _aligned(size + size // 2)), offset=region * REGION)
+            self._maps[region] = known
+        return known
+
+
+def _address(array: NDArray[np.uint8]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _aligned(size: int) -> int:
+    return -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+def _starts(sizes: list[int]) -> tuple[list[int], int]:
+    """Where pieces of these sizes begin, each at a multiple of `ALIGNMENT`, and where the last one ends."""
+    starts, end = [], 0
+    for size in sizes:
+        start = -(-end // ALIGNMENT) * ALIGNMENT
+        starts.append(start)
+        end = start + size
+    return starts, end

@@ -1,0 +1,95 @@
+"""A fixed part of what scripts/check/fuzz.py tries, all that it ever found, and whether it would find anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import fuzz
+import pytest
+
+from gassst.cli import main as cli
+from gassst.io import destination
+
+FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.json"))
+CASES = dict.fromkeys(fuzz.KINDS, 12) | {"stats": 4}  # a report takes a second to draw
+
+
+@pytest.fixture(scope="module")
+def place():
+    """The world, and a folder for runs."""
+    with fuzz.working_folder() as (world, folder):
+        yield world, folder
+
+
+@pytest.mark.parametrize("kind", fuzz.KINDS)
+def test_first_cases(kind, place):
+    world, folder = place
+    faults = {
+        seed: fuzz.verdict(fuzz.case_of(kind, seed, world), world, folder) for seed in range(CASES[kind])
+    }
+    assert not any(faults.values()), faults
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_what_was_found_once(path, place):
+    assert fuzz.verdict(fuzz.Case.from_json(json.loads(path.read_text())), *place) == ""
+
+
+def test_a_case_depends_on_its_seed_alone(place):
+    world, _ = place
+    for kind in fuzz.KINDS:
+        assert fuzz.case_of(kind, 5, world) == fuzz.case_of(kind, 5, world) != fuzz.case_of(kind, 6, world)
+
+
+def bad_exit(argv=None):
+    return 7
+
+
+def bug(argv=None):
+    raise ZeroDivisionError
+
+
+def no_word(argv=None):
+    return 1
+
+
+def half_file(argv=None):
+    Path("out.sam").write_text("half")
+    return cli._real(["map", "missing", "missing"])
+
+
+def hidden_file(argv=None):
+    destination.Scratch.remove = lambda scratch: None
+    return cli._real(argv)
+
+
+FAULTS = {
+    bad_exit: "exit code 7",
+    bug: "traceback: ZeroDivisionError",
+    no_word: "0 lines of an error",
+    half_file: "exit code 1, but there are outputs",
+    hidden_file: "left behind",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_the_fuzzer_finds(fault, place, monkeypatch):
+    monkeypatch.setattr(cli, "_real", cli.main, raising=False)
+    monkeypatch.setattr(cli, "main", fault)
+    case = fuzz.Case(["map", "-q", "--device", "none", "ref.gsi", "reads.fq", "-o", "out.sam"])
+    assert fuzz.verdict(case, *place).startswith(FAULTS[fault])
+
+
+def test_the_fuzzer_finds_other_records(place):
+    world, folder = place
+    argv = ["map", "-q", "--device", "none", "ref.gsi", "reads.fq", "-o", "out.sam"]
+    other = fuzz.fastq_text(fuzz.fastq_records(world.files["reads.fq"])[1:])
+    assert fuzz.verdict(fuzz.Case(argv, {"reads.fq": other}, same=argv), world, folder) == "other records"
+
+
+def test_a_failure_is_made_smaller():
+    case = fuzz.Case(["map", "-q", "x", "y"], {"x": b"a" * 50 + b"!" + b"b" * 50})
+    small = fuzz.smaller(case, lambda other: b"!" in other.files["x"] and "map" in other.argv)
+    assert small == replace(case, argv=["map"], files={"x": b"!"})

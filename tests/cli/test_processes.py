@@ -1,0 +1,211 @@
+"""`gassst map` with worker processes: the records of one process, and one clear line where something fails.
+
+Layouts are stated, so nothing here depends on the number of cores.
+"""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+
+import pysam
+import pytest
+from test_cli import (
+    GOOD,
+    MANY,
+    default_signals,
+    feed,
+    gassst_map,
+    interrupted,
+    only_line,
+    process,
+)
+
+from gassst import errors, mapper
+
+__all__ = ["gassst_map"]  # a fixture
+
+TWO = ("-t", "4", "--processes", "2")
+LAYOUTS = [("-t", "3", "--processes", "1"), ("-t", "2", "--processes", "2"), (*TWO, "--batch-size", "70")]
+
+
+def records_of(path) -> list[str]:
+    with pysam.AlignmentFile(str(path), check_sq=False) as file:
+        return [record.to_string() for record in file]
+
+
+@pytest.fixture(scope="module")
+def inputs(small_fastq, small_reads, tmp_path_factory):
+    """The arguments for some inputs; those of "single" hold the same reads, and so do those of "pairs"."""
+    folder = tmp_path_factory.mktemp("inputs")
+
+    def write(name, records):
+        path = folder / name
+        path.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in records))
+        pysam.tabix_compress(str(path), f"{path}.bgz")
+        return path
+
+    mates = [[(n, s[part], q[part]) for n, s, q in small_reads] for part in (slice(60), slice(-60, None))]
+    one, two = (write(f"{mate}.fq", records) for mate, records in enumerate(mates, 1))
+    both = write("both.fq", [read for pair in zip(*mates, strict=True) for read in pair])
+    plain = write("plain.fq", small_reads)
+    fasta = folder / "wrapped.fa"
+    fasta.write_text("".join(f">{n}\n{s[:30]}\n{s[30:]}\n" for n, s, _ in small_reads))
+    return {
+        "single": [[small_fastq], [plain], [f"{plain}.bgz"]],
+        "pairs": [[one, two], [f"{one}.bgz", two], ["--interleaved", both], ["--interleaved", f"{both}.bgz"]],
+        "fasta": [[fasta]],
+        "files": [["--single", plain, fasta, small_fastq]],
+    }
+
+
+@pytest.mark.parametrize("kind", ["single", "pairs", "fasta", "files"])
+def test_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, kind):
+    expected = None
+    for argv in inputs[kind]:
+        for layout in LAYOUTS:
+            assert gassst_map("-q", *argv, *layout, "-o", tmp_path / "out.sam")[0] == 0
+            found = records_of(tmp_path / "out.sam")
+            expected = expected or found
+            assert found == expected
+
+
+@pytest.mark.parametrize(
+    "options, memory",
+    [
+        (("out.sam",), []),
+        (("out.cram",), []),
+        (("out.bam",), []),
+        (("out.bam",), ["--sort-memory", "1"]),
+        (("out.bam",), ["--sort-memory", "60K"]),
+    ],
+    ids=["sam", "cram", "bam", "bam on disk", "bam partly on disk"],
+)
+def test_sorted_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, options, memory):
+    found = []
+    for layout in LAYOUTS:
+        out = tmp_path / options[0]
+        argv = (*inputs["pairs"][0], *layout, "-o", out, "--sort", *memory)
+        assert gassst_map("-q", *argv)[0] == 0
+        found.append(records_of(out))
+        if out.suffix != ".sam":
+            with pysam.AlignmentFile(out) as file:
+                assert sum(1 for _ in file.fetch("two")) > 50
+    assert found[1:] == found[:1] * (len(LAYOUTS) - 1)
+
+
+def test_unmapped_reads_and_counts(gassst_map, inputs, tmp_path):
+    found = []
+    for layout in LAYOUTS:
+        paths = tmp_path / "unmapped.fq.gz", tmp_path / "out.bam", tmp_path / "stats.json"
+        argv = ("--unmapped", paths[0], "-o", paths[1], "--stats", paths[2], "-v")
+        assert gassst_map(*inputs["pairs"][0], *layout, *argv)[0] == 0
+        stats = json.loads(paths[2].read_text())
+        counts = {
+            name: value for name, value in stats.items() if name not in ("nanoseconds", "funnel", "run")
+        }
+        counts |= {name: stats["run"]["extension"][name] for name in ("calls", "pairs")}
+        found.append((gzip.decompress(paths[0].read_bytes()), records_of(paths[1]), counts))
+    assert found[0][0].count(b"\n") > 8
+    assert found[0] == found[1]
+    assert found[0][:2] == found[2][:2]  # counts of calls depend on the batches
+
+
+def test_verbose_says_how_many_run(gassst_map, small_fastq, tmp_path):
+    assert (
+        "2 worker processes of 4 threads in all"
+        in gassst_map(small_fastq, *TWO, "-v", "-o", tmp_path / "out.bam")[2]
+    )
+
+
+def test_names_that_are_cut_are_counted_in_all_processes(gassst_map, tmp_path):
+    reads = tmp_path / "reads.fq"
+    reads.write_text("".join(f"@{'n' * 300}{i}\nACGT\n+\nIIII\n" for i in range(10)))
+    error = gassst_map(reads, *TWO, "--batch-size", "3", "-o", tmp_path / "out.bam")[2]
+    assert "10 reads have names that SAM cannot hold" in error
+
+
+@pytest.mark.parametrize("sort", [[], ["--sort"]], ids=["", "sort"])
+def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
+    reads = tmp_path / "reads.fq"
+    reads.write_bytes(MANY + b"@bad\nACGT\n+\nIII\n" + MANY)
+    code, _, error = gassst_map(reads, *TWO, "--batch-size", "90", "-o", tmp_path / "out.bam", *sort)
+    assert (code, only_line(error)) == (1, f"{reads}: record 5001 (bad): 4 bases but 3 qualities")
+    assert list(tmp_path.iterdir()) == [reads]
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "was ended by SIGKILL; memory may be exhausted"),
+        (lambda *_: os._exit(3), "ended with code 3"),
+        (lambda *_: bytearray(1 << 62), "out of memory"),
+    ],
+    ids=["killed", "left", "memory"],
+)
+@pytest.mark.parametrize("sort", [[], ["--sort"]], ids=["", "sort"])
+def test_a_worker_that_fails_ends_the_run_with_one_line(
+    gassst_map, monkeypatch, small_fastq, tmp_path, how, message, sort
+):
+    monkeypatch.setattr(mapper.Mapper, "map_batch", how)
+    code, _, error = gassst_map(small_fastq, *TWO, "--batch-size", "50", "-o", tmp_path / "out.bam", *sort)
+    assert code == 1
+    assert message in only_line(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_of_the_output_goes_away(small_index, small_fastq):
+    argv = ("map", "-q", "--device", "none", small_index, "--single", *[small_fastq] * 40)
+    with process(*argv, *TWO, "--batch-size", "100") as run:
+        assert run.stdout.readline().startswith(b"@HD")
+        run.stdout.close()
+        assert run.stderr.read() == b""  # which ends with the last process that has it
+    assert run.returncode == errors.READER_GONE
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_signal_to_the_parent_ends_all(small_index, small_fastq, tmp_path, number, code):
+    """Nothing is left behind but what SIGKILL leaves; stderr ends only when no process has it any more."""
+
+    def has_written() -> bool:
+        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
+
+    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
+    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE) as run:
+        feed(run, gzip.decompress(small_fastq.read_bytes()))
+        got, error = interrupted(run, number, has_written)
+        run.stdin.close()
+    assert got == code
+    if number != signal.SIGKILL:
+        assert error.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupt_from_a_terminal_reaches_all_processes(small_index, small_fastq, tmp_path):
+    """The parent alone answers it."""
+
+    def leader() -> None:
+        default_signals()
+        os.setsid()
+
+    def has_written() -> bool:
+        return any(p.is_file() and p.stat().st_size > 20_000 for p in tmp_path.rglob("*"))
+
+    argv = ("map", "--device", "none", small_index, "-", "-o", "out.sam", *TWO, "--batch-size", "300")
+    with process(*argv, cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=leader) as run:
+        feed(run, gzip.decompress(small_fastq.read_bytes()))
+        run.send_signal = lambda number: os.killpg(run.pid, number)
+        got = interrupted(run, signal.SIGINT, has_written)
+        run.stdin.close()
+    assert got == (130, "gassst: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_reads_for_many_processes(gassst_map, tmp_path):
+    (tmp_path / "two.fq").write_text(GOOD)
+    (tmp_path / "none.fq").write_text("")
+    for name, n in (("two", 2), ("none", 0)):
+        argv = (tmp_path / f"{name}.fq", "-t", "5", "--processes", "5", "-o", tmp_path / "out.bam", "-q")
+        assert gassst_map(*argv)[0] == 0
+        assert len(records_of(tmp_path / "out.bam")) == n

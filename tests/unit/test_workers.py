@@ -1,0 +1,228 @@
+"""Workers that are processes: calls and results by shared memory, and every way in which a process can fail."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from gassst.errors import InputError, WorkerError
+from gassst.workers.layout import processes_for
+from gassst.workers.processes import ProcessWorkers
+from gassst.workers.shared_memory import SharedMemory
+from gassst.workers.threads import ThreadWorkers
+
+log = logging.getLogger("gassst")
+
+
+class Counting:
+    """Counts its calls in every process."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def enter(self):
+        self.calls = 0
+
+    def account(self):
+        return self.calls
+
+
+def doubled(work, array):
+    work.calls += 1
+    return 2 * array
+
+
+def total(work, arrays):
+    return sum(int(array.sum()) for array in arrays)
+
+
+def process_id(work):
+    return os.getpid()
+
+
+def fail(work, error):
+    raise error
+
+
+def fail_without_pickle(work):
+    class Local(Exception):
+        pass
+
+    raise Local("made here")
+
+
+def say(work, text):
+    log.warning("%s from a worker", text)
+
+
+def die(work, number):
+    os.kill(os.getpid(), number)
+    signal.pause()
+
+
+def leave(work):
+    os._exit(7)
+
+
+def wait(work):
+    signal.pause()
+
+
+@pytest.fixture
+def workers():
+    with closing(ProcessWorkers(Counting(), processes=2, threads=3)) as workers:
+        yield workers
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_calls_are_made_with_their_arguments(kind):
+    make = (
+        ThreadWorkers(Counting(), 3)
+        if kind == "threads"
+        else ProcessWorkers(Counting(), processes=2, threads=3)
+    )
+    with closing(make) as workers:
+        futures = [workers.submit(doubled, np.arange(i, dtype=np.uint32)) for i in range(0, 20_000, 1000)]
+        for i, future in enumerate(futures):
+            assert future.result().tolist() == list(range(0, 2000 * i, 2))
+
+
+def test_calls_are_made_in_other_processes(workers):
+    found = {workers.submit(process_id).result() for _ in range(20)}
+    assert os.getpid() not in found
+    assert len(found) <= 2
+
+
+def test_a_result_stays_while_it_is_used(workers):
+    """Its region is used again only when nothing refers to it any more, not even to a part of it."""
+    parts = [workers.submit(doubled, np.full(5000, i)).result()[10:20] for i in range(8)]
+    for _ in range(8):
+        workers.submit(doubled, np.full(5000, -1)).result()
+    assert [part.tolist() for part in parts] == [[2 * i] * 10 for i in range(8)]
+
+
+def test_regions_are_used_again(workers):
+    for _ in range(50):
+        workers.submit(doubled, np.zeros(1000)).result()
+    assert workers._used <= 2
+
+
+def test_results_are_arguments_without_a_copy(workers):
+    results = [workers.submit(doubled, np.full(100_000, i)).result() for i in range(4)]
+    pieces = [result[1:90_000] for result in results]
+    assert workers.submit(total, pieces).result() == sum(2 * i * 89_999 for i in range(4))
+    size = workers._memory.put(1000, (total, (pieces,)))
+    assert size < 10_000
+    assert workers._memory.put(1000, (total, ([np.array(piece) for piece in pieces],))) > 4 * 8 * 89_999
+
+
+def test_shared_memory_holds_what_was_put():
+    memory = SharedMemory(4)
+    given = [np.arange(7, dtype=np.int16), np.empty(0, np.uint8), {"a": np.zeros((3, 5))}, "text", b"bytes"]
+    size = memory.put(2, given)
+    found = memory.get(2, size)
+    for left, right in zip(given[:2], found[:2], strict=True):
+        assert left.dtype == right.dtype
+        assert left.tolist() == right.tolist()
+    assert found[2]["a"].tolist() == given[2]["a"].tolist()
+    assert found[3:] == given[3:]
+
+
+@pytest.mark.parametrize(
+    "error", [InputError("x.fq: record 3: bad"), MemoryError("no memory"), KeyError("key")]
+)
+def test_what_a_call_raises_is_raised_here(workers, error):
+    with pytest.raises(type(error)) as raised:
+        workers.submit(fail, error).result()
+    assert str(raised.value) == str(error)
+    assert "in fail" in str(raised.value.__cause__)
+    assert workers.submit(doubled, np.ones(3)).result().tolist() == [2, 2, 2]
+
+
+def test_an_exception_that_cannot_travel(workers):
+    with pytest.raises(RuntimeError, match="Local: made here"):
+        workers.submit(fail_without_pickle).result()
+
+
+def test_log_lines_come_from_the_workers(workers, caplog):
+    workers.submit(say, "hello").result()
+    workers.accounts()
+    assert [record.getMessage() for record in caplog.records] == ["hello from a worker"]
+
+
+def test_what_the_processes_counted(workers):
+    for _ in range(7):
+        workers.submit(doubled, np.ones(1)).result()
+    assert sum(workers.accounts()) == 7
+    with pytest.raises(WorkerError, match="the workers have ended"):
+        workers.submit(doubled, np.ones(1))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_killed_fails_all_calls(workers, number):
+    futures = [workers.submit(wait), workers.submit(wait), workers.submit(die, number)]
+    for future in futures:
+        with pytest.raises(WorkerError, match=rf"worker process \d+ was ended by {number.name}"):
+            future.result()
+    with pytest.raises(WorkerError, match=number.name):
+        workers.submit(doubled, np.ones(1))
+    with pytest.raises(WorkerError, match=number.name):
+        workers.accounts()
+
+
+def test_a_process_that_ends_early(workers):
+    with pytest.raises(WorkerError, match="ended with code 7"):
+        workers.submit(leave).result()
+
+
+def test_closing_does_not_wait_for_calls():
+    workers = ProcessWorkers(Counting(), processes=2, threads=2)
+    futures = [workers.submit(wait) for _ in range(4)]
+    workers.close()
+    workers.close()
+    for future in futures:
+        with pytest.raises(WorkerError):
+            future.result()
+
+
+def test_no_process_survives_the_parent():
+    """They inherit its standard output, so reading that ends when the last of them has."""
+    code = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import test_workers
+from gassst.workers.processes import ProcessWorkers
+workers = ProcessWorkers(test_workers.Counting(), processes=2, threads=2)
+workers.submit(test_workers.process_id).result()
+for _ in range(3):
+    workers.submit(test_workers.wait)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code, os.path.dirname(__file__)], capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert done.stderr == b""
+
+
+def test_no_descriptor_is_left_behind():
+    def descriptors():
+        return sorted(os.listdir("/proc/self/fd"))
+
+    with closing(ThreadWorkers(None, 1)):
+        before = descriptors()
+        workers = ProcessWorkers(Counting(), processes=3, threads=3)
+        workers.submit(process_id).result()
+        workers.close()
+        del workers
+        assert descriptors() == before
+
+
+def test_the_number_of_processes():
+    assert [processes_for(threads) for threads in (1, 4)] == [1, 1]
+    assert processes_for(16) > 1
+    assert processes_for(2, asked=8) == 2
+    assert processes_for(8, asked=1) == 1
