@@ -79,19 +79,19 @@ class AlignmentInput:
     def __init__(self, path: str, threads: int = 1, reference: str | None = None):
         self.name = name_of(path)
         self._path, self._threads, self._reference = path, threads, reference
-        self._file, self._reader = self._opened()
+        self._file, self._reader = self._opened(threads if path == "-" else 0)
         self.header: str = self._reader.header
         if self._file is not None:  # it is opened again when its turn comes: there may be hundreds
             self._reader.close()
             self._file.close()
 
-    def _opened(self) -> tuple[IO[bytes] | None, AlignmentReader]:
+    def _opened(self, threads: int) -> tuple[IO[bytes] | None, AlignmentReader]:
         QuietHtslib.enter()
         try:
             file = None if self._path == "-" else open(self._path, "rb", buffering=0)  # noqa: SIM115 - `batches` closes it
             fd = _piped(sys.stdin.buffer) if file is None else os.dup(file.fileno())
             seekable = file is not None and stat.S_ISREG(os.fstat(fd).st_mode)
-            return file, AlignmentReader(fd, self.name, self._threads, self._reference, check_end=seekable)
+            return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=seekable)
         except OSError as error:
             raise InputError(f"{self.name}: {error.strerror or error}") from error
         finally:
@@ -107,16 +107,16 @@ class AlignmentInput:
         InputError
             Damage; mates that are not neighbours; pairs in a file that begins with a single read.
         """
-        if self._file is not None:
-            self._file, self._reader = self._opened()
-        file, reader = self._file, self._reader
-        if file is not None and progress is not None:
-            progress.follow(file)
         sizes = sizes._replace(tags=replace(sizes.tags, comments=True, casava_barcode=False))
         before = 0
-        QuietHtslib.enter()
         with ExitStack() as stack:
+            QuietHtslib.enter()  # before its threads begin to read ahead
             stack.callback(QuietHtslib.leave)
+            if self._file is not None:
+                self._file, self._reader = self._opened(self._threads)
+            file, reader = self._file, self._reader
+            if file is not None and progress is not None:
+                progress.follow(file)
             stack.enter_context(closing(file or reader))
             stack.enter_context(closing(reader))
             if not (reader.ends_well or allow_truncated):
