@@ -38,6 +38,7 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
+from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.workers.base import Workers
@@ -202,25 +203,6 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
-class _QuietHtslib:
-    """Keeps htslib from writing to stderr while any writer is open: what goes wrong is raised instead."""
-
-    _depth = 0
-    _before = 0
-
-    @classmethod
-    def enter(cls) -> None:
-        if cls._depth == 0:
-            cls._before = pysam.set_verbosity(0)
-        cls._depth += 1
-
-    @classmethod
-    def leave(cls) -> None:
-        cls._depth -= 1
-        if cls._depth == 0:
-            pysam.set_verbosity(cls._before)
-
-
 @dataclass(frozen=True)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
@@ -363,7 +345,7 @@ class AlignmentWriter:
             self._format = PiecesFormat([header.encode()])
         else:
             self._format = CramFormat(builder, destination.name, level, threads)
-        _QuietHtslib.enter()
+        QuietHtslib.enter()
         self._is_open = True
         try:
             if options.unmapped_path is not None:
@@ -432,7 +414,7 @@ class AlignmentWriter:
         self._is_open = False
         if self._own_workers is not None:
             self._own_workers.close()
-        _QuietHtslib.leave()
+        QuietHtslib.leave()
 
     def __enter__(self) -> AlignmentWriter:
         return self
