@@ -62,6 +62,7 @@ SOURCES = {
     "bookkeeping": "ext/search/bookkeeping.pyx",
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",
+    "tandem": "ext/search/tandem.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
@@ -72,6 +73,7 @@ SOURCES = {
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
     "records": "ext/io/records.pyx",
+    "alignment_text": "ext/io/alignment_text.pyx",
     "bus_error": "ext/io/bus_error.pyx",
 }
 # C files that a module links besides its own.
@@ -154,6 +156,7 @@ class BuildExtensions(build_ext):
         modules = {extension.name: extension for extension in self.extensions}
         add_numpy(modules["gassst._core.reads"])
         add_htslib(modules["gassst._core.records"])
+        add_htslib(modules["gassst._core.alignment_text"])
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         workers = self.parallel or cores or 1
 

@@ -1,6 +1,6 @@
 """The program: what the command `gassst` and `python -m gassst` run."""
 
-import _signal  # without the enums of `signal`, which take as long to make as all else here
+import _signal  # type: ignore[import-not-found]  # `signal` would make enums, which takes as long as all else here
 
 
 def run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -17,11 +18,12 @@ from gassst.extension.base import Times
 from gassst.extension.choose import FasterExtender, make_extender
 from gassst.extension.cpu import CpuExtender
 from gassst.io import records as sam
+from gassst.io.alignment_input import alignment_inputs, kept_lines
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
-from gassst.io.read_groups import ReadGroups, read_groups
+from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -45,6 +47,8 @@ from gassst.workers.processes import ProcessWorkers
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
+
+THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -231,6 +235,7 @@ class Mapper:
         progress: Callable[[Stats], None] | None = None,
         input_progress: InputProgress | None = None,
         allow_truncated: bool = False,
+        reference: str | None = None,
         tags: TagSources = NO_TAGS,
         **output_options: Any,
     ) -> Stats:
@@ -239,7 +244,8 @@ class Mapper:
         Parameters
         ----------
         reads : path or list of paths
-            FASTQ or FASTA, plain or compressed; "-" is standard input.
+            FASTQ or FASTA, plain or compressed, or SAM, BAM and CRAM; "-" is standard input. Of an alignment file the
+            primary records are mapped anew, with their tags. Where the first one is of a pair, all are read as pairs.
         mates : path or list of paths, optional
             Of the second mates, where `reads` holds the first of pairs: as many files, names in the same order.
         interleaved : bool
@@ -247,7 +253,7 @@ class Mapper:
         output : path or None
             SAM, BAM or CRAM by its extension; None or "-" is standard output.
         read_group : str, list of str or ReadGroups
-            A whole @RG line for all reads, or one for each of `reads`.
+            A whole @RG line for all reads, or one for each of `reads`. Without any those of alignment files stay.
         command_line : str, optional
             For the @PG line.
         progress : callable, optional
@@ -256,6 +262,8 @@ class Mapper:
             Told how far the files have been read, for who shows it.
         tags : TagSources, optional
             What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
+        reference : str, optional
+            FASTA to decode CRAM input with.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
@@ -273,15 +281,16 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        if not isinstance(read_group, ReadGroups):
-            given = [read_group] if isinstance(read_group, str) else read_group
-            read_group = read_groups(given, len(paths_of(reads)))
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         written = with_indexes(output)
         if (unmapped := output_options.get("unmapped_path")) is not None:
             written.append(unmapped)
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        header = self.header(read_group.lines, command_line, bool(output_options.get("sort")))
+        own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
+        inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
+        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
+        kept_groups, comments = kept_lines(alignments.values(), own)
+        header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
         options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
@@ -293,8 +302,9 @@ class Mapper:
             interleaved=interleaved,
             progress=input_progress,
             allow_truncated=allow_truncated,
-            tags=replace(tags, read_groups=not read_group.lines),
-            groups=read_group,
+            tags=replace(tags, read_groups=not own.lines),
+            groups=own if own.lines else ReadGroups(kept_groups, (NO_GROUP,) * len(reads)),
+            alignments=alignments,
         )
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
@@ -303,8 +313,8 @@ class Mapper:
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
             run = MappingRun(work, workers)
             marked = batches if input_progress is None else input_progress.marked(batches)
-            reference = self._reference_arrays
-            with sam.AlignmentWriter(output, header, reference, options, workers, encoder) as writer:
+            arrays = self._reference_arrays
+            with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
             for counters in workers.accounts():
                 mapper.extender.add(counters)

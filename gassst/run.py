@@ -39,7 +39,8 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
     "too_long": f"%d reads are longer than those that are mapped (up to {MAX_READ_LENGTH:,} bases, fewer with "
     "--match above 2): written as unmapped",
 }
-# Reads that one worker maps at once while insert sizes are learned, at least: a batch of fewer costs more per read.
+# Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
+# same in one thread (docs/benchmarks/constants.md); fewer reads are more parts for the others.
 LEARN_PART = 1024
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]

@@ -104,10 +104,11 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
     if lanes and not (args.first and args.second):
         raise UsageError("-1 and -2 go together: files of first mates, files of second mates")
     if lanes:
+        _hold_both_mates([*args.first, *args.second], beside=True)
         return args.first, args.second
     if not args.reads:
         raise UsageError("no reads: name a file, or two of pairs, or use -1 and -2")
-    if args.single or args.interleaved or len(args.reads) == 1:
+    if args.single or args.interleaved or len(args.reads) == 1 or _hold_both_mates(args.reads):
         return args.reads, None
     if len(args.reads) == 2:
         return args.reads[:1], args.reads[1:]
@@ -115,6 +116,18 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
         f"{len(args.reads)} files of reads: two are those of pairs, several lanes of pairs are "
         "-1 A1 B1 -2 A2 B2; --single maps all as single reads, --interleaved has pairs in each"
     )
+
+
+def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
+    """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
+    from gassst.io.alignment_input import is_alignment_file
+
+    found = [path for path in paths if is_alignment_file(path)]
+    if found and (beside or len(found) < len(paths)):
+        raise UsageError(
+            f"{found[0]}: an alignment file holds both mates: name no other kind of file with it"
+        )
+    return bool(found)
 
 
 def check_outputs(outputs: list[str | None], inputs: list[str]) -> None:

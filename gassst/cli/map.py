@@ -63,6 +63,7 @@ def main(args: argparse.Namespace) -> int:
                 progress=progress,
                 input_progress=inputs,
                 allow_truncated=args.allow_truncated,
+                reference=args.reference,
                 **output_options(args),
             )
     seconds = time.monotonic() - start

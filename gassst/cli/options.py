@@ -92,7 +92,8 @@ def _add_input(group: Any) -> None:
         metavar="READS.fq[.gz]",
         default=[],
         type=file_path,
-        help="FASTQ or FASTA with any compression; - is stdin. Two files hold the first and second mates of pairs.",
+        help="FASTQ or FASTA with any compression, or SAM, BAM or CRAM; - is stdin. Two files of FASTQ hold the first "
+        "and second mates of pairs.",
     )
     reads.required = False
     add(
@@ -110,6 +111,12 @@ def _add_input(group: Any) -> None:
         metavar="R2.fq",
         type=file_path,
         help="Files of second mates, in the order of -1.",
+    )
+    add(
+        "--reference",
+        metavar="REF.fa",
+        type=file_path,
+        help="Decode CRAM input with this FASTA. Unmapped CRAM needs none.",
     )
     add(
         "--sheet",
@@ -131,7 +138,6 @@ def _add_input(group: Any) -> None:
     add(
         "--umi-from-name",
         metavar="SEP",
-        default="",
         dest="umi_separator",
         help="Put what follows the last SEP in a read name into the tag RX.",
     )
@@ -434,7 +440,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 def tag_sources(args: argparse.Namespace) -> TagSources:
     """What becomes tags, among the arguments of `gassst map`."""
-    return TagSources(args.comments, args.casava_barcode, args.umi_separator, args.lenient)
+    return TagSources(args.comments, args.casava_barcode, args.umi_separator or "", args.lenient)
 
 
 def output_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class ReadGroups:
 
 
 NO_GROUPS = ReadGroups()
+NO_GROUP = -1  # in the place of an ordinal: records have no RG but that of their read
 
 
 def parse_read_group(text: str) -> str:
@@ -73,7 +74,7 @@ def read_group_ids(header_text: str) -> list[str]:
     ]
 
 
-def read_groups(texts: Sequence[str], inputs: int) -> ReadGroups:
+def read_groups(texts: str | Sequence[str] | None, inputs: int) -> ReadGroups:
     """The groups given for so many inputs: one for all, or one for each.
 
     Raises
@@ -81,6 +82,7 @@ def read_groups(texts: Sequence[str], inputs: int) -> ReadGroups:
     UsageError
         Another number, a bad line, or two different groups of one ID.
     """
+    texts = [texts] if isinstance(texts, str) else texts or []
     if len(texts) not in (0, 1, inputs):
         raise UsageError(
             f"{len(texts)} read groups for {inputs} inputs: give one -R for all, or one for each"

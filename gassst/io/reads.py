@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Protocol
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
+from gassst.io.alignment_input import AlignmentInput
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
@@ -24,6 +26,7 @@ Paths = Path | Iterable[Path]
 
 BUFFER_SIZE = 1 << 18  # stays in the L2 cache from reading to parsing; 4 MiB take 8 % longer
 MAX_BUFFER_SIZE = 1 << 28
+NO_ALIGNMENTS: Mapping[str, AlignmentInput] = MappingProxyType({})
 
 
 class ClosableBatches(Protocol):
@@ -139,6 +142,7 @@ def open_unparsed(
     allow_truncated: bool = False,
     tags: TagSources = NO_TAGS,
     groups: ReadGroups = NO_GROUPS,
+    alignments: Mapping[str, AlignmentInput] | None = None,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
@@ -154,7 +158,17 @@ def open_unparsed(
     """
     sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(tags=tags.verify())
     if mates is None:
-        return ReadAhead(_files(_readable(reads), interleaved, sizes, progress, allow_truncated, groups))
+        return ReadAhead(
+            _files(
+                _readable(reads),
+                interleaved,
+                sizes,
+                progress,
+                allow_truncated,
+                groups,
+                alignments or NO_ALIGNMENTS,
+            )
+        )
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
     return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated, groups)
@@ -167,9 +181,16 @@ def _files(
     progress: InputProgress | None,
     allow_truncated: bool = False,
     groups: ReadGroups = NO_GROUPS,
+    alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
 ) -> Generator[Unparsed, None, None]:
     for i, path in enumerate(paths):
-        for batch in batches_of_file(path, interleaved, sizes, progress, allow_truncated):
+        found = alignments.get(path)
+        batches: Iterator[Unparsed] = (
+            batches_of_file(path, interleaved, sizes, progress, allow_truncated)
+            if found is None
+            else found.batches(interleaved, sizes, progress, allow_truncated)
+        )
+        for batch in batches:
             yield GroupBatch(batch, groups.of(i))
 
 

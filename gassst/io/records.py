@@ -38,6 +38,7 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
+from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.workers.base import Workers
@@ -77,8 +78,8 @@ def header(
 ) -> str:
     """SAM header text.
 
-    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate"; `read_group` one line or several
-    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t); `comments` are whole @CO lines.
+    `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
+    as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
@@ -200,25 +201,6 @@ def to_aligned_segments(
 ) -> list[pysam.AlignedSegment]:
     """The records that `AlignmentWriter` would write, as objects independent of the arrays."""
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
-
-
-class _QuietHtslib:
-    """Keeps htslib from writing to stderr while any writer is open: what goes wrong is raised instead."""
-
-    _depth = 0
-    _before = 0
-
-    @classmethod
-    def enter(cls) -> None:
-        if cls._depth == 0:
-            cls._before = pysam.set_verbosity(0)
-        cls._depth += 1
-
-    @classmethod
-    def leave(cls) -> None:
-        cls._depth -= 1
-        if cls._depth == 0:
-            pysam.set_verbosity(cls._before)
 
 
 @dataclass(frozen=True)
@@ -363,7 +345,7 @@ class AlignmentWriter:
             self._format = PiecesFormat([header.encode()])
         else:
             self._format = CramFormat(builder, destination.name, level, threads)
-        _QuietHtslib.enter()
+        QuietHtslib.enter()
         self._is_open = True
         try:
             if options.unmapped_path is not None:
@@ -432,7 +414,7 @@ class AlignmentWriter:
         self._is_open = False
         if self._own_workers is not None:
             self._own_workers.close()
-        _QuietHtslib.leave()
+        QuietHtslib.leave()
 
     def __enter__(self) -> AlignmentWriter:
         return self

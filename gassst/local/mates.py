@@ -23,9 +23,11 @@ from gassst.search.mapq import MAX_MAPQ
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
-# Mapping quality up to which another place is as likely.
+# Mapping quality up to which another place is as likely: at 3 that is one chance in two. 0 to 10 give the same
+# shares (docs/benchmarks/constants.md).
 EVEN = 3
-# Buckets of a window from which on a mate is left to its own seeds.
+# Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
+# (docs/benchmarks/constants.md).
 MOST_BUCKETS = 256
 
 

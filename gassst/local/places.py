@@ -11,8 +11,9 @@ from gassst._core import local_places as _local_places
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 
-# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20 bases
-# is the shortest that occurs once in a human genome by chance.
+# Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
+# bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
+# (docs/benchmarks/constants.md), but a split read has no part that is shorter.
 MUCH_CLIPPED = 20
 
 

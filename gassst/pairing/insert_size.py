@@ -14,7 +14,8 @@ from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.sam_flags import UNMAPPED
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
-# twentieth of a standard deviation.
+# twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000
+# mates, as these reads are mapped twice (docs/benchmarks/constants.md).
 LEARN_READS = 4096
 ENOUGH_PAIRS = 32
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from

@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import clipped, mapping_quality, stretched, summarise_all
+from gassst.search.mapq import beside_copies, clipped, mapping_quality, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -43,8 +43,10 @@ from gassst.stats import Stats
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
 # Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
+# 0 to 8 place the same reads right (docs/benchmarks/constants.md).
 UNGAPPED_REACH = 3
-# Errors of a band up to which the search of whole reads decides alone, wherever they lie.
+# Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
+# reads are right (docs/benchmarks/constants.md).
 SURE_ERRORS = 4
 # Score by which a clipped alignment must be better for the search to give a read up. Of clean reads of 100 bases with
 # 5 % errors 0.9 % are then given up, 3.7 % without a margin; reads with adapters are placed as well as without.
@@ -242,7 +244,13 @@ class HostBackend:
         mapped = np.diff(start) > 0
         hits["flag"] |= SECONDARY
         hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
-        quality = stretched(found.quality)
+        quality = found.quality.copy()
+        primary = start[:-1][mapped]
+        length = self.context.lengths[mapped].astype(np.int64)
+        columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
+        own = hits["edits"][primary].astype(np.float64)
+        quality[mapped] = beside_copies(quality[mapped], columns, own, self.context)
+        quality = stretched(quality)
         hits["mapq"][start[:-1][mapped]] = quality[mapped]
         self.stats.count_reads(self.context.lengths, found.summary, quality)
         return BatchResult(

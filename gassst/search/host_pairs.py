@@ -25,11 +25,14 @@ from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
-# Errors by which a place may be worse than the best one of its read and still make the better pair.
+# Errors by which a place may be worse than the best one of its read and still make the better pair. 0 to 8 place
+# the same share of reads right in the same time (docs/benchmarks/constants.md).
 EXTRA_ERRORS = 5
-# A read with more places as good as its best is no guide to its mate.
+# A read with more places as good as its best is no guide to its mate. With 4, 0.5 % of all mates are wrong at MAPQ
+# 20 or more, instead of 0.04 % (docs/benchmarks/constants.md).
 RESCUE_PLACES = 16
-# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage.
+# Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
+# place the same reads right in the same time (docs/benchmarks/constants.md).
 QUICK_ANCHORS = 8
 
 

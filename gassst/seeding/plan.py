@@ -33,16 +33,14 @@ DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
 DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
-STAGE_LENGTHS = (
-    25,
-    20,
-    14,
-)  # of disjoint seeds, before the shortest (docs/benchmarks/tried.md, "Index and seeds")
+# Of disjoint seeds, before the shortest (docs/benchmarks/tried.md, "Index and seeds").
+STAGE_LENGTHS = (25, 20, 14)
 LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seeds apart
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
 # (docs/benchmarks/tried.md, "Index and seeds").
 SPARSE = 6
-# Bases of a read for each error that it is expected to have at most.
+# Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
+# (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2

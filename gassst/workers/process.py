@@ -74,6 +74,8 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
             thread.join()
         _send(pipes.own, Account(work.account()))
         code = 0
+    except BrokenPipeError:  # the parent has died, and this process is about to
+        pass
     except BaseException:
         traceback.print_exc()
     finally:

@@ -49,7 +49,8 @@ def _become_gassst(
     os.dup2(nothing if stdout is None else stdout, 1)
     os.dup2(nothing, 0)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - until the child ends
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115 - as Python's own
     sys.argv = ["gassst", *argv]
     prepare()
     try:

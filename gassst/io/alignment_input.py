@@ -1,0 +1,214 @@
+"""SAM, BAM and CRAM as input: which files are such, what of their headers stays, and their reads in batches.
+
+Reads become FASTQ text with their tags as comments, and whoever has a batch parses it, as from a FASTQ file: mapping
+a file gives the records that `samtools fastq -T '*'` and option -C give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import threading
+import zlib
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+
+from gassst._core.alignment_text import AlignmentReader
+from gassst._core.reads import RecordParser
+from gassst.errors import InputError, UsageError
+from gassst.io.input_progress import InputProgress
+from gassst.io.quiet import QuietHtslib
+from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.io.read_groups import ReadGroups, fields_of
+from gassst.io.read_streams import Sizes
+from gassst.io.source import name_of
+from gassst.io.texts import ENOUGH
+
+PEEKED = 1 << 16  # bytes; the first BGZF block is no longer
+SUFFIXES = (".sam", ".bam", ".cram")
+SAM_HEADER = re.compile(rb"@(HD|SQ|RG|PG)\t[A-Za-z][A-Za-z0-9]:|@CO\t")
+
+
+def is_alignment_file(path: str) -> bool:
+    """Whether the file holds alignments: by its first bytes, where these can be read twice, else by its name."""
+    if path == "-":
+        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return peek is not None and _looks_like_alignments(peek(PEEKED))
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return path.endswith(SUFFIXES)
+        with open(path, "rb", buffering=0) as file:
+            return _looks_like_alignments(file.read(PEEKED)) or (
+                path.endswith(".sam") and os.path.getsize(path) > 0
+            )
+    except OSError:
+        return False  # who opens it for its reads says why
+
+
+def _looks_like_alignments(head: bytes) -> bool:
+    if head.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            head = zlib.decompressobj(31).decompress(head, 64)
+    return head.startswith((b"BAM\1", b"CRAM")) or SAM_HEADER.match(head) is not None
+
+
+class AlignmentInput:
+    """One such file.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    threads : int
+        That inflate besides the one that reads.
+    reference : path or None
+        FASTA to decode CRAM with, where it was written with one.
+
+    Raises
+    ------
+    InputError
+        The file, or its header, cannot be read.
+    """
+
+    def __init__(self, path: str, threads: int = 1, reference: str | None = None):
+        self.name = name_of(path)
+        self._path, self._threads, self._reference = path, threads, reference
+        self._file, self._reader = self._opened(threads if path == "-" else 0)
+        self.header: str = self._reader.header
+        if self._file is not None:  # it is opened again when its turn comes: there may be hundreds
+            self._reader.close()
+            self._file.close()
+
+    def _opened(self, threads: int) -> tuple[IO[bytes] | None, AlignmentReader]:
+        QuietHtslib.enter()
+        try:
+            file = None if self._path == "-" else open(self._path, "rb", buffering=0)  # noqa: SIM115 - `batches` closes it
+            fd = _piped(sys.stdin.buffer) if file is None else os.dup(file.fileno())
+            seekable = file is not None and stat.S_ISREG(os.fstat(fd).st_mode)
+            return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=seekable)
+        except OSError as error:
+            raise InputError(f"{self.name}: {error.strerror or error}") from error
+        finally:
+            QuietHtslib.leave()
+
+    def batches(
+        self, interleaved: bool, sizes: Sizes, progress: InputProgress | None, allow_truncated: bool
+    ) -> Generator[AlignmentBatch, None, None]:
+        """Its reads, yet to be parsed. They are pairs where the first one is, or `interleaved` says so.
+
+        Raises
+        ------
+        InputError
+            Damage; mates that are not neighbours; pairs in a file that begins with a single read.
+        """
+        sizes = sizes._replace(tags=replace(sizes.tags, comments=True, casava_barcode=False))
+        before = 0
+        with ExitStack() as stack:
+            QuietHtslib.enter()  # before its threads begin to read ahead
+            stack.callback(QuietHtslib.leave)
+            if self._file is not None:
+                self._file, self._reader = self._opened(self._threads)
+            file, reader = self._file, self._reader
+            if file is not None and progress is not None:
+                progress.follow(file)
+            stack.enter_context(closing(file or reader))
+            stack.enter_context(closing(reader))
+            if not (reader.ends_well or allow_truncated):
+                raise InputError(
+                    f"{self.name}: its end is missing: it may be cut short; --allow-truncated maps it"
+                )
+            try:
+                paired = reader.starts_paired() or interleaved
+                while True:
+                    text, count = reader.read(sizes.reads, ENOUGH)
+                    if not count:
+                        return
+                    if reader.has_pairs and not paired:
+                        raise ValueError("pairs, but the first read is single; --interleaved takes both")
+                    yield AlignmentBatch(text, count, self.name, before, sizes, paired)
+                    before += count
+            except ValueError as error:
+                where = f"after record {reader.records}: " if reader.records else ""
+                raise InputError(f"{self.name}: {where}{error}") from error
+
+
+@dataclass
+class AlignmentBatch:
+    """Text of the reads of one batch."""
+
+    text: bytes
+    records: int
+    name: str
+    before: int
+    sizes: Sizes
+    paired: bool
+
+    def __len__(self) -> int:
+        return self.records
+
+    def parsed(self) -> ReadBatch:
+        """The batch; its text is given up, so this works once. Raises InputError for a tag that SAM forbids."""
+        text, self.text = self.text, b""
+        most = largest_batch(self.sizes.length)
+        parser = RecordParser(
+            self.name,
+            self.records + 1,
+            most,
+            self.sizes.length,
+            None,
+            self.paired,
+            before=self.before or None,
+            tags=self.sizes.tags,
+        )
+        parser.parse(text, True)
+        return take_batch(parser)
+
+
+def alignment_inputs(
+    paths: Iterable[str], threads: int, reference: str | None = None
+) -> dict[str, AlignmentInput]:
+    """Those of the paths that are alignment files. Raises InputError."""
+    return {path: AlignmentInput(path, threads, reference) for path in paths if is_alignment_file(path)}
+
+
+def kept_lines(inputs: Iterable[AlignmentInput], own: ReadGroups) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The @RG and the @CO lines of all inputs, each once; a run's `own` read groups replace those of inputs.
+
+    Raises
+    ------
+    UsageError
+        Two read groups of one ID differ.
+    """
+    lines = [line for item in inputs for line in item.header.splitlines()]
+    comments = tuple(dict.fromkeys(line for line in lines if line.startswith("@CO\t")))
+    if own.lines:
+        return own.lines, comments
+    groups = tuple(dict.fromkeys(line for line in lines if line.startswith("@RG\t")))
+    ids = [fields_of(line).get("ID", "") for line in groups]
+    for i, name in enumerate(ids):
+        if name in ids[:i]:
+            raise UsageError(
+                f"read group {name!r}: inputs have two different ones of this ID; -R sets another"
+            )
+    return groups, comments
+
+
+def _piped(stream: Any) -> int:
+    """A pipe with what is left of a stream, of which some bytes have been looked at already."""
+    reading, writing = os.pipe()
+
+    def pump() -> None:
+        with suppress(OSError), open(writing, "wb", buffering=0) as target:
+            while piece := stream.read1(PEEKED):
+                view = memoryview(piece)
+                while view:
+                    view = view[target.write(view) :]
+
+    threading.Thread(target=pump, name="gassst-pump", daemon=True).start()
+    return reading
