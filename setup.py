@@ -62,6 +62,7 @@ SOURCES = {
     "bookkeeping": "ext/search/bookkeeping.pyx",
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",
+    "tandem": "ext/search/tandem.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",

@@ -295,6 +295,28 @@ cdef class Seeds:
                 self.occurrences += self.seeds[i].count
         return clipped_array, capped_array
 
+    def clipped_span(self):
+        """Where the seeds begin of which not every occurrence is looked at.
+
+        Returns
+        -------
+        first, last : int64[a]
+            Of each read as sequenced, the first base of the first such seed and of the last; -1 where there is none.
+        """
+        cdef Py_ssize_t a = self.start.shape[0] - 1, i, j
+        cdef int64_t at
+        span_array = np.full((2, a), -1, np.int64)
+        cdef int64_t[:, ::1] span = span_array
+        with nogil:
+            for i in range(a):
+                for j in range(self.start[i], self.start[i + 1], 2):
+                    if self.seeds[j].clipped | self.seeds[j + 1].clipped:
+                        # Of the two strands of a seed the forward one.
+                        at = self.seeds[j + self.seeds[j].reverse].offset
+                        span[0, i] = at if span[0, i] < 0 else min(span[0, i], at)
+                        span[1, i] = max(span[1, i], at)
+        return span_array[0], span_array[1]
+
     def copy_positions(self, const uint32_t[::1] positions, uint32_t lo, uint32_t hi):
         """Copy the positions of the seeds whose range begins in [lo, hi) out of the index.
 

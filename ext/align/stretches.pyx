@@ -193,8 +193,7 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
 cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
-    uint32_t support        # bases that they cover
-    stretch_t best          # on the diagonal of the longest, in the read as sequenced
+    stretch_t best          # on its diagonal, in the read as sequenced
 
 
 cdef inline bint is_shadowed(const group_t *group, const group_t *best, int relevant) noexcept nogil:
@@ -203,11 +202,12 @@ cdef inline bint is_shadowed(const group_t *group, const group_t *best, int rele
     return group.best.total * relevant < best.best.total and 2 * common >= group.best.end - group.best.begin
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int needed):
+def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
-    Left out are buckets with less than a fraction of the bases that the seeds of the best bucket cover, and those whose
-    best ungapped stretch scores less than that fraction of the best one for the same part of the read.
+    A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
+    less: in runs of one base they cover the same ones on every diagonal. Left out are buckets whose stretch scores less
+    than a fraction of the best one for the same part of the read.
 
     Parameters
     ----------
@@ -216,11 +216,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int neede
     context : search.context.BatchContext
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
-        Buckets of a read: those whose seeds cover most bases.
+        Buckets of a read: those of the best stretches.
     relevant : int
         The fraction is one by this.
-    needed : int
-        Bases covered that are enough in any case.
 
     Returns
     -------
@@ -236,7 +234,6 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int neede
     cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
     cdef int shift = context.shift
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
-    cdef uint32_t top
     cdef group_t group
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     strand_array, bucket_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.uint32)
@@ -247,25 +244,18 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int neede
         raise MemoryError
     with nogil:
         for i in range(a):
-            n, j, top = 0, start[i], 0
+            n, j = 0, start[i]
             while j < start[i + 1]:
-                group = group_t(j, 0, stretch_t(0, 0, 0))
+                group = group_t(j, stretch_t(0, 0, 0))
                 while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
                        and diagonal[j] >> shift == diagonal[group.row] >> shift):
-                    group.support += length[j]
                     if length[j] > length[group.row]:
                         group.row = j
                     j += 1
                 groups[n] = group
-                top = max(top, group.support)
+                prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
                 n += 1
-            kept = 0
-            for g in range(n):
-                if groups[g].support >= min(top // relevant, <uint32_t>needed):
-                    groups[kept] = groups[g]
-                    prefetch_bases(bases, diagonal[groups[g].row], diagonal[groups[g].row] + <int64_t>READ)
-                    kept += 1
-            n, kept, best = kept, 0, 0
+            kept = best = 0
             if n > 1:
                 for g in range(n):
                     groups[g].best = stretch_of_read(bases, strands, read_strand[groups[g].row], diagonal[groups[g].row],
@@ -279,7 +269,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int neede
                         kept += 1
                 n = kept
             for g in range(n):
-                keys[0, g] = <uint64_t>(~groups[g].support) << 32 | <uint64_t>g
+                keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
             if n > most:
                 sort_keys(&keys[0, 0], &keys[1, 0], n)
             for j in range(min(n, most)):

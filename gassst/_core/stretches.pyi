@@ -27,5 +27,5 @@ def divert(
     gain: int,
 ) -> bool: ...
 def promising_buckets(
-    anchors: Anchors, context: BatchContext, most: int, relevant: int, needed: int
+    anchors: Anchors, context: BatchContext, most: int, relevant: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...

@@ -29,7 +29,7 @@ from gassst.local.places import (
     of_reads,
     rank,
 )
-from gassst.local.reseed import look_again
+from gassst.local.reseed import PassedOver, look_again
 from gassst.local.rivals import Rivals, Sight, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
@@ -37,7 +37,7 @@ from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, Gl
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
-from gassst.search.mapq import stretched
+from gassst.search.mapq import beside_copies, stretched
 from gassst.seeding.plan import EXTRA_STRATA
 
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
@@ -129,17 +129,17 @@ class _Realignment:
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
-        far[primary.read] = (primary.clipped(lengths) >= MUCH_CLIPPED) | self.known.found.diverted[
-            primary.read
-        ]
-        decided, passed_over = self.known.found.proper.copy(), self.known.found.passed_over.copy()
+        much = primary.clipped(lengths) >= MUCH_CLIPPED
+        far[primary.read] = much | self.known.found.diverted[primary.read]
+        decided, passed_over = self.known.found.proper.copy(), PassedOver.none(n)
         if far.any():
             reads = np.flatnonzero(far).astype(np.uint32)
             # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
             decided[reads] = False
             if self.pairs is not None:
                 decided[self.pairs.partner[reads]] = False
-            read_strand, band_start, words, passed_over[reads] = look_again(self.backend, reads)
+            read_strand, band_start, words, found = look_again(self.backend, reads)
+            passed_over = passed_over.put(reads, found)
             new = score_bands(self.aligner, read_strand, band_start, words)
             enough = (new.score >= self.scoring.min_score) & ~_repeats(new, places.take(far[places.read]))
             places = Places.concatenate([places, new.take(enough)])
@@ -153,9 +153,8 @@ class _Realignment:
             clear, paired = self._concordant(self.pairs, clear, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        return self._report(
-            clear, paired, parts, Sight(far | self.known.found.hopeless, passed_over), decided, quality
-        )
+        sight = Sight(far | self.known.found.hopeless, self.known.found.passed_over, passed_over)
+        return self._report(clear, paired, parts, sight, decided, quality)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -273,6 +272,8 @@ class _Realignment:
             quality[some.read] = quality_of(context, some, beside.take(own), sight)
         if self.pairs is not None:
             pair_quality(context, self.pairs, paired, rivals, sight, quality)
+        for lines in (clear, primary):
+            quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)
         summary = self._summary(clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
@@ -289,6 +290,16 @@ class _Realignment:
         summary["n_reported"][unmapped] = 0
         self.backend.stats.count_reads(context.lengths, summary, quality)
         return BatchResult(hits, summary, self.aligner.cigars)
+
+    def _beside_copies(self, lines: Lines, quality: U8) -> U8:
+        """uint8[k]: qualities of lines, no higher than the copies of a tandem repeat allow."""
+        length, scoring = self.context.lengths[lines.read].astype(np.int64), self.scoring
+        reverse = (lines.read_strand & 1).astype(bool)
+        begin = np.where(reverse, length - lines.end, lines.begin)
+        end = np.where(reverse, length - lines.begin, lines.end)
+        lost = (end - begin) * scoring.match - lines.hits["score"]
+        columns = lines.read_strand, lines.first_diagonal, begin, end
+        return beside_copies(quality, columns, lost / (scoring.match + scoring.mismatch), self.context)
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""

@@ -2,26 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import F64, U8, U32, ScoredBuckets
+from gassst.search.arrays import F64, I64, U8, U32, ScoredBuckets
 from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
 
 # The other values that were tried are in docs/benchmarks/constants.md.
-NEW_PLACES = 32  # best supported buckets of a read that are scored; 128 cost a sixth more
+NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretches; 128 cost a sixth more
 # Bases from seed to seed. At 3 another look costs a third more, and 0.01 % more of human reads with adapters are right.
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
 OCCURRENCES = 64  # of a seed that are looked at
-# A place with two differences more than the best one has a stretch of a third of its length without any. What is
-# covered less is no rival, but another part of the read may be as short as MOST_NEEDED bases. Of human reads with
-# adapters half of the buckets are left out, and 0.002 % lose their place.
-RELEVANT, MOST_NEEDED = 3, 24
+# A place with a gap or two more than the best one has an ungapped stretch of a third of its length. What has less is no
+# rival. Of human reads with adapters half of the buckets are left out, and 0.002 % lose their place.
+RELEVANT = 3
 WORDS = 2  # of a band: room for gaps of some 50 bases
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """Bases at which seeds begin that occur too often, of `n` reads.
+
+    Attributes
+    ----------
+    bases : float64[n]
+        How many.
+    first, end : int64[n]
+        They lie among the bases first .. end - 1 of the read as sequenced.
+    """
+
+    bases: F64
+    first: I64
+    end: I64
+
+    @classmethod
+    def of(cls, bases: F64, first: I64, last: I64) -> PassedOver:
+        """From where the first and the last of these seeds begin; -1 for none."""
+        return cls(bases, first, np.where(last < 0, first, last + STRIDE))
+
+    @classmethod
+    def none(cls, n: int) -> PassedOver:
+        """Of reads of which no seed was passed over."""
+        return cls(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
+
+    def put(self, reads: U32, some: PassedOver) -> PassedOver:
+        """A copy with what is known of some reads."""
+        bases, first, end = self.bases.copy(), self.first.copy(), self.end.copy()
+        bases[reads], first[reads], end[reads] = some.bases, some.first, some.end
+        return PassedOver(bases, first, end)
+
+    def within(self, reads: np.ndarray, begin: I64, end: I64) -> F64:
+        """float64[k]: how many of the bases begin .. end - 1 of reads, if they are spread evenly."""
+        first, last = self.first[reads], self.end[reads]
+        common = np.maximum(np.minimum(end, last) - np.maximum(begin, first), 0)
+        return self.bases[reads] * common / np.maximum(last - first, 1)
 
 
 def seed_length(index: SeedIndex) -> int:
@@ -29,28 +69,28 @@ def seed_length(index: SeedIndex) -> int:
     return min(int(np.ceil(np.log(max(len(index.positions), 4)) / np.log(4))) + SPECIFIC, index.k + 16)
 
 
-def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, F64]:
+def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, PassedOver]:
     """The promising buckets of `reads` (uint32[a], ascending).
 
     Returns
     -------
     read_strand, band_start : uint32[k], words : uint8[k]
         Their bands.
-    passed_over : float64[a]
-        Bases of each read where a seed begins, or would, of which not every occurrence was looked at.
+    passed_over : PassedOver
+        Of the reads.
     """
     context = backend.context
     caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
     seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
     anchors = backend.gather(seeds, reads, ScoredBuckets.none(context.n))
-    read_strand, bucket = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT, MOST_NEEDED)
+    read_strand, bucket = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT)
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
     return (
         read_strand,
         (bucket << np.uint32(context.shift)) - lead,
         words,
-        clipped.astype(np.float64) * STRIDE,
+        PassedOver.of(clipped.astype(np.float64) * STRIDE, *seeds.clipped_span()),
     )
 
 

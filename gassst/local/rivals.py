@@ -20,7 +20,7 @@ from gassst.local.places import (
     overlap,
     rank,
 )
-from gassst.local.reseed import STRIDE, seed_length
+from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.mapq import chance_places, edit_odds, phred
@@ -64,22 +64,25 @@ class Sight:
     ----------
     reseeded : bool[n]
         Reads that were looked up with dense seeds.
-    passed_over : float64[n]
-        Of those, the bases at which seeds begin that occur too often; of the others, the share of such seeds.
+    share : float64[n]
+        Of the others, the share of the seeds of which not every occurrence was looked at.
+    passed_over : PassedOver
+        Of those that were looked up.
     """
 
     reseeded: Bool
-    passed_over: F64
+    share: F64
+    passed_over: PassedOver
 
-    def differences(self, reads: np.ndarray, aligned: I64, stretch: int) -> np.ndarray:
+    def differences(self, lines: Lines, stretch: int) -> np.ndarray:
         """float64[k]: in how many places a rival must differ from the alignment so that no seed led to it.
 
-        Dense seeds leave it one difference in every `stretch` of the `aligned` bases that they cover. Where nothing
-        was passed over it has one at least, however short the alignment is.
+        Dense seeds leave it one difference in every `stretch` of the aligned bases that they cover. Where nothing was
+        passed over there it has one at least, however short the alignment is.
         """
-        over = self.passed_over[reads]
-        dense = np.maximum((aligned - over) // stretch, np.where(over > 0, 0, 1))
-        return np.where(self.reseeded[reads], dense, (EXTRA_STRATA + 1) * (1 - over))
+        over = self.passed_over.within(lines.read, lines.begin, lines.end)
+        dense = np.maximum((lines.end - lines.begin - over) // stretch, np.where(over > 0, 0, 1))
+        return np.where(self.reseeded[lines.read], dense, (EXTRA_STRATA + 1) * (1 - self.share[lines.read]))
 
 
 def quality_of(
@@ -109,7 +112,7 @@ def quality_of(
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    wrong = seen + odds ** (sight.differences(lines.read, aligned, stretch) + over_unseen / mismatch)
+    wrong = seen + odds ** (sight.differences(lines, stretch) + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
     quality[known & (rivals.total >= total)] = 0
     return quality

@@ -35,7 +35,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import clipped, mapping_quality, stretched, summarise_all
+from gassst.search.mapq import beside_copies, clipped, mapping_quality, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -244,7 +244,13 @@ class HostBackend:
         mapped = np.diff(start) > 0
         hits["flag"] |= SECONDARY
         hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
-        quality = stretched(found.quality)
+        quality = found.quality.copy()
+        primary = start[:-1][mapped]
+        length = self.context.lengths[mapped].astype(np.int64)
+        columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
+        own = hits["edits"][primary].astype(np.float64)
+        quality[mapped] = beside_copies(quality[mapped], columns, own, self.context)
+        quality = stretched(quality)
         hits["mapq"][start[:-1][mapped]] = quality[mapped]
         self.stats.count_reads(self.context.lengths, found.summary, quality)
         return BatchResult(

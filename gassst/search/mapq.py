@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import selection as _selection
+from gassst._core import tandem as _tandem
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.params import MIN_READ_LENGTH
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
@@ -16,6 +17,8 @@ MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
+# Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
+LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -127,6 +130,34 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
     like the other place.
     """
     return (edits + model.prior) / (3.0 * np.maximum(np.asarray(lengths, np.int64) - edits - 1, 1))
+
+
+def beside_copies(quality: np.ndarray, columns: tuple, loss: np.ndarray, context: Any) -> np.ndarray:
+    """Mapping qualities no higher than the copies of a tandem repeat allow.
+
+    Parameters
+    ----------
+    quality : uint8[k]
+        Of primary alignments.
+    columns : read_strand uint32[k], diagonal uint32[k], begin int64[k], end int64[k]
+        Bases begin .. end - 1 of each strand are aligned on the diagonal.
+    loss : float64[k]
+        What each alignment loses against one without errors, in mismatches.
+    context : search.context.BatchContext
+
+    Returns
+    -------
+    uint8[k]
+    """
+    read_strand, diagonal, begin, end = columns
+    most = np.where(quality >= LEAST_BESIDE_COPIES, np.ceil(loss) + MOST_BESIDE, 0).astype(np.uint16)
+    errors, count = _tandem.tandem_rivals(read_strand, diagonal, begin, end, most, context)
+    some = np.flatnonzero(count)
+    odds = np.minimum(edit_odds(np.ceil(loss[some]), (end - begin)[some]), 1)
+    weight = count[some] * odds ** np.maximum(errors[some] - loss[some], 0)
+    quality = quality.copy()
+    quality[some] = np.minimum(quality[some], phred(weight))
+    return quality
 
 
 def rival_odds(

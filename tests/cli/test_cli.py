@@ -22,6 +22,7 @@ from gassst import errors, mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.cli.reference import index_path
+from gassst.io import bgzf
 from gassst.io import records as sam
 from gassst.seeding import seed_index
 
@@ -644,6 +645,16 @@ def test_a_bug_keeps_its_traceback(gassst_map, monkeypatch, small_fastq, tmp_pat
     with pytest.raises(ZeroDivisionError):
         gassst_map(small_fastq, "-o", tmp_path / "out.bam")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bgzf_without_its_end(gassst_map, small_reads, tmp_path):
+    """Refused, as it may be cut between two blocks, unless the user knows better."""
+    text = "".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in small_reads).encode()
+    path, out = tmp_path / "reads.fq.gz", tmp_path / "out.sam"
+    path.write_bytes(b"".join(bgzf.blocks(text, bgzf.deflater())))
+    code, _, error = gassst_map(path, "-o", out)
+    assert code == 1 and "no BGZF end-of-file block" in only_line(error) and not out.exists()
+    assert gassst_map(path, "-o", out, "--allow-truncated")[0] == 0 and out.exists()
 
 
 # --- signals ------------------------------------------------------------------------------------------------

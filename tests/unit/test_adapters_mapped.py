@@ -208,3 +208,23 @@ def test_a_gap_is_reported_only_where_it_scores_more(tails, world):
             if len(facing) == record.query_length:
                 assert total_of(record) > ungapped_total(record.query_sequence, facing)
     assert gapped > 100
+
+
+def test_a_tail_of_g_hides_no_place():
+    """Runs of one base lie on every diagonal of those of the genome: they must not outnumber the place of the rest."""
+    rng = np.random.default_rng(8)
+    runs = "".join("GC"[i % 2] * 22 + random_bases(rng, 300) for i in range(20))
+    genome = random_bases(rng, 20_000) + runs
+    index = gassst.Index.build(Reference.from_sequences([("c", genome.encode())]))
+    starts = range(1000, 19_000, 600)
+    mates = []
+    for at in starts:
+        fragment = genome[at : at + 48]
+        ends = (fragment, reverse_complement(fragment))
+        mates.append([(end + ADAPTERS["nextera"][i]).ljust(M, "G")[:M] for i, end in enumerate(ends)])
+    for at, pair in zip(starts, map_pairs(index, mates, insert=(50.0, 10.0)), strict=True):
+        for record in pair:
+            # By chance a base or two of the adapter fit as well.
+            assert abs(record.reference_start - at) < 8
+            assert 48 <= record.query_alignment_length < 56
+            assert record.mapping_quality >= 40

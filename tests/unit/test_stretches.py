@@ -161,13 +161,11 @@ def test_promising_buckets_are_rivals_and_other_parts():
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most, relevant, needed):
-        strands, buckets = promising_buckets(anchors, context, most, relevant, needed)
+    def found(most, relevant):
+        strands, buckets = promising_buckets(anchors, context, most, relevant)
         assert (strands == 0).all()
         return sorted(np.searchsorted(diagonal >> 5, buckets).tolist())
 
-    assert found(32, 3, 24) == [0, 1, 2]
-    # By the bases that seeds cover alone all of them would do; stretches on the bases of the best one do not.
-    assert found(32, 3, 10) == [0, 1, 2]
-    assert found(32, 100, 10) == [0, 1, 2, 3, 4]
-    assert found(1, 3, 24) == [0]
+    assert found(32, 3) == [0, 1, 2]
+    assert found(32, 100) == [0, 1, 2, 3, 4]
+    assert found(1, 3) == [0]

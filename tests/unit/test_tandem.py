@@ -1,0 +1,77 @@
+"""Rivals in tandem repeats: found beside a place, against all shifts tried; and what they do to mapping qualities."""
+
+import numpy as np
+import pytest
+
+import gassst
+from gassst._core.tandem import tandem_rivals
+from gassst.io.read_records import batch_of_records
+from gassst.io.reference import Reference
+from gassst.layouts import NO_SCORE
+
+M, UNIT, COPIES, AT = 100, 43, 8, 3000
+NEAREST, FURTHEST = 11, 128
+
+
+def substituted(bases, places):
+    bases = bases.copy()
+    for place in places:
+        bases[place] = (bases[place] + 1) % 4
+    return bases
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Random bases with copies of a unit between, of which every other one has another base in the middle."""
+    rng = np.random.default_rng(2)
+    unit = rng.integers(0, 4, UNIT)
+    copies = [substituted(unit, [UNIT // 2] if i % 2 else []) for i in range(COPIES)]
+    codes = np.concatenate([rng.integers(0, 4, AT), *copies, rng.integers(0, 4, AT)])
+    return np.array(list("ACGT"))[codes]
+
+
+@pytest.fixture(scope="module")
+def reference(world):
+    return Reference.from_sequences([("c", "".join(world).encode())])
+
+
+class Context:
+    def __init__(self, reference, packed):
+        self.reference, self.packed, self.lengths = reference, packed, packed.lengths
+
+
+def test_rivals_beside_a_place_are_counted(world, reference):
+    starts = np.array([500, AT + 5, AT + 30, AT + 150, AT + 210])
+    packed = batch_of_records(
+        [(f"r{i}", "".join(world[s : s + M]), None) for i, s in enumerate(starts)]
+    ).pack()
+    strands = np.arange(0, 2 * len(starts), 2, dtype=np.uint32)
+    diagonal = (int(reference.starts[0]) + starts).astype(np.uint32)
+    begin, end = np.full(len(starts), 10), np.full(len(starts), M)
+    context, most = Context(reference, packed), np.full(len(starts), 50, np.uint16)
+    errors, count = tandem_rivals(strands, diagonal, begin, end, most, context)
+    assert errors[0] == NO_SCORE  # repeats nothing
+    for i, start in enumerate(starts[1:], 1):
+        part = world[start + 10 : start + M]
+        shifts = [s for d in range(NEAREST, FURTHEST + 1) for s in (-d, d)]
+        found = [int((world[start + 10 + s : start + M + s] != part).sum()) for s in shifts]
+        assert errors[i] == min(found)
+        assert count[i] == found.count(min(found))
+    errors, count = tandem_rivals(strands, diagonal, begin, end, 0 * most, context)
+    assert (errors == NO_SCORE).all()
+    assert not count.any()
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_no_read_is_surer_than_the_copies_beside_it_allow(world, reference, mode):
+    """A read with the differences of a neighbour copy: the search may see one place alone."""
+    mapper = gassst.Mapper(gassst.Index.build(reference), mode=mode, device="none")
+    at = AT + 2 * UNIT
+    here, beside = world[at : at + M], world[at + UNIT : at + UNIT + M]
+    apart = np.flatnonzero(here != beside)
+    read = here.copy()
+    read[apart[::2]] = beside[apart[::2]]
+    clean = world[500 : 500 + M]
+    found = list(mapper.map([("tandem", "".join(read), None), ("clean", "".join(clean), None)]))
+    assert found[0].mapping_quality <= 20
+    assert found[1].mapping_quality == 60
