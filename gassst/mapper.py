@@ -210,7 +210,7 @@ class Mapper:
         """
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
-        size = self.params.batch_size
+        size = self.params.reads_per_batch()
         return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
@@ -290,7 +290,11 @@ class Mapper:
         inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
         alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
         kept_groups, comments = kept_lines(alignments.values(), own)
-        size = self.params.batch_size
+        header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
+        processes = self._processes(encoder)
+        size = self.params.reads_per_batch(processes)
         batches = open_unparsed(
             reads,
             mates,
@@ -302,10 +306,6 @@ class Mapper:
             groups=own if own.lines else ReadGroups(kept_groups, (NO_GROUP,) * len(reads)),
             alignments=alignments,
         )
-        header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
-        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
-        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        processes = self._processes(encoder)
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
@@ -319,6 +319,7 @@ class Mapper:
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)
+        total.run["parameters"]["batch_size"] = size
         if total.pairs:
             total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(mapper.counters)

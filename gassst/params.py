@@ -122,13 +122,17 @@ class MapParams:
     threads: int = 2
     processes: int | None = None
     device: str | None = None
-    batch_size: int = 32_768  # smaller ones cost more per read, larger ones memory
+    batch_size: int | None = None
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = Scoring()
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
+
+    def reads_per_batch(self, processes: int = 1) -> int:
+        """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory."""
+        return self.batch_size or (32_768 if processes == 1 else 24_576)
 
     @property
     def longest_read(self) -> int:
@@ -154,7 +158,7 @@ class MapParams:
                 self.processes is None or 1 <= self.processes <= MAX_THREADS,
                 f"--processes must be from 1 to {MAX_THREADS}",
             ),
-            (self.batch_size >= 1, "--batch-size must be at least 1"),
+            (self.batch_size is None or self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),

@@ -89,12 +89,14 @@ cdef class AlignmentReader:
         if reference is not None and hts_set_fai_filename(self.file, os.fsencode(reference)):
             raise OSError(EIO, f"no reference in {reference}")
         self.ends_well = not check_end or hts_check_EOF(self.file) != 0
-        if threads and self.ends_well:  # those of htslib may take the missing end for an error in the first block
-            hts_set_threads(self.file, threads)
         with nogil:
             self.head = sam_hdr_read(self.file)
         if self.head == NULL:
             raise OSError(EIO, "its header is damaged")
+        # Threads of htslib read ahead: what they find damaged there could be taken for the header's, or be waited for
+        # without end. Neither do they know a missing end from an error in the first block.
+        if threads and self.ends_well:
+            hts_set_threads(self.file, threads)
         header = sam_hdr_str(self.head)
         self.header = header.decode("utf-8", "replace") if header is not None else ""
         self.by_coordinate = "\tSO:coordinate" in self.header.partition("\n")[0]

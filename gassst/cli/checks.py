@@ -45,9 +45,9 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     for sample in samples:
         _check_format(sample.output, args.format)
         if sample.mates is None:
-            open_reads(sample.reads, params.batch_size)
+            open_reads(sample.reads, params.reads_per_batch())
         else:
-            open_pairs(sample.reads, sample.mates, params.batch_size)
+            open_pairs(sample.reads, sample.mates, params.reads_per_batch())
         inputs += [*sample.reads, *(sample.mates or [])]
     check_outputs([*(sample.output for sample in samples), *others], inputs)
     indexed = [path for sample in samples for path in with_indexes(sample.output)]

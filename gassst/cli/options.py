@@ -393,9 +393,8 @@ def _add_machine(group: Any) -> None:
     add(
         "--batch-size",
         type=int,
-        default=MapParams.batch_size,
         metavar="READS",
-        help="Reads in a batch of one thread.",
+        help="Reads in a batch of one thread (default: 32768, with several processes 24576).",
     )
     add(
         "--memory",

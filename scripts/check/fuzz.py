@@ -392,6 +392,11 @@ def alignment_case(rng: random.Random, world: World) -> Case:
         else:
             data = mutated_bytes(rng, data)
     bad = f"bad{name[3:]}"
+    if rng.random() < 0.5:
+        return Case(
+            [*MAP, *_map_options(rng), *rng.choice([[], ["-C"], ["--interleaved"]]), "ref.gsi", bad],
+            {bad: data},
+        )
     other = rng.choice(
         [[bad], [bad, "--truth", "sim.sam"], ["sim.bam", "--truth", bad], [bad, "--reads", "reads.fq"]]
     )

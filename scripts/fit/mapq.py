@@ -113,7 +113,7 @@ def batch_rows(mapper: Mapper, batch) -> np.ndarray:
 
 def observe(mapper: Mapper, path: str) -> Counts:
     """Counts of the reads of one file."""
-    batches = open_reads([path], mapper.params.batch_size, max_length=MAX_READ_LENGTH)
+    batches = open_reads([path], mapper.params.reads_per_batch(), max_length=MAX_READ_LENGTH)
     rows = np.concatenate([batch_rows(mapper, batch) for batch in batches])
     unique, inverse = np.unique(rows[:, :-1], axis=0, return_inverse=True)
     inverse = inverse.ravel()
