@@ -138,11 +138,13 @@ class Batch:
     def edits(self, hit):
         return described(self.world.sequences[hit.tid], hit.position, hit.read, hit.cigar)[0]
 
-    def lines(self, eqx=False, xa=False, group=None):
+    def lines(self, eqx=False, xa=False, group=None, tags=()):
         for name, bases, quals, hits in self.entries:
-            yield from self.read_lines(name, bases, quals, hits, eqx, xa, [f"RG:Z:{group}"] if group else [])
+            yield from self.read_lines(
+                name, bases, quals, hits, eqx, xa, [f"RG:Z:{group}"] if group else [], tags
+            )
 
-    def read_lines(self, name, bases, quals, hits, eqx, xa, last):
+    def read_lines(self, name, bases, quals, hits, eqx, xa, last, more):
         quals = quals if self.reads.quals is not None else "*"
         if not hits:
             yield "\t".join([name, "4", "*", "0", "0", "*", "*", "0", "0", bases.upper(), quals, *last])
@@ -153,8 +155,9 @@ class Batch:
             tags = [f"NM:i:{nm}", f"MD:Z:{md}", f"AS:i:{-nm}"]
             if counts.count(min(counts)) > 1 or worse:
                 tags.append(f"XS:i:{-(min(counts) if counts.count(min(counts)) > 1 else min(worse))}")
-            tags += [f"X0:i:{counts.count(min(counts))}", f"X1:i:{counts.count(min(worse, default=-1))}"]
-            tags += [f"NH:i:{len(hits)}", f"HI:i:{rank + 1}", *last]
+            counted = {"X0": counts.count(min(counts)), "X1": counts.count(min(worse, default=-1))}
+            counted |= {"NH": len(hits), "HI": rank + 1}
+            tags += [f"{name}:i:{value}" for name, value in counted.items() if name in more] + last
             if xa and len(hits) > 1:
                 tags.append("XA:Z:" + "".join(self.xa(h) for h in hits[1:]))
             cigar = split if eqx else text_of(hit.cigar)

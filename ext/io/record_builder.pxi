@@ -47,6 +47,10 @@ cdef struct target_t:
     bint xa
     bint soft_clip_supplementary
     bint mark_secondary
+    bint tag_x0
+    bint tag_x1
+    bint tag_nh
+    bint tag_hi
 
 cdef struct placement_t:
     int32_t tid
@@ -360,10 +364,15 @@ cdef uint8_t *put_mapped_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, 
     to = put_int_tag(to, "AS", hit.score, text)
     if summary.suboptimal != INT32_MIN:
         to = put_int_tag(to, "XS", summary.suboptimal, text)
-    to = put_int_tag(to, "X0", summary.n_best, text)
-    to = put_int_tag(to, "X1", summary.n_second, text)
-    to = put_int_tag(to, "NH", summary.n_reported, text)
-    return put_int_tag(to, "HI", index, text)
+    if c.target.tag_x0:
+        to = put_int_tag(to, "X0", summary.n_best, text)
+    if c.target.tag_x1:
+        to = put_int_tag(to, "X1", summary.n_second, text)
+    if c.target.tag_nh:
+        to = put_int_tag(to, "NH", max(summary.n_best, 1 + c.n_secondary), text)
+    if c.target.tag_hi:
+        to = put_int_tag(to, "HI", index - c.n_supplementary if is_secondary(hit) else 1, text)
+    return to
 
 
 cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_t index, bint text) noexcept nogil:

@@ -352,6 +352,8 @@ cdef class RecordBuilder:
         self._take_exceptions(reference.exception_start, reference.exception_length, reference.exception_code)
         self.c.eqx, self.c.xa = style.eqx, style.xa
         self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
+        self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags
+        self.c.tag_nh, self.c.tag_hi = "NH" in style.more_tags, "HI" in style.more_tags
         self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):

@@ -31,6 +31,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     from gassst.extension.devices import check_device
     from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.reads import open_pairs, open_reads
+    from gassst.io.records import RecordStyle
     from gassst.search.filters import Cascade
 
     if args.report is not None:
@@ -39,6 +40,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         require_matplotlib()
     Cascade(params.filters, 0)
     tag_sources(args).verify()
+    RecordStyle(more_tags=args.more_tags).verify()
     samples = samples_of(args)
     others = [args.unmapped, args.stats, args.report]
     inputs = reference_files(args.index)

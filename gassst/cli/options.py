@@ -50,6 +50,11 @@ def parse_two(text: str) -> tuple[int, int]:
     return int(numbers[0]), int(numbers[-1])
 
 
+def parse_tags(text: str) -> tuple[str, ...]:
+    """Names of tags; `RecordStyle` checks them."""
+    return tuple(text.split(","))
+
+
 def parse_level(text: str) -> int:
     """A compression level, 0 to 9."""
     if not (len(text) == 1 and text.isdecimal()):
@@ -199,6 +204,15 @@ def _add_output(group: Any) -> None:
         metavar="SAMPLE",
         help="Make a read group for each lane, of this sample, from the flow cell and the lane in the name of its "
         "first read.",
+    )
+    add(
+        "--tags",
+        dest="more_tags",
+        type=parse_tags,
+        default=(),
+        metavar="T1,T2,..",
+        help="Add these tags: NH and HI (places of the read, and which one this is), X0 and X1 (places with the fewest "
+        "errors, and with the next more).",
     )
     add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
     add(
@@ -447,6 +461,6 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of `gassst.io.records.OutputOptions`."""
     names = (
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
-        "no_unmapped",
+        "no_unmapped", "more_tags",
     )  # fmt: skip
     return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}

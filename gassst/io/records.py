@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gassst._core.records import Reads
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
+MORE_TAGS = ("X0", "X1", "NH", "HI")
 FORMATS = ("sam", "bam", "cram")
 
 
@@ -138,6 +139,10 @@ class RecordStyle:
         Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    more_tags : tuple of str
+        Those of `MORE_TAGS` that are added: X0 and X1, places in the best and in the second stratum; NH, the places
+        of the read, X0 or the reported ones, whichever is more, without supplementary parts; HI, which of the
+        reported ones the record is.
     read_groups : tuple of str
         IDs for tag RG; a batch says which is that of its reads.
     """
@@ -146,7 +151,15 @@ class RecordStyle:
     xa: bool = False
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
+    more_tags: tuple[str, ...] = ()
     read_groups: tuple[str, ...] = ()
+
+    def verify(self) -> RecordStyle:
+        """Return self. Raises UsageError for a tag that is not one of `MORE_TAGS`."""
+        for tag in self.more_tags:
+            if tag not in MORE_TAGS:
+                raise UsageError(f"--tags {tag}: it adds {', '.join(MORE_TAGS)}")
+        return self
 
 
 @dataclass(frozen=True)
@@ -188,7 +201,7 @@ def record_builder(
 ) -> RecordBuilder:
     """What makes records for this header and reference; the read groups are those of the header."""
     header = pysam.AlignmentHeader.from_text(header_text)
-    style = replace(style or RecordStyle(), read_groups=tuple(read_group_ids(header_text)))
+    style = replace((style or RecordStyle()).verify(), read_groups=tuple(read_group_ids(header_text)))
     return RecordBuilder(header, reference, style)
 
 
@@ -303,7 +316,7 @@ class AlignmentWriter:
     A mapped record has these tags:
 
     * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
-    * X0 and X1: hits in the best and in the second stratum. NH and HI: rows of the read, and which this is.
+    * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
     * MC and MQ of a mapped mate, then RG.
     * SA: the other parts of a read that is split. XA: see `RecordStyle`.
 

@@ -123,12 +123,13 @@ def test_integer_tags_are_as_small_as_can_be(tmp_path, world, edits):
     batch.hits["edits"], batch.hits["score"] = edits, -edits
     batch.summaries["suboptimal"] = -edits if edits != NO_SCORE else NO_SUBOPTIMAL
     batch.summaries["n_second"] = 2**32 - 1
-    [record] = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays))
+    style = sam.RecordStyle(more_tags=("X1",))
+    [record] = sam.to_aligned_segments(*batch.arrays, sam.record_builder(world.header(), world.arrays, style))
     tags = {tag: (value, kind) for tag, value, kind in record.get_tags(with_value_type=True)}
     signed = "C" if edits == 0 else "c" if edits <= 128 else "s" if edits <= 32768 else "i"
     assert tags["NM"] == (edits, "C" if edits < 256 else "S")
     assert tags["AS"] == (-edits, signed)
-    assert tags["X1"][1] == "I" and "\tX1:i:4294967295\t" in record.to_string()
+    assert tags["X1"][1] == "I" and "\tX1:i:4294967295" in record.to_string()
     assert tags.get("XS", (-65535, "i")) == (-edits, signed)
     assert ("XS" in tags) == (edits != NO_SCORE)
 
@@ -601,3 +602,17 @@ def test_htslib_speaks_again_after_the_last_writer(tmp_path, world):
             assert pysam.get_verbosity() == 0
         assert pysam.get_verbosity() == 0
     assert pysam.get_verbosity() == before
+
+
+def test_more_tags_are_those_asked_for(batch, world):
+    for tags in ((), ("X0",), ("NH", "HI"), sam.MORE_TAGS):
+        builder = sam.record_builder(world.header(), world.arrays, sam.RecordStyle(more_tags=tags))
+        for record in sam.to_aligned_segments(*batch.arrays, builder):
+            found = dict(record.get_tags())
+            assert {tag for tag in sam.MORE_TAGS if tag in found} == (
+                set() if record.is_unmapped else set(tags)
+            )
+            if "NH" in found and "X0" in found:
+                assert found["NH"] >= found["X0"]
+    with pytest.raises(UsageError, match="--tags ZZ: it adds X0, X1, NH, HI"):
+        sam.RecordStyle(more_tags=("ZZ",)).verify()
