@@ -10,8 +10,7 @@
 
 enum {
     TAG_HEAD = 5,        /* bytes of "XX:T:" */
-    MAX_TAG_NUMBER = 64, /* characters of a number; what is longer is none that anybody needs */
-    MAX_TAGS = 128       /* of a read */
+    MAX_TAG_NUMBER = 64  /* characters of a number; what is longer is none that anybody needs */
 };
 
 /* Tags that gassst writes itself, or, as CG, htslib: another one of the name would make the record invalid. */

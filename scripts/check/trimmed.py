@@ -1,0 +1,114 @@
+"""Reads with adapters and the same reads trimmed: same places, same classes of MAPQ?
+
+    python scripts/check/trimmed.py ecoli.fa ecoli.gsi -n 20000
+
+Pairs of 2x150 bases with inserts of 40 to 145 are simulated, with read-through into Nextera adapters. Each is mapped
+as it is, and cut at the length of its fragment, which its name tells. Two records of a read agree where both are
+unmapped, or lie within 10 bases of each other with MAPQ of one class (0-3, 4-19, 20-39, 40-60). Reads with several
+equally good places (both with MAPQ 0-3) agree wherever they lie.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pysam
+
+GASSST = (sys.executable, "-m", "gassst")
+CLASSES = (4, 20, 40)  # the first MAPQ of each class but the lowest
+NEAR = 10  # bases
+NEEDED = 99.5  # % of reads that agree
+
+
+def fragment_length(name: str) -> int:
+    """Bases of the fragment, from the ends of both mates in the name."""
+    fields = name.split(",")
+    places = [int(fields[i]) for i in (2, 3, 8, 9)]
+    return max(places) - min(places) + 1
+
+
+def trim(source: Path, target: Path) -> None:
+    """Write the reads of a FASTQ file without what lies behind their fragment."""
+    with pysam.FastxFile(str(source)) as reads, target.open("w") as out:
+        for read in reads:
+            size = fragment_length(read.name)
+            out.write(f"@{read.name}\n{read.sequence[:size]}\n+\n{read.quality[:size]}\n")
+
+
+def primaries(index: str, files: list[Path], folder: Path) -> dict[tuple[str, bool], tuple]:
+    """(contig, first base that the read would face, MAPQ) of every mate; contig None where it is unmapped."""
+    bam = folder / "mapped.bam"
+    subprocess.run(
+        [*GASSST, "map", "-q", "--device", "none", index, *map(str, files), "-o", str(bam)], check=True
+    )
+    found = {}
+    with pysam.AlignmentFile(str(bam)) as records:
+        for r in records:
+            if not r.flag & 0x900:
+                end = r.reference_end if r.is_reverse else r.reference_start
+                found[r.query_name, r.is_read2] = (
+                    r.reference_name if not r.is_unmapped else None,
+                    end,
+                    r.mapping_quality,
+                )
+    return found
+
+
+def verdict(whole: tuple, cut: tuple) -> str:
+    """Whether two records of a read agree, and where they do not."""
+    if whole[0] is None or cut[0] is None:
+        return "agree" if whole[0] == cut[0] else "unmapped in one"
+    classes = np.searchsorted(CLASSES, [whole[2], cut[2]], side="right")
+    if not classes.any():
+        return "agree"
+    if whole[0] != cut[0] or abs(whole[1] - cut[1]) > NEAR:
+        return "other place"
+    return "agree" if classes[0] == classes[1] else "other MAPQ"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("reference", help="FASTA")
+    parser.add_argument("index", help="the gassst index of it")
+    parser.add_argument("-n", "--number", type=int, default=20_000, help="pairs [20000]")
+    parser.add_argument("--seed", type=int, default=31)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        files, cut = ([folder / f"{kind}_{mate}.fq" for mate in (1, 2)] for kind in ("whole", "cut"))
+        outputs = [word for path in files for word in ("-o", str(path))]
+        size = (
+            "-n",
+            str(args.number),
+            "-l",
+            "150",
+            "-e",
+            "0.005",
+            "--inserts",
+            "40,145",
+            "--seed",
+            str(args.seed),
+        )
+        subprocess.run(
+            [*GASSST, "simulate", args.reference, *size, "--adapter", "nextera", *outputs], check=True
+        )
+        for source, target in zip(files, cut, strict=True):
+            trim(source, target)
+        whole, trimmed = primaries(args.index, files, folder), primaries(args.index, cut, folder)
+    counts = Counter(verdict(whole[mate], trimmed[mate]) for mate in whole)
+    share = 100 * counts["agree"] / sum(counts.values())
+    print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
+    print(f"agree: {share:.3f} % of {sum(counts.values())} reads; {NEEDED} % are asked for")
+    return int(share < NEEDED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
