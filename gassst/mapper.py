@@ -245,7 +245,7 @@ class Mapper:
         ----------
         reads : path or list of paths
             FASTQ or FASTA, plain or compressed, or SAM, BAM and CRAM; "-" is standard input. Of an alignment file the
-            primary records are mapped anew, with their tags. Where the first one is of a pair, all are read as pairs.
+            primary records are mapped again, with their tags. Where the first one is of a pair, all are read as pairs.
         mates : path or list of paths, optional
             Of the second mates, where `reads` holds the first of pairs: as many files, names in the same order.
         interleaved : bool

@@ -38,7 +38,7 @@ What can go wrong
 * The parent dies: the kernel kills the processes (Linux: PR_SET_PDEATHSIG).
 * SIGINT from a terminal reaches all: the processes ignore it, and the parent decides.
 
-`fork` copies one thread only. Locks that other threads hold at that time stay held in the copy, so processes are not
-started beside threads that gassst does not know; nor on systems other than Linux. Threads do the work there
-(`layout.why_threads`).
+`fork` copies one thread only. Locks that other threads hold at that time stay held in the copy. So no processes
+are started where there are threads that gassst does not know, nor on systems other than Linux. There threads do the
+work (`layout.why_threads`).
 """

@@ -31,8 +31,8 @@ class Place(NamedTuple):
 class SharedMemory:
     """A file without a name, which processes that inherit it map region by region.
 
-    Its regions lie far apart, so each can grow; the gaps take no memory. A region is used by one process at a time,
-    but for reading. Raises OSError where the system does not grant such a file.
+    Its regions lie far apart, so each can grow; the gaps take no memory. Only one process at a time writes
+    to a region. Raises OSError where the system does not grant such a file.
 
     Parameters
     ----------
