@@ -140,9 +140,9 @@ class RecordStyle:
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
     more_tags : tuple of str
-        Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the number
-        of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says which
-        of the reported ones the record is.
+        Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
+        number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
+        which of the reported ones the record is.
     read_groups : tuple of str
         IDs for tag RG; a batch says which is that of its reads.
     """
