@@ -294,11 +294,11 @@ def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, co
 
 @pytest.mark.parametrize("which", ["-1", "-2"])
 def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
-    paths = {"-1": tmp_path / "a.sam", "-2": tmp_path / "b.sam"}
+    paths = {"-1": tmp_path / "a.fq", "-2": tmp_path / "b.fq"}
     for path in paths.values():
         path.write_text(GOOD)
     argv = [part for option in paths.items() for part in option]
-    code, _, error = gassst_map(*argv, "-o", paths[which])
+    code, _, error = gassst_map(*argv, "-O", "sam", "-o", paths[which])
     assert (code, paths[which].read_text()) == (2, GOOD)
     assert "named twice" in only_line(error)
 
@@ -488,7 +488,7 @@ def test_hits_reported(sam_lines, small_reads, small_fastq):
 def test_options_of_records_are_those_of_the_writer(gassst_map, small_fastq, monkeypatch):
     seen = []
     init = sam.AlignmentWriter.__init__
-    monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a: (seen.append(a[-1]), init(*a))[1])
+    monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a: (seen.append(a[4]), init(*a))[1])
     options = {
         "--eqx": "eqx", "--xa": "xa", "-Y": "soft_clip_supplementary", "--mark-secondary": "mark_secondary",
         "--no-unmapped": "no_unmapped", "--sort": "sort",
