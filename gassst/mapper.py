@@ -352,7 +352,7 @@ class Mapper:
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
-        params = asdict(self.params)
+        params = asdict(replace(self.params, batch_size=self.params.reads_per_batch()))
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),

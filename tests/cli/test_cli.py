@@ -779,10 +779,12 @@ def test_signal_that_the_shell_ignores(small_index, tmp_path):
         "map", "--device", "none", "-q", small_index, "-", "-o", "out.bam",
         cwd=tmp_path, stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     ) as run:  # fmt: skip
+        run.stdin.write(GOOD.encode())
+        run.stdin.flush()  # what the input is can be seen, and the output is begun
         while not any(tmp_path.iterdir()):
             assert run.poll() is None
         run.send_signal(signal.SIGHUP)
-        run.communicate(GOOD.encode())
+        run.communicate()
     assert run.returncode == 0
     assert [p.name for p in tmp_path.iterdir()] == ["out.bam"]
 

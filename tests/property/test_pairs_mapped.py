@@ -16,7 +16,7 @@ from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SUBOPTIMAL
-from gassst.run import MappingRun
+from gassst.run import MappingRun, MappingWork
 from gassst.seeding.shards import IndexParts
 
 INSERT = (300.0, 30.0)
@@ -43,7 +43,7 @@ def batch_of(fragments: Iterable[Fragment], singles: bool = False) -> ReadBatch:
 
 def run_of(mapper: gassst.Mapper) -> MappingRun:
     """A run that yields each batch beside its result."""
-    return MappingRun(mapper, lambda batch, result: (batch, result))
+    return MappingRun(MappingWork(mapper, lambda batch, result: (batch, result)))
 
 
 def places(

@@ -262,9 +262,12 @@ def test_index_cut_while_reads_are_mapped(copy, small_fastq, tmp_path, check, th
     output.write_text("old")
     argv = "map", "-q", check, "-t", threads, "--device", "none", copy, "-", "-o", output, "--sort"
     run = start(MAP, *argv)
+    reads = gzip.decompress(small_fastq.read_bytes()).decode()
+    run.stdin.write(reads[:1])
+    run.stdin.flush()  # the run knows by now that these are no alignments
     assert run.stdout.readline() == "begun\n"  # the index is mapped; the run waits for its first read
     cut(copy)
-    _, error = run.communicate(gzip.decompress(small_fastq.read_bytes()).decode())
+    _, error = run.communicate(reads[1:])
     assert run.returncode == InputError.exit_code
     assert error.count("\n") == 1 and "ref.gsi: " in error and "while it was in use" in error
     assert sorted(p.name for p in tmp_path.iterdir()) == [name, "ref.gsi"] and output.read_text() == "old"
