@@ -211,7 +211,7 @@ def write(path, world, *batches, header=None, **options):
     """Returns the number of records."""
     options = sam.OutputOptions(**options)
     with sam.AlignmentWriter(path, header or world.header(), world.arrays, options) as writer:
-        return sum(writer.write(writer.encode(*batch.arrays)) for batch in batches)
+        return sum(writer.write(writer.encoder.encode(*batch.arrays)) for batch in batches)
 
 
 def lines_in(path):

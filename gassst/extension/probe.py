@@ -21,8 +21,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from gassst.children import end_with_stdin
 from gassst.errors import DeviceError
-from gassst.io.children import end_with_stdin
 from gassst.io.read_records import batch_of_records
 from gassst.io.scratch import Scratch
 from gassst.params import Scoring

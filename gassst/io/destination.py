@@ -262,7 +262,7 @@ class SortedDestination:
 _SORT = """
 import sys
 sys.path[:] = sys.argv.pop(1).split(":")
-from gassst.io.children import die_with_parent
+from gassst.children import die_with_parent
 die_with_parent(int(sys.argv.pop(1)))
 import pysam
 try:

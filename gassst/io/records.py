@@ -373,16 +373,6 @@ class AlignmentWriter:
             self.abort()
             raise
 
-    def encode(
-        self,
-        reads: Reads,
-        hits: npt.NDArray[np.void],
-        summaries: npt.NDArray[np.void],
-        cigars: npt.NDArray[np.uint32],
-    ) -> Encoded:
-        """As `RecordEncoder.encode`."""
-        return self.encoder.encode(reads, hits, summaries, cigars)
-
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""
         if not self._is_open:

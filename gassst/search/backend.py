@@ -244,6 +244,10 @@ class PairPasses(Protocol):
         """Add scored bands to the placements, and tighten the limits of their reads."""
         ...
 
+    def close_diverted(self, search: SearchState, state: PairState) -> None:
+        """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
+        ...
+
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         """Close the pairs whose concordant place is good enough.
 

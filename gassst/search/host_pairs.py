@@ -133,6 +133,9 @@ class HostPairPasses:
             limits = search.best, errors, EXTRA_STRATA, EXTRA_ERRORS, search.limit
             state.placements.tighten(bands.read_strand, *limits)
 
+    def close_diverted(self, search: SearchState, state: PairState) -> None:
+        state.open &= ~search.diverted
+
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         preset = self.context.plan.preset
         first, missed, missed_other = self._rivals_missed(state)

@@ -115,9 +115,8 @@ class PairedSearch:
 
         `chosen` uint8[c]: mates with such anchors have a scored band; None: all open ones have.
         """
-        pairs, is_open = self.passes.pairs, self.pair_state.open
-        if self.backend.divert(self.state, anchors, is_open, chosen, pairs.partner):
-            is_open &= ~self.state.diverted
+        if self.backend.divert(self.state, anchors, self.pair_state.open, chosen, self.passes.pairs.partner):
+            self.passes.close_diverted(self.state, self.pair_state)
 
     def _verify(self, anchors: Anchors, chosen: U8) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""

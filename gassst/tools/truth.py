@@ -16,6 +16,7 @@ import numpy as np
 import pysam
 
 from gassst.errors import InputError
+from gassst.io.quiet import QuietHtslib
 from gassst.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
 CHUNK = 1 << 16
@@ -76,7 +77,8 @@ def read_alignments(path: str):
 def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
     # htslib would complain on stderr that a CRAM file has no index, and again about what is raised here. pysam would
     # show what goes wrong when it closes a file that it could not open.
-    verbosity, hooks = pysam.set_verbosity(0), (sys.excepthook, sys.unraisablehook)
+    hooks = sys.excepthook, sys.unraisablehook
+    QuietHtslib.enter()
     try:
         sys.excepthook = sys.unraisablehook = _unheard
         try:
@@ -86,7 +88,7 @@ def _open(path: str, options: list[str]) -> Iterator[pysam.AlignmentFile]:
         with file:
             yield file
     finally:
-        pysam.set_verbosity(verbosity)
+        QuietHtslib.leave()
 
 
 def _unheard(*_: object) -> None:

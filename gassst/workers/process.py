@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import logging
 import os
@@ -13,14 +12,13 @@ import threading
 import traceback
 from typing import Any, NamedTuple, NoReturn
 
+from gassst.children import die_with_parent
 from gassst.workers.base import Work
 from gassst.workers.shared_memory import SharedMemory
 
 CALL = struct.Struct("<IQ")  # region, bytes
 RESULT = struct.Struct("<IQ?")  # region, bytes, whether it is an exception
 LENGTH = struct.Struct("<I")  # of a message of a process's own pipe
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Pipes(NamedTuple):
@@ -44,20 +42,11 @@ class RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def load_libraries() -> None:
-    """Before `fork`: what a process needs at once, so that none has to load it."""
-    _libc()
-
-
-def _libc() -> Any:
-    return ctypes.CDLL(None, use_errno=True)
-
-
 def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: int) -> NoReturn:
     """Make calls until there are no more; the process ends here, and no handler of the parent's runs."""
     code = 1
     try:
-        _die_with(parent)
+        die_with_parent(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGBUS, signal.SIG_DFL)  # the parent's handler removes what is the parent's
         gc.freeze()  # what the parent has made stays shared: the collector need not look at it
@@ -80,12 +69,6 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _die_with(parent: int) -> None:
-    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before
-        os._exit(1)
 
 
 def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
+from gassst.children import load_libraries
 from gassst.errors import WorkerError
 from gassst.workers.base import Result, Work
 from gassst.workers.process import (
@@ -23,7 +24,6 @@ from gassst.workers.process import (
     Account,
     Pipes,
     RemoteTraceback,
-    load_libraries,
     serve,
 )
 from gassst.workers.shared_memory import SharedMemory

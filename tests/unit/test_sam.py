@@ -435,7 +435,7 @@ def test_an_exception_leaves_what_was_there(tmp_path, world, batch, error, optio
             sam.OutputOptions(unmapped_path=tmp_path / "un.fq", **options),
         ) as writer,
     ):
-        writer.write(writer.encode(*batch.arrays))
+        writer.write(writer.encoder.encode(*batch.arrays))
         assert len(visible_and_hidden(tmp_path)) > 1
         raise error
     assert visible_and_hidden(tmp_path) == ["out.bam"]
@@ -446,12 +446,12 @@ def test_an_exception_leaves_what_was_there(tmp_path, world, batch, error, optio
 def test_output_has_its_name_only_when_complete_and_the_usual_mode(tmp_path, world, batch):
     path = tmp_path / "out.bam"
     with sam.AlignmentWriter(path, world.header(), world.arrays) as writer:
-        writer.write(writer.encode(*batch.arrays))
+        writer.write(writer.encoder.encode(*batch.arrays))
         assert not path.exists()
     (tmp_path / "plain").touch()
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
     with pytest.raises(ValueError, match="closed"):
-        writer.write(writer.encode(*batch.arrays))
+        writer.write(writer.encoder.encode(*batch.arrays))
     writer.close()
 
 
@@ -582,7 +582,7 @@ def test_reader_of_standard_output_goes_away(run_child, options):
 
 ABORTED = """
 with sam.AlignmentWriter("-", world.header(), world.arrays, sam.OutputOptions(format="bam")) as writer:
-    writer.write(writer.encode(*batch.arrays))
+    writer.write(writer.encoder.encode(*batch.arrays))
     {last}
 """
 

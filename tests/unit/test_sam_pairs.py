@@ -285,7 +285,7 @@ def test_unmapped_reads_of_pairs(tmp_path):
     batch = batch_of([([row(0, 5)], []), ([], []), ([],)])
     options = sam.OutputOptions(no_unmapped=True, unmapped_path=tmp_path / "un.fq.gz")
     with sam.AlignmentWriter(tmp_path / "o.sam", WORLD.header(), WORLD.arrays, options) as writer:
-        writer.write(writer.encode(*batch.arrays))
+        writer.write(writer.encoder.encode(*batch.arrays))
     flags = [(line.split("\t")[0], line.split("\t")[1]) for line in lines_in(tmp_path / "o.sam")]
     assert flags == [("t0", "73"), ("t0", "133")]
     text = gzip.decompress((tmp_path / "un.fq.gz").read_bytes()).decode()

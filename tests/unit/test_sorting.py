@@ -41,7 +41,7 @@ def write(path, reference, batches, **options):
     header = header_of(reference, None)
     with sam.AlignmentWriter(path, header, arrays_of(reference), sam.OutputOptions(**options)) as writer:
         for batch in batches:
-            writer.write(writer.encode(*batch))
+            writer.write(writer.encoder.encode(*batch))
     return path
 
 
@@ -114,7 +114,7 @@ def test_a_stream_is_sorted_without_index(tmp_path, reference, batches, memory):
     ) as writer:
         thread.start()
         for batch in batches:
-            writer.write(writer.encode(*batch))
+            writer.write(writer.encoder.encode(*batch))
     thread.join()
     os.close(reader)
     assert gzip.decompress(b"".join(received)) == gzip.decompress(expected.read_bytes())

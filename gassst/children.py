@@ -8,8 +8,20 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from functools import cache
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None)
+
+
+def load_libraries() -> None:
+    """Before `fork`: what `die_with_parent` needs, so that no process has to load it."""
+    _libc()
 
 
 def die_with_parent(parent: int) -> None:
@@ -19,7 +31,7 @@ def die_with_parent(parent: int) -> None:
     """
     if sys.platform.startswith("linux"):
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended already
         os._exit(1)
 
