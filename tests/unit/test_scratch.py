@@ -171,7 +171,9 @@ def test_a_folder_in_dev_is_an_ordinary_one():
         assert path.read_bytes() == b"what comes"
 
 
-@pytest.mark.parametrize("where", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "a link", "a link to a link"])
+@pytest.mark.parametrize(
+    "where", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "a link", "a link to a link"]
+)
 def test_an_open_file_is_written_as_it_is_by_any_name(tmp_path, where):
     if not os.path.exists("/proc/self/fd/1"):
         pytest.skip("no /proc here")
