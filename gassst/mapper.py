@@ -281,16 +281,14 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        written = with_indexes(output)
-        if (unmapped := output_options.get("unmapped_path")) is not None:
-            written.append(unmapped)
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        written = [*with_indexes(output), *options.unmapped.paths]
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
         inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
         alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
         kept_groups, comments = kept_lines(alignments.values(), own)
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
-        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
         size = self.params.reads_per_batch(processes)

@@ -252,41 +252,76 @@ cdef class HitBatch:
             longest = max(longest, read_length(&self.c, i))
         return longest
 
-    def unmapped_fastq(self):
-        """The unmapped reads as FASTQ, or FASTA when there are no qualities."""
+    def unmapped_fastq(self, int mate=0, bint either=False):
+        """Unmapped reads as FASTQ, or FASTA when there are no qualities; bases as sequenced, tags as comments.
+
+        Parameters
+        ----------
+        mate : int
+            0: every unmapped read, those of pairs with "/1" and "/2" behind their names. 1 or 2: this mate of every
+            pair whose mates are both unmapped.
+        either : bool
+            For `mate` 1 or 2, also of pairs of which one mate is unmapped.
+        """
         cdef bint fastq = self.c.quals != NULL
         cdef size_t size = 0, row
         cdef char *to
         with nogil:
             for row in range(self.c.n_hits):
-                if self._is_unmapped(row):
-                    size += self._text_size(self.c.hits[row].read, fastq)
+                if self._is_wanted(row, mate, either):
+                    size += self._text_size(self.c.hits[row].read, fastq, not mate)
         text = PyBytes_FromStringAndSize(NULL, size)
         to = PyBytes_AS_STRING(text)
         with nogil:
             for row in range(self.c.n_hits):
-                if self._is_unmapped(row):
-                    to = self._put_text(to, self.c.hits[row].read, fastq)
+                if self._is_wanted(row, mate, either):
+                    to = self._put_text(to, self.c.hits[row].read, fastq, not mate)
         return text
 
-    cdef bint _is_unmapped(self, size_t row) noexcept nogil:
-        return self.c.hits[row].flag & BAM_FUNMAP and self.c.hits[row].read < self.c.n_reads
+    cdef bint _is_wanted(self, size_t row, int mate, bint either) noexcept nogil:
+        """Whether `unmapped_fastq` has the read of a row, which is asked for its first row only."""
+        cdef const hit_t *hits = self.c.hits
+        cdef size_t read = hits[row].read, other
+        cdef bint unmapped = hits[row].flag & BAM_FUNMAP, mate_unmapped
+        if read >= self.c.n_reads or (row and hits[row - 1].read == read):
+            return False
+        if not mate:
+            return unmapped
+        if self.c.mate == NULL or self.c.mate[read] != mate:
+            return False
+        other = self._mate_row(row)
+        mate_unmapped = hits[other].flag & BAM_FUNMAP
+        return unmapped or mate_unmapped if either else unmapped and mate_unmapped
 
-    cdef size_t _text_size(self, size_t read, bint fastq) noexcept nogil:
+    cdef size_t _mate_row(self, size_t row) noexcept nogil:
+        """The first row of the mate of a row's read. Rows of mates are neighbours."""
+        cdef const hit_t *hits = self.c.hits
+        cdef size_t read = hits[row].read, other = row
+        if self.c.mate[read] == 1:
+            while other + 1 < self.c.n_hits and hits[other].read == read:
+                other += 1
+            return other
+        while other and hits[other].read == read:
+            other -= 1
+        while other and hits[other - 1].read == hits[other].read:
+            other -= 1
+        return other
+
+    cdef size_t _text_size(self, size_t read, bint fastq, bint numbered) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
-        cdef size_t length = read_length(&self.c, read)
-        return name + self._suffix(read) + read_tags_size(&self.c, read) + length + 3 + (length + 3 if fastq else 0)
+        cdef size_t length = read_length(&self.c, read), suffix = self._suffix(read) if numbered else 0
+        return name + suffix + read_tags_size(&self.c, read) + length + 3 + (length + 3 if fastq else 0)
 
     cdef size_t _suffix(self, size_t read) noexcept nogil:
         """Length of "/1" or "/2", which tells the mates of a pair from each other where there are no flags."""
         return 2 if self.c.mate != NULL and self.c.mate[read] else 0
 
-    cdef char *_put_text(self, char *to, size_t read, bint fastq) noexcept nogil:
+    cdef char *_put_text(self, char *to, size_t read, bint fastq, bint numbered) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
         cdef size_t length = read_length(&self.c, read)
         to[0] = b'@' if fastq else b'>'
         memcpy(to + 1, self.c.names + self.c.name_offsets[read], name)
-        if self._suffix(read):
+        if numbered and self._suffix(read):
             to[name + 1] = b'/'
             to[name + 2] = b'1' if self.c.mate[read] == 1 else b'2'
             name += 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import logging
 import os
@@ -88,8 +87,6 @@ def run() -> None:
             stream.flush()
         except OSError:  # reported by now, or nobody reads: it must not come up once more at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if not code:
-        atexit._run_exitfuncs()
-    # At once: after an error threads may be deep in a batch; and taking the modules apart takes 25 ms, a tenth of a
-    # short run.
-    os._exit(code)
+    if code:
+        os._exit(code)  # at once: worker threads may be deep in a batch
+    sys.exit(code)

@@ -241,7 +241,19 @@ def _add_output(group: Any) -> None:
         "--unmapped",
         metavar="FILE.fq.gz",
         type=output_path,
-        help="Also write the unmapped reads to this FASTQ file.",
+        help="Also write the unmapped reads to this FASTQ file, mates with /1 and /2 behind their names.",
+    )
+    add(
+        "--unmapped2",
+        metavar="FILE.fq.gz",
+        type=output_path,
+        help="Write pairs with two unmapped mates into two files: the second mates to this one, the first ones to that "
+        "of --unmapped.",
+    )
+    add(
+        "--unmapped-either",
+        action="store_true",
+        help="With --unmapped2: also write pairs with one unmapped mate.",
     )
     add(
         "--stats",
@@ -463,4 +475,9 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped", "more_tags",
     )  # fmt: skip
-    return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}
+    return {
+        **{name: getattr(args, name) for name in names},
+        "unmapped_path": args.unmapped,
+        "unmapped_mates_path": args.unmapped2,
+        "unmapped_either": args.unmapped_either,
+    }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_BAI_CONTIG = 2**29  # beyond it only a CSI index works
 SORT_MEMORY = 1 << 30
+_DESCRIPTOR = re.compile(r"/dev/std(in|out|err)|/dev/fd/\d+|/proc/[^/]+(/task/[^/]+)?/fd/\d+")
 
 
 class Destination:
@@ -176,7 +179,20 @@ def _exists_irregular(path: str) -> bool:
     except OSError:
         return False
     # Renaming over /dev/stdout would not reach the file that the shell opened.
-    return not stat.S_ISREG(mode) or path.startswith(("/dev/", "/proc/"))
+    return not stat.S_ISREG(mode) or _names_a_descriptor(path)
+
+
+def _names_a_descriptor(path: str) -> bool:
+    """Whether a path leads to an open file, link by link. /dev/shm and what else lies in /dev are ordinary folders."""
+    while True:
+        folder, base = os.path.split(path)
+        path = os.path.join(os.path.realpath(folder), base)
+        if _DESCRIPTOR.fullmatch(path):
+            return True
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
+        except OSError:
+            return False
 
 
 class SortedDestination:
@@ -247,8 +263,6 @@ class SortedDestination:
         return self._format + level + (",no_ref=1" if self._format == "cram" else "")
 
     def _copy(self, stream: int) -> None:
-        import shutil
-
         with open(self._file("sorted"), "rb") as source, os.fdopen(stream, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
 

@@ -14,6 +14,7 @@ import pysam  # noqa: F401 - before the compiled module, which links against the
 
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
+from gassst.io.unmapped import UnmappedText
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -26,10 +27,7 @@ class Encoded:
     """The records of one batch, and its unmapped reads as FASTQ."""
 
     payload: Any
-    unmapped: Buffer = b""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Encoded, (self.payload, PickleBuffer(self.unmapped))
+    unmapped: UnmappedText = UnmappedText()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -23,7 +23,6 @@ from gassst.io import bgzf
 from gassst.io.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
-    CompressedFile,
     Destination,
     SortedDestination,
 )
@@ -41,6 +40,7 @@ from gassst.io.encoding import (
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
+from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
@@ -182,9 +182,10 @@ class OutputOptions(RecordStyle):
         (`no_ref`), has htslib's levels.
     no_unmapped : bool
         Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
-    unmapped_path : path or None
-        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if the
-        name ends in ".gz", ".bz2", ".xz" or ".zst".
+    unmapped_path, unmapped_mates_path : path or None
+    unmapped_either : bool
+        FASTQ of the unmapped reads: `path`, `mates_path` and `either` of `unmapped.Unmapped`. Compressed where a name
+        ends in ".gz", ".bz2", ".xz" or ".zst".
     """
 
     format: str | None = None
@@ -194,6 +195,13 @@ class OutputOptions(RecordStyle):
     level: int | None = None
     no_unmapped: bool = False
     unmapped_path: str | os.PathLike[str] | None = None
+    unmapped_mates_path: str | os.PathLike[str] | None = None
+    unmapped_either: bool = False
+
+    @property
+    def unmapped(self) -> Unmapped:
+        """Raises UsageError for a senseless choice."""
+        return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
 
 
 def record_builder(
@@ -279,8 +287,7 @@ class RecordEncoder:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars)
         payload = self._encoder.encode(batch, self.options.no_unmapped)
-        no_fastq = self.options.unmapped_path is None
-        return Encoded(payload) if no_fastq else Encoded(payload, batch.unmapped_fastq())
+        return Encoded(payload, self.options.unmapped.encode(batch, reads, hits))
 
 
 class AlignmentWriter:
@@ -343,7 +350,7 @@ class AlignmentWriter:
         destination = AlignmentDestination(path, index)
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
-        self._unmapped: CompressedFile | None = None
+        self._unmapped: UnmappedFiles | None = None
         self._format: Format
         if self.encoder.is_sorted_here:
             if workers is None:
@@ -361,8 +368,7 @@ class AlignmentWriter:
         QuietHtslib.enter()
         self._is_open = True
         try:
-            if options.unmapped_path is not None:
-                self._unmapped = CompressedFile(options.unmapped_path)
+            self._unmapped = UnmappedFiles(options.unmapped)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
                 self._target = SortedDestination(destination, file_format, suffix, threads)
