@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -10,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-import pysam
-
 from gassst.errors import UsageError
 from gassst.io.reference import Exceptions, bases_between
 
 if TYPE_CHECKING:
+    import pysam
+
     from gassst.io.destination import AlignmentDestination
     from gassst.io.records import ReferenceArrays
 
@@ -135,6 +134,8 @@ class CramTarget:
     def _written(self, contig: _Contig, file: IO[bytes]) -> bool:
         """Write the bases of a contig. False where the FASTA that was indexed has other ones: U for T."""
         exceptions = Exceptions(*self.reference[3:])
+        import hashlib  # as in `Reference`: 3 ms that few runs need
+
         digest = hashlib.md5(usedforsecurity=False)
         end = contig.start + contig.length
         for first in range(contig.start, end, AT_ONCE):
