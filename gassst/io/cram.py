@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gassst.errors import UsageError
-from gassst.io.reference import Exceptions, bases_between
+from gassst.io.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
     import pysam
 
     from gassst.io.destination import AlignmentDestination
-    from gassst.io.records import ReferenceArrays
 
 log = logging.getLogger("gassst")
 OPTIONS = {

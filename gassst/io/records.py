@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
+from gassst.io.reference import ReferenceArrays
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
@@ -51,21 +52,6 @@ if TYPE_CHECKING:
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
 MORE_TAGS = ("X0", "X1", "NH", "HI")
 FORMATS = ("sam", "bam", "cram")
-
-
-class ReferenceArrays(NamedTuple):
-    """What a record needs to know of the reference (docs/pipeline.md).
-
-    `exception_*` are runs of masked bases sorted by `exception_start` (concatenated coordinate) with their
-    upper-case ASCII letter; the padding between contigs is not among them.
-    """
-
-    planes: npt.NDArray[np.uint64]  # [n, 3]
-    starts: npt.NDArray[np.int64]  # [contigs]
-    lengths: npt.NDArray[np.int64]  # [contigs]
-    exception_start: npt.NDArray[np.uint32]
-    exception_length: npt.NDArray[np.uint32]
-    exception_code: npt.NDArray[np.uint8]
 
 
 def header(

@@ -57,6 +57,21 @@ class Exceptions(NamedTuple):
     """uint8[r], the upper-case ASCII letter."""
 
 
+class ReferenceArrays(NamedTuple):
+    """What a record needs to know of the reference (docs/pipeline.md).
+
+    `exception_*` are runs of masked bases sorted by `exception_start` (concatenated coordinate) with their
+    upper-case ASCII letter; the padding between contigs is not among them.
+    """
+
+    planes: NDArray[np.uint64]  # [n, 3]
+    starts: NDArray[np.int64]  # [contigs]
+    lengths: NDArray[np.int64]  # [contigs]
+    exception_start: NDArray[np.uint32]
+    exception_length: NDArray[np.uint32]
+    exception_code: NDArray[np.uint8]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """Contigs in one concatenated coordinate, as docs/pipeline.md defines it.
