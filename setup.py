@@ -118,9 +118,9 @@ def add_numpy(extension):
 
 
 def add_htslib(extension):
-    """Link against the htslib inside pysam, or where it has none (conda, Debian), against the one that it links itself.
+    """Link against the htslib inside pysam, or where it has none (conda, Debian), against the one that pysam links.
 
-    The file of the former carries the Python ABI in its name, hence `-l:`. For the latter the variables are pysam's own.
+    The file of the former carries the Python ABI in its name, hence `-l:`. For the latter the variables are pysam's.
     """
     import pysam
     import pysam.libchtslib as libchtslib

@@ -17,7 +17,6 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser

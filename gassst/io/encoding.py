@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
-
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import pysam.config
-import pysam.version
+from pysam import config
+from pysam.version import __htslib_version__, __version__
 
 from gassst._core.build_facts import HTSLIB, HTSLIB_MODE, PYSAM
 from gassst.errors import InstallationError
@@ -61,5 +61,5 @@ def check(built: Linked, found: Linked) -> None:
 
 check(
     Linked(PYSAM, HTSLIB, HTSLIB_MODE),
-    Linked(pysam.version.__version__, pysam.version.__htslib_version__, pysam.config.HTSLIB),
+    Linked(__version__, __htslib_version__, config.HTSLIB),
 )

@@ -16,6 +16,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
+import pysam
 from numpy.typing import NDArray
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib

@@ -13,7 +13,9 @@ from gassst.io.htslib import Linked, check
 BUILT = Linked("0.24.1", "1.23", "builtin")
 
 
-@pytest.mark.parametrize("found", [("0.24.1", "1.23"), ("0.24.0", "1.23"), ("0.24.2", "1.23.1"), ("0.24", "1.30")])
+@pytest.mark.parametrize(
+    "found", [("0.24.1", "1.23"), ("0.24.0", "1.23"), ("0.24.2", "1.23.1"), ("0.24", "1.30")]
+)
 def test_the_same_series_with_no_older_htslib_is_taken(found):
     check(BUILT, Linked(*found, "builtin"))
 
@@ -36,7 +38,9 @@ def test_any_other_is_refused(found):
     )
 
 
-@pytest.mark.parametrize(("version", "series"), [("0.24.1", (0, 24)), ("1.2rc1", (1, 2)), ("0.30.dev1", (0, 30))])
+@pytest.mark.parametrize(
+    ("version", "series"), [("0.24.1", (0, 24)), ("1.2rc1", (1, 2)), ("0.30.dev1", (0, 30))]
+)
 def test_series(version, series):
     assert Linked(version, "1.23", "builtin").series == series
 
@@ -53,4 +57,7 @@ def test_the_command_says_it_in_one_line(small_index, small_fastq):
     command = [sys.executable, "-c", code, "map", str(small_index), str(small_fastq)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith("gassst: gassst was built with pysam") and "but finds pysam 0.7.8" in done.stderr
+    assert (
+        done.stderr.startswith("gassst: gassst was built with pysam")
+        and "but finds pysam 0.7.8" in done.stderr
+    )

@@ -278,7 +278,10 @@ def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KH
 """
 MISSING = {
     "no driver": (NO_DRIVER, "no OpenCL device found: no driver is installed. PoCL makes a CPU one"),
-    "no pyopencl": ("raise ImportError('no wheel here')", "pyopencl cannot be imported: no wheel here. Install"),
+    "no pyopencl": (
+        "raise ImportError('no wheel here')",
+        "pyopencl cannot be imported: no wheel here. Install",
+    ),
 }
 
 
