@@ -18,8 +18,8 @@ from pysam.libchtslib cimport (
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,
-    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
-    sam_hdr_tid2name, sam_hdr_write, sam_write1,
+    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_write,
+    sam_write1,
 )
 
 from gassst._core.contigs cimport contigs_before
@@ -34,6 +34,11 @@ from gassst.errors import InputError
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil
+
+cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, and lacks these
+    int sam_hdr_nref(const void *header)
+    int64_t sam_hdr_tid2len(const void *header, int tid)
+    const char *sam_hdr_tid2name(const void *header, int tid)
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -511,7 +516,8 @@ cdef class CramWriter:
     """Writes records of a `RecordBuilder` as CRAM to an open file descriptor, which it takes over and closes.
 
     `mode` is htslib's: "wc", and options of it behind commas. `reference` is the path of the FASTA that records are
-    written against, whose .fai is beside it; None where the options say that they are not written against any. `name` is for htslib's messages. `threads` compress besides the caller's. The header is written at once.
+    written against, whose .fai is beside it; None where the options say that they are not written against any.
+    `name` is for htslib's messages. `threads` compress besides the caller's. The header is written at once.
 
     A failed write or close raises `OSError` with the errno of the file, as far as htslib kept it.
     """

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
-import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
-
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
 from gassst.io.cram import CramTarget

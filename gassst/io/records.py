@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pysam  # must come before _records, which links against the htslib that pysam loads
+import pysam
 
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
 from gassst.io import bgzf
