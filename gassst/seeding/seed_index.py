@@ -9,7 +9,6 @@ import stat
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +38,7 @@ SORTED = 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
     """Every occurrence of every seed of 1 to k + 16 bases; arrays as docs/pipeline.md defines them."""
 
@@ -52,7 +51,7 @@ class SeedIndex:
     """uint32[p], coordinates of unmasked bases by (k-mer, the 16 bases behind it, coordinate)."""
     following: NDArray[np.uint8] = field(repr=False)
     """uint8[p], the 4 bases behind the k-mer of each position."""
-    path: Path | None = None
+    path: str | None = None
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
@@ -61,12 +60,18 @@ class SeedIndex:
     _sections: tuple[Section, ...] = field(default=(), repr=False)
 
     @classmethod
-    def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
+    def build(
+        cls,
+        reference: Reference | str | os.PathLike[str],
+        threads: int | None = None,
+        alt: str | os.PathLike[str] | None = None,
+    ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
         The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
-        is one single repeat. Raises InputError as `Reference.from_fasta` does, and for a reference of masked letters
-        only. Raises UsageError unless 1 <= threads <= 1024.
+        is one single repeat. `alt` is a list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list`
+        finds beside the FASTA. Raises InputError as these do and `Reference.from_fasta` does, and for a reference of
+        masked letters only. Raises UsageError unless 1 <= threads <= 1024.
         """
         threads = usable_threads() if threads is None else threads
         if not 1 <= threads <= MAX_THREADS:
@@ -76,6 +81,9 @@ class SeedIndex:
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
             reference = Reference.from_fasta(reference)
+            alt = alt or alt_list(source)
+        if alt is not None:
+            reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
         k = base_length(reference.unmasked)
@@ -124,6 +132,8 @@ class SeedIndex:
             "md5": reference.md5,
             "fasta_bytes": self.fasta_bytes,
         }
+        if reference.alt is not None:
+            metadata["alt"] = np.flatnonzero(reference.alt).tolist()
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
         return {"metadata": text, **dict(zip(ARRAYS, arrays, strict=True))}
@@ -154,7 +164,7 @@ class SeedIndex:
                 integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
-        index = _from_sections(sections, Path(path), integrity)
+        index = _from_sections(sections, name, integrity)
         if check:
             index.check()
         return index
@@ -251,6 +261,14 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
             pass
 
 
+def alt_list(fasta: str) -> str | None:
+    """The list of ALT contigs beside a FASTA: REF.fa.alt, where bwa looks for it, also for REF.fa.gz."""
+    for path in (f"{fasta}.alt", f"{fasta.removesuffix('.gz')}.alt"):
+        if os.path.isfile(path):
+            return path
+    return None
+
+
 def _regular_size(path: str) -> int | None:
     try:
         info = os.stat(path)
@@ -262,10 +280,10 @@ def _regular_size(path: str) -> int | None:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def _from_sections(sections: dict[str, Section], path: Path, integrity: Integrity | None) -> SeedIndex:
-    metadata = Metadata.of(sections["metadata"], str(path))
+def _from_sections(sections: dict[str, Section], path: str, integrity: Integrity | None) -> SeedIndex:
+    metadata = Metadata.of(sections["metadata"], path)
     for name in ("exception_start", "exception_length", "exception_code"):
-        check_section(sections[name], str(path))  # small, and what writes MD trusts them
+        check_section(sections[name], path)  # small, and what writes MD trusts them
     array = {name: sections[name].data.view(dtype) for name, dtype in ARRAYS.items()}
     if len(array["planes"]) % 3:
         raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")
@@ -278,6 +296,7 @@ def _from_sections(sections: dict[str, Section], path: Path, integrity: Integrit
         starts=contig_starts(lengths),
         md5=metadata.md5,
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
+        alt=metadata.alt_contigs,
     )
     arrays = (array["table"], array["positions"], array["following"])
     checked = integrity, tuple(sections.values())
