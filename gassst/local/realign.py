@@ -288,7 +288,6 @@ class _Realignment:
         hits = np.take(hits, np.argsort(hits["read"], kind="stable"))
         summary["n_reported"] = np.bincount(hits["read"], minlength=context.n)
         summary["n_reported"][unmapped] = 0
-        self.backend.stats.count_reads(context.lengths, summary, quality)
         return BatchResult(hits, summary, self.aligner.cigars)
 
     def _beside_copies(self, lines: Lines, quality: U8) -> U8:
