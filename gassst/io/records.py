@@ -26,6 +26,8 @@ from gassst.io.destination import (
     Destination,
     SortedDestination,
 )
+from gassst.io.duplicate_metrics import MetricsFile
+from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch, Libraries, signer_for
 from gassst.io.encoding import (
     BamEncoder,
     CramEncoder,
@@ -39,7 +41,7 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
-from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, RunEncoder, SignedRunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
@@ -177,6 +179,8 @@ class OutputOptions(RecordStyle):
     sort_memory : int
         Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
         are sorted by samtools when all records are there.
+    duplicates : DuplicateRules or None
+        Duplicates are marked by these rules; only where `sort` is set. SAM and CRAM are then sorted as BAM is, first.
     level : int or None
         Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
         (`no_ref`), has htslib's levels.
@@ -192,6 +196,7 @@ class OutputOptions(RecordStyle):
     threads: int = 1
     sort: bool = False
     sort_memory: int = SORT_MEMORY
+    duplicates: DuplicateRules | None = None
     level: int | None = None
     no_unmapped: bool = False
     unmapped_path: str | os.PathLike[str] | None = None
@@ -255,14 +260,18 @@ class RecordEncoder:
         level = options.level
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
+        if options.duplicates is not None:
+            if not options.sort:
+                raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+            options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
         return cls(file_format, header, record_builder(header, reference, options), options)
 
     @property
     def is_sorted_here(self) -> bool:
-        """By `gassst.io.sorting`, not by samtools."""
-        return self.options.sort and self.file_format == "bam"
+        """By `gassst.io.sorting`, not by samtools alone."""
+        return self.options.sort and (self.file_format == "bam" or self.options.duplicates is not None)
 
     @property
     def is_unsorted_bam(self) -> bool:
@@ -272,7 +281,11 @@ class RecordEncoder:
     @cached_property
     def _encoder(self) -> Encoder:
         if self.is_sorted_here:
-            return RunEncoder(self.builder)
+            rules = self.options.duplicates
+            if rules is None:
+                return RunEncoder(self.builder)
+            signer = signer_for(rules, Libraries.of(self.header, rules.within), self.builder.header.lengths)
+            return SignedRunEncoder(self.builder, signer)
         if self.is_unsorted_bam:
             return BamEncoder(self.builder, self.options.level)
         return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
@@ -350,13 +363,26 @@ class AlignmentWriter:
         destination = AlignmentDestination(path, index)
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
+        self._duplicates: DuplicateSearch | None = None
+        self._metrics: MetricsFile | None = None
         self._unmapped: UnmappedFiles | None = None
         self._format: Format
         if self.encoder.is_sorted_here:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
-            memory = options.sort_memory
-            self._format = SortedBamFormat(builder.header, header, level, destination, workers, memory)
+            rules = options.duplicates
+            if rules is not None:
+                self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
+            self._format = SortedBamFormat(
+                builder.header,
+                header,
+                level if file_format == "bam" else None,
+                destination,
+                workers,
+                memory=options.sort_memory,
+                duplicates=self._duplicates,
+                indexed=file_format == "bam",
+            )
         elif self.encoder.is_unsorted_bam:
             head = bam_header(header, builder.header.references, builder.header.lengths)
             deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
@@ -369,6 +395,9 @@ class AlignmentWriter:
         self._is_open = True
         try:
             self._unmapped = UnmappedFiles(options.unmapped)
+            rules = options.duplicates
+            if rules is not None and rules.metrics_path is not None:
+                self._metrics = MetricsFile(rules.metrics_path)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
                 self._target = SortedDestination(destination, file_format, suffix, threads)
@@ -405,9 +434,13 @@ class AlignmentWriter:
             self._format.close()
         if self._unmapped is not None:
             self._unmapped.close()
+        if self._metrics is not None and self._duplicates is not None:
+            self._metrics.write(self._duplicates.counts)
         self._target.commit()
         if self._unmapped is not None:
             self._unmapped.commit()
+        if self._metrics is not None:
+            self._metrics.commit()
 
     def abort(self) -> None:
         """Closes and removes what was written."""
@@ -417,7 +450,14 @@ class AlignmentWriter:
         self._target.discard()
         if self._unmapped is not None:
             self._unmapped.discard()
+        if self._metrics is not None:
+            self._metrics.discard()
         self._leave()
+
+    @property
+    def duplicates(self) -> DuplicateCounts | None:
+        """What was found of duplicates, once the writer is closed; None where they are not marked."""
+        return None if self._duplicates is None else self._duplicates.counts
 
     def _leave(self) -> None:
         self._is_open = False
