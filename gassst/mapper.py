@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from gassst.batch import map_batch
@@ -89,9 +88,9 @@ class Mapper:
     parts: WholeIndex
     extender: Any
 
-    def __init__(self, index: SeedIndex | str | Path, **params: Any):
+    def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
-        index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
+        index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         memory, insert, planes = verified.memory, verified.insert, index.reference.planes
         self._set(
             index=index,
@@ -226,7 +225,7 @@ class Mapper:
     def map_file(
         self,
         reads: Paths,
-        output: str | Path | None = None,
+        output: str | os.PathLike[str] | None = None,
         *,
         mates: Paths | None = None,
         interleaved: bool = False,

@@ -138,7 +138,7 @@ class AlignmentInput:
                 raise InputError(f"{self.name}: {where}{error}") from error
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class AlignmentBatch:
     """Text of the reads of one batch."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Encoded:
     """The records of one batch, and its unmapped reads as FASTQ."""
 
@@ -30,7 +30,7 @@ class Encoded:
     unmapped: UnmappedText = UnmappedText()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pieces:
     """Pieces of a file, and how many records they hold."""
 

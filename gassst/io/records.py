@@ -229,7 +229,7 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -58,7 +57,7 @@ class Exceptions(NamedTuple):
     """uint8[r], the upper-case ASCII letter."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """Contigs in one concatenated coordinate, as docs/pipeline.md defines it.
 
@@ -97,6 +96,8 @@ class Reference:
 
     @classmethod
     def _assemble(cls, contigs: Iterable[tuple[str, bytes | bytearray]], source: str) -> Reference:
+        import hashlib  # 3 ms that opening an index need not spend
+
         texts: dict[str, bytes | bytearray] = {}
         md5 = []
         total = FRONT + TAIL - GAP

@@ -8,7 +8,6 @@ order of the input, are sorted stably. So records that tie stay in the order of 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -44,7 +43,7 @@ NO_TEMPLATES = np.empty(0, np.uint64)
 UNPLACED = np.uint64(0x7FFFFFFF << 33)  # least key of records without a coordinate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """Sorted records, in memory, or mapped from a file.
 
@@ -343,6 +342,8 @@ class SortedBamFormat(PlainFile):
         if not self._destination.is_stream:
             return self._destination.beside(name)
         if self._scratch is None:
+            import tempfile
+
             self._scratch = Scratch(tempfile.gettempdir(), "sort")
         return self._scratch.file(name)
 
