@@ -7,8 +7,8 @@ import numpy as np
 import pysam
 
 from gassst.io.destination import AlignmentDestination
-from gassst.io.duplicates import DuplicateRules, DuplicateSearch, Libraries, signer_for
-from gassst.io.sorting import SignedRunEncoder, SortedBamFormat
+from gassst.io.duplicates import DuplicateSearch, Libraries, signer_for
+from gassst.io.marking import MarkedBamFormat, SignedRunEncoder
 from gassst.workers.threads import ThreadWorkers
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, REVERSE, MATE_REVERSE, FIRST, SECOND = (1 << i for i in range(8))
@@ -62,7 +62,13 @@ class Template:
         start = int(rng.choice([0, 40, 41, 60, 100]))
         lead, trail = (int(n) for n in rng.choice([0, 0, 0, 1, 3, 5], 2))
         length = segment.query_length
-        ops = [(4, lead), (0, 6), (int(rng.choice([1, 2, 3])), int(rng.choice([0, 0, 1, 2]))), (0, 0), (4, trail)]
+        ops = [
+            (4, lead),
+            (0, 6),
+            (int(rng.choice([1, 2, 3])), int(rng.choice([0, 0, 1, 2]))),
+            (0, 0),
+            (4, trail),
+        ]
         taken = lead + trail + 6 + (ops[2][1] if ops[2][0] == 1 else 0)
         ops[3] = (0, length - taken)
         if not ops[2][1]:  # neighbours of one kind are one run
@@ -90,8 +96,9 @@ def template(rng, name, barcodes=False, qualities=True):
     else:
         contig = None if kind < 0.4 else int(rng.integers(2))
         reads = [
-            made.placed(PAIRED | which | strand, contig) if rng.random() < 0.88 else
-            made.record(PAIRED | which | UNMAPPED)
+            made.placed(PAIRED | which | strand, contig)
+            if rng.random() < 0.88
+            else made.record(PAIRED | which | UNMAPPED)
             for which, strand in zip((FIRST, SECOND), strands, strict=True)
         ]
         tell_of_mates(*reads)
@@ -169,7 +176,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     encoder = SignedRunEncoder(Given(), signer_for(rules, libraries, list(CONTIGS.values())))
     search = DuplicateSearch(rules, libraries)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
-    target = SortedBamFormat(HEADER, str(HEADER), None, destination, workers, memory, search)
+    target = MarkedBamFormat(search, HEADER, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())
     for first in range(0, len(templates), batch):
         bam = bam_of(templates[first : first + batch], path.with_suffix(".part"))

@@ -31,6 +31,7 @@ ordinals of its two records, where the records themselves take about 600; barcod
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,8 +46,6 @@ from gassst.errors import UsageError
 from gassst.io.read_groups import fields_of
 
 if TYPE_CHECKING:
-    import os
-
     from gassst._core.records import Bytes
 
 WITHIN = ("library", "read-group", "file")
@@ -92,6 +91,11 @@ class DuplicateRules:
         if not 0 <= self.optical_distance < 2**31:
             raise UsageError(f"optical distance {self.optical_distance}: must be 0 to {2**31 - 1}")
         return self
+
+    def __str__(self) -> str:
+        """What the header says of it."""
+        barcodes = f", by the barcodes in {self.barcode_tag}" if self.barcode_tag else ""
+        return f"duplicates marked within each {self.within.replace('-', ' ')}{barcodes}"
 
     @property
     def need_spots(self) -> bool:
@@ -225,6 +229,12 @@ class DuplicateCounts:
         self.examined = np.zeros((len(self.names), 4), np.int64)
         self.marked = np.zeros((len(self.names), 3), np.int64)
 
+    @property
+    def reads(self) -> int:
+        """Marked reads that are mapped; two of a pair."""
+        pairs, singles, _ = self.marked.sum(axis=0).tolist()
+        return 2 * pairs + singles
+
 
 # --- calls of workers ---------------------------------------------------------------------------------------
 
@@ -334,6 +344,10 @@ class DuplicateSearch:
             no_ends = np.empty((0, 1 + bool(rules.barcode_tag)), np.uint64)
             found = compiled.judge(rows, no_ends, bool(rules.barcode_tag), rules.distance, True, libraries)
             self._take(Judgement(*found))
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of all signatures."""
         self._in_memory, self._on_disk = [], []
 
     def _take(self, judgement: Judgement) -> None:
@@ -372,6 +386,4 @@ def _bounds(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> list[int]:
 
 
 def _mapped(path: str) -> NDArray[np.uint64]:
-    import os
-
     return np.asarray(np.memmap(path, np.uint64, "r")) if os.path.getsize(path) else np.empty(0, np.uint64)

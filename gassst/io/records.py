@@ -26,8 +26,6 @@ from gassst.io.destination import (
     Destination,
     SortedDestination,
 )
-from gassst.io.duplicate_metrics import MetricsFile
-from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch, Libraries, signer_for
 from gassst.io.encoding import (
     BamEncoder,
     CramEncoder,
@@ -41,13 +39,15 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
-from gassst.io.sorting import SORT_MEMORY, RunEncoder, SignedRunEncoder, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
+    from gassst.io.duplicate_metrics import MetricsFile
+    from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
 MORE_TAGS = ("X0", "X1", "NH", "HI")
@@ -124,6 +124,12 @@ def _in_coordinate_order(header_text: str) -> str:
     if fields[0] != "@HD":
         return header_text
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
+
+
+def _with_note(header_text: str, note: str) -> str:
+    """The header, whose line of this program says what else was done."""
+    lines = header_text.split("\n")
+    return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
 
 
 @dataclass(frozen=True)
@@ -266,6 +272,7 @@ class RecordEncoder:
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
+        header = _with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         return cls(file_format, header, record_builder(header, reference, options), options)
 
     @property
@@ -282,13 +289,17 @@ class RecordEncoder:
     def _encoder(self) -> Encoder:
         if self.is_sorted_here:
             rules = self.options.duplicates
-            if rules is None:
-                return RunEncoder(self.builder)
-            signer = signer_for(rules, Libraries.of(self.header, rules.within), self.builder.header.lengths)
-            return SignedRunEncoder(self.builder, signer)
+            return RunEncoder(self.builder) if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
             return BamEncoder(self.builder, self.options.level)
         return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
+
+    def _signed(self, rules: DuplicateRules) -> Encoder:
+        from gassst.io.duplicates import Libraries, signer_for
+        from gassst.io.marking import SignedRunEncoder
+
+        libraries = Libraries.of(self.header, rules.within)
+        return SignedRunEncoder(self.builder, signer_for(rules, libraries, self.builder.header.lengths))
 
     def encode(
         self,
@@ -370,19 +381,7 @@ class AlignmentWriter:
         if self.encoder.is_sorted_here:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
-            rules = options.duplicates
-            if rules is not None:
-                self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
-            self._format = SortedBamFormat(
-                builder.header,
-                header,
-                level if file_format == "bam" else None,
-                destination,
-                workers,
-                memory=options.sort_memory,
-                duplicates=self._duplicates,
-                indexed=file_format == "bam",
-            )
+            self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
             head = bam_header(header, builder.header.references, builder.header.lengths)
             deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
@@ -397,6 +396,8 @@ class AlignmentWriter:
             self._unmapped = UnmappedFiles(options.unmapped)
             rules = options.duplicates
             if rules is not None and rules.metrics_path is not None:
+                from gassst.io.duplicate_metrics import MetricsFile
+
                 self._metrics = MetricsFile(rules.metrics_path)
             if sort and file_format != "bam":
                 suffix = "" if level is None else str(level)
@@ -407,6 +408,24 @@ class AlignmentWriter:
         except BaseException:
             self.abort()
             raise
+
+    def _sorted_format(
+        self, header: str, options: OutputOptions, destination: AlignmentDestination, workers: Workers
+    ) -> Format:
+        """Sorted BAM: the output itself, or what samtools makes it of."""
+        is_output = self.encoder.file_format == "bam"
+        level = options.level if is_output else None
+        contigs, memory = self.encoder.builder.header, options.sort_memory
+        rules = options.duplicates
+        if rules is None:
+            return SortedBamFormat(contigs, header, level, destination, workers, memory, is_output)
+        from gassst.io.duplicates import DuplicateSearch, Libraries
+        from gassst.io.marking import MarkedBamFormat
+
+        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
+        return MarkedBamFormat(
+            self._duplicates, contigs, header, level, destination, workers, memory, is_output
+        )
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""

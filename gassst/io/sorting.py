@@ -12,15 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pickle import PickleBuffer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
 from numpy.typing import NDArray
 
-from gassst._core.duplicates import Signer
 from gassst._core.records import (
     BamIndex,
     EncodedRecords,
@@ -31,10 +30,12 @@ from gassst._core.records import (
 )
 from gassst.io import bgzf
 from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
-from gassst.io.duplicates import DuplicateSearch, Marks, Signed
 from gassst.io.encoding import Pieces, PlainFile, bam_header
 from gassst.io.scratch import Scratch
 from gassst.workers.base import Workers
+
+if TYPE_CHECKING:
+    from gassst.io.duplicates import Marks
 
 SORT_MEMORY = 2 << 30
 RANGE_RECORDS = 1 << 16  # about as many are merged by a worker at once
@@ -127,14 +128,6 @@ def _run_of(keys: Any, ends: Any, data: Any, templates: Any) -> Run:
     return Run(keys, ends, np.frombuffer(data, np.uint8), templates)
 
 
-@dataclass(frozen=True, slots=True)
-class SignedRun:
-    """A run whose duplicates are to be marked, and what tells them."""
-
-    run: Run
-    signed: Signed
-
-
 class RunEncoder:
     """Sorted runs of BAM records."""
 
@@ -143,18 +136,6 @@ class RunEncoder:
 
     def encode(self, batch: HitBatch, skip_unmapped: bool) -> Run:
         return Run.of(self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped))
-
-
-class SignedRunEncoder:
-    """Sorted runs of BAM records, with the signatures of their templates."""
-
-    def __init__(self, builder: RecordBuilder, signer: Signer):
-        self._builder, self._signer = builder, signer
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> SignedRun:
-        bam = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
-        templates, signed = Signed.of(self._signer, bam, bam.records)
-        return SignedRun(Run.of(bam, templates), signed)
 
 
 # --- calls of workers ---------------------------------------------------------------------------------------
@@ -222,8 +203,6 @@ class SortedBamFormat(PlainFile):
         That merge and compress.
     memory : int
         Bytes that runs may take in memory.
-    duplicates : DuplicateSearch, optional
-        Has duplicates marked; payloads are then `SignedRun`.
     indexed : bool
         Whether the index is that of the destination.
     """
@@ -236,13 +215,12 @@ class SortedBamFormat(PlainFile):
         destination: AlignmentDestination,
         workers: Workers,
         memory: int = SORT_MEMORY,
-        duplicates: DuplicateSearch | None = None,
         indexed: bool = True,
     ):
         self._contigs, self._header = contigs, header
         self._level = bgzf.DEFAULT_LEVEL if level is None else level
         self._destination, self._workers, self._memory = destination, workers, memory
-        self._duplicates, self._indexed = duplicates, indexed
+        self._indexed = indexed
         self._on_disk: list[Run] = []
         self._in_memory: list[Run] = []
         self._resident = 0
@@ -251,19 +229,12 @@ class SortedBamFormat(PlainFile):
     def begin(self, fd: int) -> None:
         self._fd = fd
 
-    def write(self, payload: Run | SignedRun) -> int:
-        run = payload if isinstance(payload, Run) else self._examined(payload)
-        self._in_memory.append(run)
-        self._resident += run.nbytes
+    def write(self, payload: Run) -> int:
+        self._in_memory.append(payload)
+        self._resident += payload.nbytes
         if self._resident > self._memory:
             self._spill()
-        return len(run)
-
-    def _examined(self, payload: SignedRun) -> Run:
-        assert self._duplicates is not None, "only what marks duplicates takes signatures"
-        self._duplicates.add(payload.signed, payload.run.templates)
-        self._resident += payload.signed.nbytes
-        return payload.run
+        return len(payload)
 
     def close(self) -> None:
         contigs = self._contigs
@@ -276,7 +247,7 @@ class SortedBamFormat(PlainFile):
         longest = max(contigs.lengths, default=0)
         at = sum(map(len, head))
         index = BamIndex(contigs.nreferences, longest, longest > MAX_BAI_CONTIG, at)
-        for data, blocks in self._in_order(compressed, self._marked(self._on_disk + self._in_memory)):
+        for data, blocks in self._in_order(compressed, self._calls(self._on_disk + self._in_memory)):
             self._put(blocks.pieces)
             starts = np.cumsum([at, *map(len, blocks.pieces)]).astype(np.uint64)
             index.add(data, starts, bgzf.BLOCK_SIZE)
@@ -291,16 +262,9 @@ class SortedBamFormat(PlainFile):
         super().abort()
         self._remove_runs()
 
-    def _marked(self, runs: list[Run]) -> Iterator[tuple[list[Run], Marks | None, int]]:
+    def _calls(self, runs: list[Run]) -> Iterator[tuple[list[Run], Marks | None, int]]:
         """All records in ranges, as `compressed` takes them."""
-        if self._duplicates is not None:
-            self._duplicates.find(self._in_order, ((run.data, run.ends, run.templates) for run in runs))
-        for pieces in ranges(runs):
-            marks = None
-            if self._duplicates is not None:
-                marks = self._duplicates.marks([piece.templates for piece in pieces])
-                pieces = [replace(piece, templates=NO_TEMPLATES) for piece in pieces]
-            yield pieces, marks, self._level
+        return ((pieces, None, self._level) for pieces in ranges(runs))
 
     def _in_order(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """What workers make of calls, in the order of the calls."""
@@ -325,14 +289,12 @@ class SortedBamFormat(PlainFile):
                 data.write(run.data)
                 templates.write(run.templates)
                 at += run.data.nbytes
-        if self._duplicates is not None:
-            self._duplicates.spill(self._file, self._in_order)
         self._on_disk.append(
             Run(
-                _mapped(name + ".keys", np.uint64),
-                _mapped(name + ".ends", np.uint64),
-                _mapped(name, np.uint8),
-                _mapped(name + ".templates", np.uint64),
+                mapped(name + ".keys", np.uint64),
+                mapped(name + ".ends", np.uint64),
+                mapped(name, np.uint8),
+                mapped(name + ".templates", np.uint64),
             )
         )
         self._in_memory, self._resident = [], 0
@@ -354,5 +316,6 @@ class SortedBamFormat(PlainFile):
             self._scratch = None
 
 
-def _mapped(path: str, dtype: Any) -> NDArray:
+def mapped(path: str, dtype: Any) -> NDArray:
+    """The numbers in a file, which may be empty."""
     return np.memmap(path, dtype, "r") if os.path.getsize(path) else np.empty(0, dtype)
