@@ -90,9 +90,6 @@ def _histogram(counts: DuplicateCounts) -> Iterator[str]:
     """Of all libraries together; the growth of coverage only where there is one with an estimated size."""
     pairs, optical = int(counts.examined[:, 0].sum()), int(counts.marked[:, 2].sum())
     unique = pairs - int(counts.marked[:, 0].sum())
-    if not pairs:
-        return
-    size = library_size(pairs - optical, unique) if (counts.examined[:, 0] > 0).sum() == 1 else None
     alone = pairs - sum(n * number for (n, _), number in counts.sizes.items())
     every, with_optical, without = Counter({1: alone}), Counter[int](), Counter({1: alone})
     for (n, n_optical), number in counts.sizes.items():
@@ -100,14 +97,19 @@ def _histogram(counts: DuplicateCounts) -> Iterator[str]:
         without[n - n_optical] += number
         if n_optical:
             with_optical[n_optical + 1] += number
-    bins = {n for table in (every, with_optical, without) for n, number in table.items() if number}
-    bins |= set(range(1, MOST_COVERAGE + 1)) if size else set()
-    yield "## HISTOGRAM\tjava.lang.Double"
-    yield "\t".join(["BIN", *["CoverageMult"] * bool(size), "all_sets", "optical_sets", "non_optical_sets"])
-    for n in sorted(bins):
-        more = size * -math.expm1(-n * pairs / size) / unique if size and n <= MOST_COVERAGE else 0
-        fields = [f"{n}.0", *[_decimal(more)] * bool(size)]
-        yield "\t".join([*fields, str(every[n]), str(with_optical[n]), str(without[n])])
+    size = library_size(pairs - optical, unique) if (counts.examined[:, 0] > 0).sum() == 1 else None
+    tables: dict[str, dict[int, str]] = {}
+    if size is not None:
+        growth = {n: -math.expm1(-n * pairs / size) * size / unique for n in range(1, MOST_COVERAGE + 1)}
+        tables["CoverageMult"] = {n: _decimal(value) for n, value in growth.items()}
+    for name, sets in (("all_sets", every), ("optical_sets", with_optical), ("non_optical_sets", without)):
+        if found := {n: str(number) for n, number in sets.items() if number}:
+            tables[name] = found
+    if tables:
+        yield "## HISTOGRAM\tjava.lang.Double"
+        yield "\t".join(["set_size" if size is None else "BIN", *tables])
+    for n in sorted({n for table in tables.values() for n in table}):
+        yield "\t".join([f"{n}.0", *(table.get(n, "0") for table in tables.values())])
     yield ""
 
 

@@ -26,7 +26,7 @@ How it is done
 4. What is marked is a bit for each template. Records are flagged while they are merged.
 
 So nothing depends on threads, batches or memory. A pair takes 24 bytes for its row, 16 for its ends, and 16 for the
-ordinals of its two records, where the records themselves take about 600; barcodes add 24, spots 16.
+ordinals of its two records. Barcodes add 24, spots 16. The records themselves take about 600.
 """
 
 from __future__ import annotations

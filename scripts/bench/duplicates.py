@@ -33,7 +33,16 @@ def simulate(genome: Path, folder: Path, pairs: int, again: float) -> list[Path]
     """FASTQ of first and of second mates; the same share of pairs is in both again."""
     files = [folder / "reads_1.fq", folder / "reads_2.fq"]
     options = ["-n", str(pairs), "-l", "150", "-e", "0.005", "--pairs", "400,60", "--seed", "1"]
-    command = [*GASSST, "simulate", os.fspath(genome), *options, "-o", os.fspath(files[0]), "-o", os.fspath(files[1])]
+    command = [
+        *GASSST,
+        "simulate",
+        os.fspath(genome),
+        *options,
+        "-o",
+        os.fspath(files[0]),
+        "-o",
+        os.fspath(files[1]),
+    ]
     subprocess.run(command, check=True)
     for path in files:
         repeat(path, again)
@@ -87,13 +96,23 @@ def main(argv: list[str] | None = None) -> None:
         for _ in range(args.rounds):
             for kind in KINDS:
                 runs[kind].append(run(kind, index, files, folder, args.threads))
-                print(f"{kind:<18} wall {runs[kind][-1]['wall']:.2f} s, CPU {runs[kind][-1]['cpu']:.2f} s", flush=True)
-    best = {kind: {what: min(r[what] for r in found) for what in ("wall", "cpu")} for kind, found in runs.items()}
+                print(
+                    f"{kind:<18} wall {runs[kind][-1]['wall']:.2f} s, CPU {runs[kind][-1]['cpu']:.2f} s",
+                    flush=True,
+                )
+    best = {
+        kind: {what: min(r[what] for r in found) for what in ("wall", "cpu")} for kind, found in runs.items()
+    }
     for kind in KINDS:
         ratios = (f"{what} {best[kind][what] / best['--sort'][what]:.3f}" for what in ("wall", "cpu"))
         print(f"{kind:<18} of --sort: {', '.join(ratios)}")
     if args.json:
-        facts = {"pairs": args.pairs, "again": args.again, "threads": args.threads, "genome": args.genome.name}
+        facts = {
+            "pairs": args.pairs,
+            "again": args.again,
+            "threads": args.threads,
+            "genome": args.genome.name,
+        }
         write_json(args.json, {"machine": machine(), **facts, "runs": runs})
 
 
