@@ -302,6 +302,7 @@ class Mapper:
             tags=replace(tags, read_groups=not own.lines),
             groups=own if own.lines else ReadGroups(kept_groups, (NO_GROUP,) * len(reads)),
             alignments=alignments,
+            workers=self.params.threads,
         )
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))

@@ -188,6 +188,14 @@ def _add_output(group: Any) -> None:
         metavar="0..9",
         help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; CRAM that of htslib).",
     )
+    add(
+        "--output-fmt-option",
+        dest="format_options",
+        action="append",
+        metavar="NAME=VALUE",
+        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, seqs_per_slice=N, or one of "
+        "fast, normal, small and archive. CRAM is written against the sequence of the index.",
+    )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
     add(
         "--sort-memory",
@@ -523,6 +531,7 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "unmapped_path": args.unmapped,
         "unmapped_mates_path": args.unmapped2,
         "unmapped_either": args.unmapped_either,
+        "format_options": tuple(args.format_options or ()),
     }
 
 

@@ -17,9 +17,10 @@ from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+import pysam
 from numpy.typing import NDArray
 
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import (
     BamIndex,
     EncodedRecords,

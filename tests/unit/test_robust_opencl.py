@@ -267,3 +267,38 @@ def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
         libraries = list(tmp_path.rglob("*.so"))
         for library in libraries:
             library.write_bytes(b"")
+
+
+# --- without PoCL, without pyopencl -------------------------------------------------------------------------
+
+NO_DRIVER = """
+class Error(Exception): pass
+class CompilerWarning(UserWarning): pass
+def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+"""
+MISSING = {
+    "no driver": (NO_DRIVER, "no OpenCL device found: no driver is installed. PoCL makes a CPU one"),
+    "no pyopencl": (
+        "raise ImportError('no wheel here')",
+        "pyopencl cannot be imported: no wheel here. Install",
+    ),
+}
+
+
+@pytest.mark.parametrize(("module", "message"), MISSING.values(), ids=MISSING.keys())
+def test_all_but_a_named_device_works_without(module, message, tmp_path, small_index, small_fastq):
+    """As on ARM and macOS, where PoCL has no wheel; trials in other processes see the same."""
+    (tmp_path / "pyopencl.py").write_text(module)
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+
+    def gassst(*argv):
+        command = [sys.executable, "-m", "gassst", *map(str, argv)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+        return done.returncode, done.stdout, done.stderr
+
+    assert gassst("map", small_index, small_fastq, "-q", "-t", 1)[::2] == (0, "")
+    code, out, error = gassst("devices")
+    assert (code, error) == (0, "") and out.startswith("no OpenCL device\nchosen: CPU backend")
+    code, out, error = gassst("map", small_index, small_fastq, "--device", "cpu")
+    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert error.startswith(f"gassst: {message}") and "`--device none`" in error
