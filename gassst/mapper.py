@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from gassst.batch import map_batch
@@ -89,9 +88,9 @@ class Mapper:
     parts: WholeIndex
     extender: Any
 
-    def __init__(self, index: SeedIndex | str | Path, **params: Any):
+    def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
-        index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
+        index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         memory, insert, planes = verified.memory, verified.insert, index.reference.planes
         self._set(
             index=index,
@@ -226,7 +225,7 @@ class Mapper:
     def map_file(
         self,
         reads: Paths,
-        output: str | Path | None = None,
+        output: str | os.PathLike[str] | None = None,
         *,
         mates: Paths | None = None,
         interleaved: bool = False,
@@ -282,16 +281,14 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
-        written = with_indexes(output)
-        if (unmapped := output_options.get("unmapped_path")) is not None:
-            written.append(unmapped)
+        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        written = [*with_indexes(output), *options.unmapped.paths]
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
         inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
         alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
         kept_groups, comments = kept_lines(alignments.values(), own)
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
-        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
         size = self.params.reads_per_batch(processes)

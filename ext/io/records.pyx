@@ -15,11 +15,11 @@ from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
-    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
+    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,
-    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_opt, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
-    sam_hdr_tid2name, sam_hdr_write, sam_write1,
+    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_write,
+    sam_write1,
 )
 
 from gassst._core.contigs cimport contigs_before
@@ -34,6 +34,11 @@ from gassst.errors import InputError
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil
+
+cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, and lacks these
+    int sam_hdr_nref(const void *header)
+    int64_t sam_hdr_tid2len(const void *header, int tid)
+    const char *sam_hdr_tid2name(const void *header, int tid)
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -252,41 +257,76 @@ cdef class HitBatch:
             longest = max(longest, read_length(&self.c, i))
         return longest
 
-    def unmapped_fastq(self):
-        """The unmapped reads as FASTQ, or FASTA when there are no qualities."""
+    def unmapped_fastq(self, int mate=0, bint either=False):
+        """Unmapped reads as FASTQ, or FASTA when there are no qualities; bases as sequenced, tags as comments.
+
+        Parameters
+        ----------
+        mate : int
+            0: every unmapped read, those of pairs with "/1" and "/2" behind their names. 1 or 2: this mate of every
+            pair whose mates are both unmapped.
+        either : bool
+            For `mate` 1 or 2, also of pairs of which one mate is unmapped.
+        """
         cdef bint fastq = self.c.quals != NULL
         cdef size_t size = 0, row
         cdef char *to
         with nogil:
             for row in range(self.c.n_hits):
-                if self._is_unmapped(row):
-                    size += self._text_size(self.c.hits[row].read, fastq)
+                if self._is_wanted(row, mate, either):
+                    size += self._text_size(self.c.hits[row].read, fastq, not mate)
         text = PyBytes_FromStringAndSize(NULL, size)
         to = PyBytes_AS_STRING(text)
         with nogil:
             for row in range(self.c.n_hits):
-                if self._is_unmapped(row):
-                    to = self._put_text(to, self.c.hits[row].read, fastq)
+                if self._is_wanted(row, mate, either):
+                    to = self._put_text(to, self.c.hits[row].read, fastq, not mate)
         return text
 
-    cdef bint _is_unmapped(self, size_t row) noexcept nogil:
-        return self.c.hits[row].flag & BAM_FUNMAP and self.c.hits[row].read < self.c.n_reads
+    cdef bint _is_wanted(self, size_t row, int mate, bint either) noexcept nogil:
+        """Whether `unmapped_fastq` has the read of a row, which is asked for its first row only."""
+        cdef const hit_t *hits = self.c.hits
+        cdef size_t read = hits[row].read, other
+        cdef bint unmapped = hits[row].flag & BAM_FUNMAP, mate_unmapped
+        if read >= self.c.n_reads or (row and hits[row - 1].read == read):
+            return False
+        if not mate:
+            return unmapped
+        if self.c.mate == NULL or self.c.mate[read] != mate:
+            return False
+        other = self._mate_row(row)
+        mate_unmapped = hits[other].flag & BAM_FUNMAP
+        return unmapped or mate_unmapped if either else unmapped and mate_unmapped
 
-    cdef size_t _text_size(self, size_t read, bint fastq) noexcept nogil:
+    cdef size_t _mate_row(self, size_t row) noexcept nogil:
+        """The first row of the mate of a row's read. Rows of mates are neighbours."""
+        cdef const hit_t *hits = self.c.hits
+        cdef size_t read = hits[row].read, other = row
+        if self.c.mate[read] == 1:
+            while other + 1 < self.c.n_hits and hits[other].read == read:
+                other += 1
+            return other
+        while other and hits[other].read == read:
+            other -= 1
+        while other and hits[other - 1].read == hits[other].read:
+            other -= 1
+        return other
+
+    cdef size_t _text_size(self, size_t read, bint fastq, bint numbered) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
-        cdef size_t length = read_length(&self.c, read)
-        return name + self._suffix(read) + read_tags_size(&self.c, read) + length + 3 + (length + 3 if fastq else 0)
+        cdef size_t length = read_length(&self.c, read), suffix = self._suffix(read) if numbered else 0
+        return name + suffix + read_tags_size(&self.c, read) + length + 3 + (length + 3 if fastq else 0)
 
     cdef size_t _suffix(self, size_t read) noexcept nogil:
         """Length of "/1" or "/2", which tells the mates of a pair from each other where there are no flags."""
         return 2 if self.c.mate != NULL and self.c.mate[read] else 0
 
-    cdef char *_put_text(self, char *to, size_t read, bint fastq) noexcept nogil:
+    cdef char *_put_text(self, char *to, size_t read, bint fastq, bint numbered) noexcept nogil:
         cdef size_t name = self.c.name_offsets[read + 1] - self.c.name_offsets[read]
         cdef size_t length = read_length(&self.c, read)
         to[0] = b'@' if fastq else b'>'
         memcpy(to + 1, self.c.names + self.c.name_offsets[read], name)
-        if self._suffix(read):
+        if numbered and self._suffix(read):
             to[name + 1] = b'/'
             to[name + 2] = b'1' if self.c.mate[read] == 1 else b'2'
             name += 2
@@ -475,7 +515,8 @@ cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:
 cdef class CramWriter:
     """Writes records of a `RecordBuilder` as CRAM to an open file descriptor, which it takes over and closes.
 
-    `mode` is htslib's: "wc", and a digit for the level. Always without reference, so that it can be decoded anywhere.
+    `mode` is htslib's: "wc", and options of it behind commas. `reference` is the path of the FASTA that records are
+    written against, whose .fai is beside it; None where the options say that they are not written against any.
     `name` is for htslib's messages. `threads` compress besides the caller's. The header is written at once.
 
     A failed write or close raises `OSError` with the errno of the file, as far as htslib kept it.
@@ -488,11 +529,12 @@ cdef class CramWriter:
     cdef RecordBuilder builder
     cdef int fd
 
-    def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0):
+    def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0,
+                  reference=None):
         encoded_name, encoded_mode = os.fsencode(name), mode.encode()
         cdef int code
         self.builder, self.fd = builder, fd
-        self.stream = hdopen(fd, encoded_mode)
+        self.stream = hdopen(fd, b"w")
         if self.stream == NULL:
             code = errno
             os.close(fd)
@@ -506,16 +548,16 @@ cdef class CramWriter:
         self.record = bam_init1()
         if self.record == NULL:
             raise MemoryError("no memory for a BAM record")
-        self._start(threads)
+        self._start(threads, None if reference is None else os.fsencode(reference))
 
-    cdef _start(self, int threads):
+    cdef _start(self, int threads, bytes reference):
         cdef int failed = hts_set_threads(self.file, threads) if threads else 0
-        if not failed:
-            failed = hts_set_opt(self.file, CRAM_OPT_NO_REF, 1)
         if not failed:
             errno = 0
             with nogil:
                 failed = sam_hdr_write(self.file, self.builder.header.ptr)
+        if not failed and reference is not None:  # behind the header, where htslib would put its path
+            failed = hts_set_fai_filename(self.file, reference)
         if failed:
             self._raise_errno()
 

@@ -32,6 +32,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.reads import open_pairs, open_reads
     from gassst.io.records import RecordStyle
+    from gassst.io.unmapped import Unmapped
     from gassst.search.filters import Cascade
 
     if args.report is not None:
@@ -42,10 +43,13 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
     samples = samples_of(args)
-    others = [args.unmapped, args.stats, args.report]
+    Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
+    if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
+        raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
+    others = [args.unmapped, args.unmapped2, args.stats, args.report]
     inputs = reference_files(args.index)
     for sample in samples:
-        _check_format(sample.output, args.format)
+        _check_format(sample.output, args)
         if sample.mates is None:
             open_reads(sample.reads, params.reads_per_batch())
         else:
@@ -66,13 +70,19 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
         "reads": args.reads or args.first or args.second or args.interleaved or args.single,
-        "outputs": args.output != "-" or args.unmapped,
+        "outputs": args.output != "-" or args.unmapped or args.unmapped2,
         "read groups": args.read_group or args.rg_from_name,
     }
     for what, given in told.items():
         if given:
             raise UsageError(f"--sheet names the {what}: no other arguments do")
     return read_sheet(args.sheet)
+
+
+def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
+    from gassst.io.alignment_input import is_alignment_file
+
+    return sample.mates is not None or interleaved or any(map(is_alignment_file, sample.reads))
 
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
@@ -88,12 +98,14 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
     return groups_from_names(reads, args.rg_from_name)
 
 
-def _check_format(path: str, asked: str | None) -> None:
+def _check_format(path: str, args: argparse.Namespace) -> None:
+    from gassst.io.cram import CramOptions
     from gassst.io.destination import Destination
     from gassst.io.records import output_format
 
     output = Destination(path)
-    found = output_format(output, asked)
+    found = output_format(output, args.format)
+    CramOptions(tuple(args.format_options or ())).verify_for(found)
     if found != "sam" and output.is_stdout and os.isatty(1):
         raise UsageError(f"{found.upper()} is not for a terminal: name a file with -o")
 

@@ -44,7 +44,8 @@ HINTS = {
     "--rg-id": r"The read group is set by -R '@RG\tID:x\tSM:y'.",
     "--no-unal": "--no-unmapped leaves unmapped reads out.",
     "--un-gz": "--unmapped FILE.fq.gz takes the unmapped reads.",
-    "--un-conc": "--unmapped FILE.fq takes the unmapped reads of pairs, too.",
+    "--un-conc": "--unmapped R1.fq --unmapped2 R2.fq takes pairs of which no mate is mapped.",
+    "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
     "--MD": "The MD tag is always written.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."

@@ -183,6 +183,14 @@ def _add_output(group: Any) -> None:
         metavar="0..9",
         help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; CRAM that of htslib).",
     )
+    add(
+        "--output-fmt-option",
+        dest="format_options",
+        action="append",
+        metavar="NAME=VALUE",
+        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, seqs_per_slice=N, or one of "
+        "fast, normal, small and archive. CRAM is written against the sequence of the index.",
+    )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
     add(
         "--sort-memory",
@@ -241,7 +249,19 @@ def _add_output(group: Any) -> None:
         "--unmapped",
         metavar="FILE.fq.gz",
         type=output_path,
-        help="Also write the unmapped reads to this FASTQ file.",
+        help="Also write the unmapped reads to this FASTQ file, mates with /1 and /2 behind their names.",
+    )
+    add(
+        "--unmapped2",
+        metavar="FILE.fq.gz",
+        type=output_path,
+        help="Write pairs with two unmapped mates into two files: the second mates to this one, the first ones to that "
+        "of --unmapped.",
+    )
+    add(
+        "--unmapped-either",
+        action="store_true",
+        help="With --unmapped2: also write pairs with one unmapped mate.",
     )
     add(
         "--stats",
@@ -463,4 +483,10 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped", "more_tags",
     )  # fmt: skip
-    return {**{name: getattr(args, name) for name in names}, "unmapped_path": args.unmapped}
+    return {
+        **{name: getattr(args, name) for name in names},
+        "unmapped_path": args.unmapped,
+        "unmapped_mates_path": args.unmapped2,
+        "unmapped_either": args.unmapped_either,
+        "format_options": tuple(args.format_options or ()),
+    }

@@ -37,7 +37,7 @@ class ClosableBatches(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupBatch:
     """A batch whose reads are of a read group, by its ordinal in the header."""
 

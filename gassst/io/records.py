@@ -11,19 +11,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pysam  # must come before _records, which links against the htslib that pysam loads
+import pysam
 
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
 from gassst.io import bgzf
+from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
-    CompressedFile,
     Destination,
     SortedDestination,
 )
@@ -40,7 +41,9 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
+from gassst.io.reference import ReferenceArrays
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
+from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
@@ -50,21 +53,6 @@ if TYPE_CHECKING:
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
 MORE_TAGS = ("X0", "X1", "NH", "HI")
 FORMATS = ("sam", "bam", "cram")
-
-
-class ReferenceArrays(NamedTuple):
-    """What a record needs to know of the reference (docs/pipeline.md).
-
-    `exception_*` are runs of masked bases sorted by `exception_start` (concatenated coordinate) with their
-    upper-case ASCII letter; the padding between contigs is not among them.
-    """
-
-    planes: npt.NDArray[np.uint64]  # [n, 3]
-    starts: npt.NDArray[np.int64]  # [contigs]
-    lengths: npt.NDArray[np.int64]  # [contigs]
-    exception_start: npt.NDArray[np.uint32]
-    exception_length: npt.NDArray[np.uint32]
-    exception_code: npt.NDArray[np.uint8]
 
 
 def header(
@@ -178,13 +166,15 @@ class OutputOptions(RecordStyle):
         Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
         are sorted by samtools when all records are there.
     level : int or None
-        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
-        (`no_ref`), has htslib's levels.
+        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM has htslib's levels.
+    format_options : tuple of str
+        Of CRAM, as `cram.CramOptions` takes them. Without any it is written against the sequence of the index.
     no_unmapped : bool
         Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
-    unmapped_path : path or None
-        FASTQ of the unmapped reads, those of pairs with "/1" and "/2" behind their names; compressed if the
-        name ends in ".gz", ".bz2", ".xz" or ".zst".
+    unmapped_path, unmapped_mates_path : path or None
+    unmapped_either : bool
+        FASTQ of the unmapped reads: `path`, `mates_path` and `either` of `unmapped.Unmapped`. Compressed where a name
+        ends in ".gz", ".bz2", ".xz" or ".zst".
     """
 
     format: str | None = None
@@ -192,8 +182,16 @@ class OutputOptions(RecordStyle):
     sort: bool = False
     sort_memory: int = SORT_MEMORY
     level: int | None = None
+    format_options: tuple[str, ...] = ()
     no_unmapped: bool = False
     unmapped_path: str | os.PathLike[str] | None = None
+    unmapped_mates_path: str | os.PathLike[str] | None = None
+    unmapped_either: bool = False
+
+    @property
+    def unmapped(self) -> Unmapped:
+        """Raises UsageError for a senseless choice."""
+        return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
 
 
 def record_builder(
@@ -216,7 +214,7 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
 
@@ -249,7 +247,14 @@ class RecordEncoder:
             raise UsageError(f"compression level {level}: must be 0 to 9")
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
-        return cls(file_format, header, record_builder(header, reference, options), options)
+        encoder = cls(file_format, header, record_builder(header, reference, options), options)
+        encoder.cram_options.verify_for(file_format)
+        return encoder
+
+    @property
+    def cram_options(self) -> CramOptions:
+        """How CRAM is written, if it is."""
+        return CramOptions(self.options.format_options, self.options.level)
 
     @property
     def is_sorted_here(self) -> bool:
@@ -279,8 +284,7 @@ class RecordEncoder:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars)
         payload = self._encoder.encode(batch, self.options.no_unmapped)
-        no_fastq = self.options.unmapped_path is None
-        return Encoded(payload) if no_fastq else Encoded(payload, batch.unmapped_fastq())
+        return Encoded(payload, self.options.unmapped.encode(batch, reads, hits))
 
 
 class AlignmentWriter:
@@ -343,7 +347,7 @@ class AlignmentWriter:
         destination = AlignmentDestination(path, index)
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
-        self._unmapped: CompressedFile | None = None
+        self._unmapped: UnmappedFiles | None = None
         self._format: Format
         if self.encoder.is_sorted_here:
             if workers is None:
@@ -357,21 +361,25 @@ class AlignmentWriter:
         elif file_format == "sam":
             self._format = PiecesFormat([header.encode()])
         else:
-            self._format = CramFormat(builder, destination.name, level, threads)
+            self._format = CramFormat(builder, self._cram(destination, reference), threads)
         QuietHtslib.enter()
         self._is_open = True
         try:
-            if options.unmapped_path is not None:
-                self._unmapped = CompressedFile(options.unmapped_path)
-            if sort and file_format != "bam":
-                suffix = "" if level is None else str(level)
-                self._target = SortedDestination(destination, file_format, suffix, threads)
+            self._unmapped = UnmappedFiles(options.unmapped)
+            if sort and file_format == "sam":
+                self._target = SortedDestination(destination, "sam", threads)
+            elif sort and file_format == "cram":
+                form, folder = self._cram(destination, reference).with_folder()
+                self._target = SortedDestination(destination, f"cram{form}", threads, folder)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)
         except BaseException:
             self.abort()
             raise
+
+    def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
+        return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""

@@ -21,7 +21,7 @@ ENOUGH = 64 << 20  # bytes of a text: few long records fill it before many short
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Piece:
     """Whole records of one file, and what spoils the one behind them.
 

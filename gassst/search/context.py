@@ -29,7 +29,7 @@ QUICK_EVERY = 2
 WIDE_WINDOW = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchContext:
     """One batch of `n` packed reads and what it is searched in.
 
@@ -103,7 +103,7 @@ class BatchContext:
         return self.index.reference
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairContext:
     """The pairs among the `n` reads of a batch. Mates are neighbouring rows.
 

@@ -9,7 +9,6 @@ import stat
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +38,7 @@ SORTED = 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
     """Every occurrence of every seed of 1 to k + 16 bases; arrays as docs/pipeline.md defines them."""
 
@@ -52,7 +51,7 @@ class SeedIndex:
     """uint32[p], coordinates of unmasked bases by (k-mer, the 16 bases behind it, coordinate)."""
     following: NDArray[np.uint8] = field(repr=False)
     """uint8[p], the 4 bases behind the k-mer of each position."""
-    path: Path | None = None
+    path: str | None = None
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
@@ -154,7 +153,7 @@ class SeedIndex:
                 integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
-        index = _from_sections(sections, Path(path), integrity)
+        index = _from_sections(sections, name, integrity)
         if check:
             index.check()
         return index
@@ -262,10 +261,10 @@ def _regular_size(path: str) -> int | None:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def _from_sections(sections: dict[str, Section], path: Path, integrity: Integrity | None) -> SeedIndex:
-    metadata = Metadata.of(sections["metadata"], str(path))
+def _from_sections(sections: dict[str, Section], path: str, integrity: Integrity | None) -> SeedIndex:
+    metadata = Metadata.of(sections["metadata"], path)
     for name in ("exception_start", "exception_length", "exception_code"):
-        check_section(sections[name], str(path))  # small, and what writes MD trusts them
+        check_section(sections[name], path)  # small, and what writes MD trusts them
     array = {name: sections[name].data.view(dtype) for name, dtype in ARRAYS.items()}
     if len(array["planes"]) % 3:
         raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")

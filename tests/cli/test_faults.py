@@ -28,7 +28,7 @@ OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} FASTQ, {bam} of simulated reads, {stats}.
 INPUTS = {
     "index": ["{ref}"],
-    "map": ["-q", "-t", "2", "--device", "none", "{index}", "{reads}"],
+    "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -109,7 +109,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     for argv in steps:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"
-    files["reads"].write_bytes(files["simulated"].read_bytes() + nowhere)
+    files["reads"].write_bytes(files["simulated"].read_bytes() + 2 * nowhere)
     return World(named)
 
 

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,30 @@ def test_a_sorter_ends_with_its_parent(tmp_path):
             os.close(ended)
     state = Path(f"/proc/{sorter}/stat")
     assert not state.exists() or state.read_text().split()[2] in "ZX"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="/dev/shm cannot be written to")
+def test_a_folder_in_dev_is_an_ordinary_one():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder, "out")
+        path.write_bytes(b"what was there, longer than what comes")
+        target = Destination(path)
+        with open(target.open(), "wb") as file:
+            file.write(b"what comes")
+        assert path.read_bytes().startswith(b"what was there")
+        target.commit()
+        assert path.read_bytes() == b"what comes"
+
+
+@pytest.mark.parametrize(
+    "where", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "a link", "a link to a link"]
+)
+def test_an_open_file_is_written_as_it_is_by_any_name(tmp_path, where):
+    if not os.path.exists("/proc/self/fd/1"):
+        pytest.skip("no /proc here")
+    os.symlink("/dev/stdout", tmp_path / "a link")
+    os.symlink("a link", tmp_path / "a link to a link")
+    code = f"from gassst.io.destination import Destination; print(Destination({where!r}).is_stream)"
+    with open(tmp_path / "redirected", "w") as file:
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=file)
+    assert (tmp_path / "redirected").read_text() == "True\n"

@@ -1,0 +1,122 @@
+"""Unmapped reads in FASTQ files of their own, beside the alignment file."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pickle import PickleBuffer
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gassst.errors import UsageError
+from gassst.io.destination import CompressedFile
+from gassst.sam_flags import UNMAPPED
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from gassst._core.records import HitBatch, Reads
+    from gassst.search.arrays import Structs
+
+log = logging.getLogger("gassst")
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Unmapped:
+    """Which unmapped reads are written, and where to.
+
+    Attributes
+    ----------
+    path : path or None
+        FASTQ of the unmapped reads, compressed as its name says. Mates have "/1" and "/2" behind their names. None:
+        nothing is written.
+    mates_path : path or None
+        FASTQ of second mates. Both files then hold the pairs whose mates are both unmapped, in the same order and
+        under one name; `path` has the first mates. Single reads are in neither.
+    either : bool
+        With `mates_path`, also the pairs of which one mate is unmapped.
+    """
+
+    path: Path | None = None
+    mates_path: Path | None = None
+    either: bool = False
+
+    def verify(self) -> Unmapped:
+        """Return self. Raises UsageError for a choice among files that are not written."""
+        if self.mates_path is not None and self.path is None:
+            raise UsageError("--unmapped2 takes second mates: --unmapped names the file of the first ones")
+        if self.either and self.mates_path is None:
+            raise UsageError("--unmapped-either is about pairs in two files: it needs --unmapped2")
+        return self
+
+    @property
+    def paths(self) -> list[Path]:
+        """One, two or no files."""
+        return [path for path in (self.path, self.mates_path) if path is not None]
+
+    def encode(self, batch: HitBatch, reads: Reads, hits: Structs) -> UnmappedText:
+        """What the files take of a batch."""
+        if self.mates_path is None:
+            return UnmappedText((batch.unmapped_fastq(),) if self.path is not None else ())
+        alone = hits["flag"] & UNMAPPED != 0
+        mate = getattr(reads, "mate", None)
+        if mate is not None:
+            alone &= mate[hits["read"]] == 0
+        texts = [batch.unmapped_fastq(which, self.either) for which in (1, 2)]
+        return UnmappedText(tuple(texts), int(np.count_nonzero(alone)))
+
+
+@dataclass(frozen=True, slots=True)
+class UnmappedText:
+    """The text of a batch for each of the files, and how many unmapped single reads none of them has."""
+
+    texts: tuple[Buffer, ...] = ()
+    singles: int = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As buffers, which may stay where they are (`workers.shared_memory`)."""
+        return UnmappedText, (tuple(PickleBuffer(text) for text in self.texts), self.singles)
+
+
+class UnmappedFiles:
+    """The files, which take their names when all of them are complete. Raises OutputError, UsageError."""
+
+    def __init__(self, unmapped: Unmapped):
+        self._singles = 0
+        with ExitStack() as stack:
+            self._files: list[CompressedFile] = []
+            for path in unmapped.verify().paths:
+                file = CompressedFile(path)
+                stack.callback(file.discard)
+                self._files.append(file)
+            stack.pop_all()
+
+    def write(self, text: UnmappedText) -> None:
+        """Append the reads of a batch."""
+        self._singles += text.singles
+        for file, part in zip(self._files, text.texts, strict=True):
+            file.write(part)
+
+    def close(self) -> None:
+        """Complete the files."""
+        for file in self._files:
+            file.close()
+
+    def commit(self) -> None:
+        """The files take their names."""
+        for file in self._files:
+            file.commit()
+        if self._singles:
+            log.warning(
+                "%d unmapped single reads are in neither file of unmapped pairs: these hold whole pairs",
+                self._singles,
+            )
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        for file in self._files:
+            file.discard()
