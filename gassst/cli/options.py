@@ -301,6 +301,14 @@ def _add_alignment(group: Any) -> None:
         help="Miss no alignment with up to this many inserted and deleted bases "
         "(default: 16, with --all the error limit).",
     )
+    add(
+        "-j",
+        "--no-alt",
+        dest="alt_aware",
+        action="store_false",
+        help="Take ALT contigs of the index as part of the primary assembly. By default the primary alignment is "
+        "elsewhere if possible, and its MAPQ is not lowered by ALT copies.",
+    )
     add = group.add_mutually_exclusive_group().add_argument
     add(
         "-k",

@@ -64,16 +64,19 @@ def header(
     command_line: str = "",
     sort_order: str = "unsorted",
     comments: Sequence[str] = (),
+    alt: npt.NDArray[np.bool_] | None = None,
 ) -> str:
     """SAM header text.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
+    Contigs of `alt` (bool[c]) get AH:*, as from bwa.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
     lines = [f"@HD\tVN:1.6\t{order}"]
-    lines += _contig_lines(reference_names, lengths, md5s)
+    contigs = list(_contig_lines(reference_names, lengths, md5s))
+    lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
     lines.append(_program_line(program_version, command_line))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -92,6 +92,8 @@ class Reference:
     md5: list[str] = field(repr=False)
     """Hex MD5 of each upper-case sequence as in the file (U stays U), which is tag M5 of a SAM header."""
     exceptions: Exceptions = field(repr=False)
+    alt: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """bool[c], contigs that are ALT; None where none is."""
 
     @classmethod
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
@@ -137,6 +139,23 @@ class Reference:
         starts = contig_starts(lengths)
         planes, exceptions = _pack([texts.pop(name) for name in names], starts, total)
         return cls(planes, total, names, lengths, starts, md5, exceptions)
+
+    def with_alt(self, path: str | os.PathLike[str]) -> Reference:
+        """This reference, with the contigs that a list names marked as ALT.
+
+        The name is the first word of each line; lines that begin with "@" do not count. The .alt file of bwa will do.
+        Raises InputError where it cannot be read, or names no contig of the reference.
+        """
+        try:
+            with open(path, encoding="ascii", errors="replace") as file:
+                lines = [line.split() for line in file if not line.startswith("@")]
+        except OSError as error:
+            raise InputError(f"{os.fspath(path)}: {error.strerror or error}") from error
+        names = {words[0] for words in lines if words}
+        alt = np.array([name in names for name in self.names])
+        if not alt.any():
+            raise InputError(f"{os.fspath(path)}: it names no contig of the reference")
+        return replace(self, alt=alt)
 
     @property
     def unmasked(self) -> int:
