@@ -6,6 +6,7 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
+from gassst.five_prime import five_prime_first
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
@@ -40,17 +41,24 @@ def map_batch(
     with stats.timed("upload"):
         bands = extender.open_reads(context.packed)
     with bands:
-        backend = HostBackend(context, bands, stats)
-        if mate is None or insert is None:
-            return _report(backend, single.search(backend), None)
-        pairs = PairContext.of(context, mate, insert)
-        found = paired.search(backend, HostPairPasses(context, pairs, stats))
-        result = _report(backend, found, pairs)
-    # Proper as the mates lie in the end, by the reference bases that they cover.
-    starts = context.reference.starts
-    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
-    stats.pairs += len(pairs.first)
+        result = _mapped(HostBackend(context, bands, stats), mate, insert)
+    if context.params.five_prime:
+        result = five_prime_first(result)
+    if mate is not None and insert is not None:
+        # Proper as the mates lie in the end, by the reference bases that they cover.
+        starts = context.reference.starts
+        stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
+        stats.pairs += int(np.count_nonzero(mate == 1))
     return result
+
+
+def _mapped(backend: HostBackend, mate: np.ndarray | None, insert: InsertModel | None) -> BatchResult:
+    """Mates together, or every read on its own."""
+    if mate is None or insert is None or not backend.context.params.pairing:
+        return _report(backend, single.search(backend), None)
+    pairs = PairContext.of(backend.context, mate, insert)
+    passes = HostPairPasses(backend.context, pairs, backend.stats)
+    return _report(backend, paired.search(backend, passes), pairs)
 
 
 def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:
