@@ -8,7 +8,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import F64, I64, U8, U32, ScoredBuckets
+from gassst.search.arrays import F64, I64, U8, U32
 from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
@@ -82,7 +82,7 @@ def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, Passed
     context = backend.context
     caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
     seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
-    anchors = backend.gather(seeds, reads, ScoredBuckets.none(context.n))
+    anchors = backend.gather(seeds, reads, None)
     read_strand, bucket = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT)
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
