@@ -46,6 +46,7 @@ HINTS = {
     "--un-gz": "--unmapped FILE.fq.gz takes the unmapped reads.",
     "--un-conc": "--unmapped R1.fq --unmapped2 R2.fq takes pairs of which no mate is mapped.",
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
+    "--use-read-groups": "--markdup-within read-group marks read groups apart.",
     "--MD": "The MD tag is always written.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."
