@@ -81,7 +81,6 @@ class PairedSearch:
         self._scout(anchors, passes.of_open(anchors, near, False, pair_state))
         self._divert(anchors, None)
         self._rescue(stage, reads)
-        passes.settle(state, pair_state, guided=False)
         rest = passes.of_open(anchors, near, False, pair_state)
         self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state))
         self._rescue(stage, reads)
