@@ -6,8 +6,10 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
+from gassst.io.reference import Reference
 from gassst.local.realign import realign
-from gassst.pairing.insert_size import InsertModel
+from gassst.pairing.insert_size import InsertModel, is_primary, reference_spans, template_lengths
+from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search import paired, single
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
@@ -42,7 +44,9 @@ def map_batch(
     with bands:
         backend = HostBackend(context, bands, stats)
         if mate is None or insert is None:
-            return _report(backend, single.search(backend), None)
+            result = _report(backend, single.search(backend), None)
+            _count_places(stats, result, context.reference)
+            return result
         pairs = PairContext.of(context, mate, insert)
         found = paired.search(backend, HostPairPasses(context, pairs, stats))
         result = _report(backend, found, pairs)
@@ -50,7 +54,19 @@ def map_batch(
     starts = context.reference.starts
     stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
     stats.pairs += len(pairs.first)
+    spans = _count_places(stats, result, context.reference)
+    spans = spans[is_primary(result.hits)]
+    stats.count_templates(template_lengths(insert.orientation, pairs.first, result.hits, spans, starts))
     return result
+
+
+def _count_places(stats: Stats, result: BatchResult, reference: Reference) -> np.ndarray:
+    """Count the coverage of the reference; int64[h]: the bases that each row of `result.hits` covers."""
+    hits = result.hits
+    spans = reference_spans(hits, result.cigars)
+    counted = hits["flag"] & (UNMAPPED | SECONDARY) == 0
+    stats.count_coverage(hits["position"][counted].astype(np.int64), spans[counted], reference)
+    return spans
 
 
 def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:

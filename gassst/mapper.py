@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
@@ -22,7 +23,7 @@ from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
-from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
+from gassst.io.read_groups import NO_GROUP, ReadGroups, fields_of, read_groups
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -280,6 +281,7 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        start = time.monotonic()
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         written = [*with_indexes(output), *options.unmapped.paths]
@@ -316,6 +318,10 @@ class Mapper:
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)
+        total.run["effective"] = self.effective(total)
+        total.run["reference"] = {"names": self.reference.names, "lengths": self.reference.lengths.tolist()}
+        total.run["seconds"] = round(time.monotonic() - start, 3)
+        total.run["read_groups"] = [fields_of(line) for line in header.splitlines() if line.startswith("@RG")]
         total.run["parameters"]["batch_size"] = size
         if total.pairs:
             total.run["insert"] = run.insert.as_dict()
@@ -346,6 +352,18 @@ class Mapper:
         """This mapper with compiled code alone: one device would not keep up with several processes."""
         extender = self.extender
         return self._with(extender=extender.compiled) if isinstance(extender, FasterExtender) else self
+
+    def effective(self, stats: Stats) -> dict[str, Any]:
+        """What the parameters came to in a run: what `None` among them has meant for a read of mean length."""
+        length = round(stats.bases / stats.reads) if stats.reads else 0
+        plan = self.plan.plan(min(length, self.params.longest_read))
+        return {
+            "mode": (self.params.for_pairs() if stats.pairs else self.params).mode or "global",
+            "read_length": length,
+            "errors": plan.errors,
+            "gaps": plan.gaps,
+            "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
+        }
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""

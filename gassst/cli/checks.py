@@ -39,6 +39,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         from gassst.tools.report_plots import require_matplotlib
 
         require_matplotlib()
+    if args.multiqc is not None:
+        from gassst.tools.multiqc import verify_name
+
+        verify_name(args.multiqc)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
@@ -46,7 +50,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report]
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args.format)
