@@ -40,6 +40,7 @@ TOTALS = (
     "pairs",
     "proper",
 )
+WORK = ("occurrences", "candidates", "scored", "traced", "rescued")
 COUNTERS = ("errors", "mapq", "inserts", "nanoseconds")
 WINDOWS = 256  # of the reference, for a picture of coverage
 
@@ -141,9 +142,13 @@ class Stats:
 
     def count_reads(self, lengths: np.ndarray, summary: np.ndarray, quality: np.ndarray) -> None:
         """Count the reads of a batch: `lengths` uint32[n], `summary` READ_SUMMARY[n], `quality` uint8[n]."""
-        mapped = summary["best"] != NO_SCORE
         self.reads += len(lengths)
         self.bases += int(lengths.sum())
+        self.count_mapped(summary, quality)
+
+    def count_mapped(self, summary: np.ndarray, quality: np.ndarray) -> None:
+        """Count the alignments of reads: `summary` READ_SUMMARY[n], `quality` uint8[n]."""
+        mapped = summary["best"] != NO_SCORE
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
@@ -167,6 +172,13 @@ class Stats:
         self.windows = _sum_of_counts(self.windows, _bases_between(edges, start, span))
         edges = np.append(reference.starts, reference.total)
         self.contigs = _sum_of_counts(self.contigs, _bases_between(edges, start, span))
+
+    def add_work_of(self, other: Stats) -> None:
+        """Add what was done and how long it took, not the reads for which it was done."""
+        for name in WORK:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.nanoseconds.update(other.nanoseconds)
+        self.funnel += other.funnel
 
     def __iadd__(self, other: Stats) -> Stats:
         """Add the counts of another part of the run; `run` stays as it is."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
+from gassst.io.cram import CramTarget
 from gassst.io.unmapped import UnmappedText
 
 if TYPE_CHECKING:
@@ -133,16 +134,24 @@ class PiecesFormat(PlainFile):
 
 
 class CramFormat:
-    """CRAM without reference, by htslib: it is compressed by threads of its own while it is written."""
+    """CRAM by htslib: it is compressed by threads of its own while it is written.
+    Records are made in the thread that writes.
+    """
 
-    def __init__(self, builder: RecordBuilder, name: str, level: int | None, threads: int):
-        self._builder, self._name = builder, name
-        self._mode = "wc" if level is None else f"wc{level}"
+    def __init__(self, builder: RecordBuilder, target: CramTarget, threads: int):
+        self._builder, self._target = builder, target
         self._threads = threads if threads > 1 else 0
         self._file: CramWriter | None = None
 
     def begin(self, fd: int) -> None:
-        self._file = CramWriter(self._builder, fd, self._name, self._mode, self._threads)
+        try:
+            form, fasta = self._target.with_fasta()
+        except BaseException:
+            os.close(fd)
+            raise
+        self._file = CramWriter(
+            self._builder, fd, self._target.destination.name, f"wc{form}", self._threads, fasta
+        )
 
     def write(self, payload: tuple[HitBatch, bool]) -> int:
         if self._file is None:

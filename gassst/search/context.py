@@ -48,6 +48,8 @@ class BatchContext:
         1 where the reverse strand is the canonical one.
     digest : uint64[n]
         Hash of the read's bases, the same for its reverse complement.
+    left_out : bool[c] or None
+        Contigs in which nothing is looked for.
     """
 
     index: SeedIndex
@@ -61,6 +63,7 @@ class BatchContext:
     lead: U32
     flip: U8
     digest: U64
+    left_out: Bool | None = None
 
     @classmethod
     def of(

@@ -60,12 +60,18 @@ class SeedIndex:
     _sections: tuple[Section, ...] = field(default=(), repr=False)
 
     @classmethod
-    def build(cls, reference: Reference | str | os.PathLike[str], threads: int | None = None) -> SeedIndex:
+    def build(
+        cls,
+        reference: Reference | str | os.PathLike[str],
+        threads: int | None = None,
+        alt: str | os.PathLike[str] | None = None,
+    ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
         The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
-        is one single repeat. Raises InputError as `Reference.from_fasta` does, and for a reference of masked letters
-        only. Raises UsageError unless 1 <= threads <= 1024.
+        is one single repeat. `alt` is a list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list`
+        finds beside the FASTA. Raises InputError as these do and `Reference.from_fasta` does, and for a reference of
+        masked letters only. Raises UsageError unless 1 <= threads <= 1024.
         """
         threads = usable_threads() if threads is None else threads
         if not 1 <= threads <= MAX_THREADS:
@@ -75,6 +81,9 @@ class SeedIndex:
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
             reference = Reference.from_fasta(reference)
+            alt = alt or alt_list(source)
+        if alt is not None:
+            reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
         k = base_length(reference.unmasked)
@@ -123,6 +132,8 @@ class SeedIndex:
             "md5": reference.md5,
             "fasta_bytes": self.fasta_bytes,
         }
+        if reference.alt is not None:
+            metadata["alt"] = np.flatnonzero(reference.alt).tolist()
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
         return {"metadata": text, **dict(zip(ARRAYS, arrays, strict=True))}
@@ -250,6 +261,14 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
             pass
 
 
+def alt_list(fasta: str) -> str | None:
+    """The list of ALT contigs beside a FASTA: REF.fa.alt, where bwa looks for it, also for REF.fa.gz."""
+    for path in (f"{fasta}.alt", f"{fasta.removesuffix('.gz')}.alt"):
+        if os.path.isfile(path):
+            return path
+    return None
+
+
 def _regular_size(path: str) -> int | None:
     try:
         info = os.stat(path)
@@ -277,6 +296,7 @@ def _from_sections(sections: dict[str, Section], path: str, integrity: Integrity
         starts=contig_starts(lengths),
         md5=metadata.md5,
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
+        alt=metadata.alt_contigs,
     )
     arrays = (array["table"], array["positions"], array["following"])
     checked = integrity, tuple(sections.values())
