@@ -67,6 +67,7 @@ SOURCES = {
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
     "proper_pairs": "ext/pairing/proper_pairs.pyx",
+    "read_through": "ext/pairing/read_through.pyx",
     "banded": "ext/align/banded.pyx",
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gassst.alt import map_batch_with_alt
-from gassst.batch import map_batch
+from gassst.batch import count_places, map_batch
 from gassst.errors import UsageError
 from gassst.extension.base import Times
 from gassst.extension.choose import FasterExtender, make_extender
@@ -142,6 +142,7 @@ class Mapper:
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+        count_places(stats, result, self.index.reference, batch.mate, params.orientation)
         return result, stats
 
     @property

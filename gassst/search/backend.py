@@ -248,6 +248,15 @@ class PairPasses(Protocol):
         """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
         ...
 
+    def cut_read_through(self, stage: int, search: SearchState, state: PairState, diverted: bool) -> None:
+        """Close the pairs that have to be cut where their fragment ends, as their mates run through it.
+
+        Only where ends may be clipped, of pairs that begin with this stage, and not what fits as a whole. Of all open
+        pairs, whose best supported places are scored by then; or first of those that were `diverted` only. Changes
+        `diverted` of the search, `fragment` and `open` of the pairs' state.
+        """
+        ...
+
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         """Close the pairs whose concordant place is good enough.
 

@@ -134,6 +134,8 @@ class PairContext:
         2 + the last stage.
     length_rank : int64[]
         Index into the second axis of `missed`, by read length.
+    may_be_cut : bool
+        Mates that run through their fragment may be cut where it ends.
     """
 
     insert: InsertModel
@@ -147,10 +149,11 @@ class PairContext:
     wide: bool
     missed: F64
     length_rank: I64
+    may_be_cut: bool
 
     @classmethod
-    def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
-        """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
+    def of(cls, context: BatchContext, mate: U8, insert: InsertModel, is_cut: bool = False) -> PairContext:
+        """The pairs that `mate` (uint8[n] of the ReadBatch) names. `is_cut`: they are cut already."""
         plan, lengths = context.plan, context.lengths
         first = np.flatnonzero(mate == 1)
         partner = np.arange(context.n)
@@ -172,6 +175,7 @@ class PairContext:
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=_missed_by_row(stages, plan.MAX_STAGES),
             length_rank=np.cumsum(present) - 1,
+            may_be_cut=not is_cut and context.params.mode == "local" and insert.orientation == "fr",
         )
 
     @property

@@ -234,8 +234,16 @@ class HostBackend:
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
         quality = mapping_quality(selected.summary, context.lengths, seen)
-        ended = state.diverted, clipped(seen), state.hopeless(context)
-        return GlobalResult(found.bands, *selected, quality, np.zeros(context.n, bool), *ended)
+        return GlobalResult(
+            found.bands,
+            *selected,
+            quality,
+            proper=np.zeros(context.n, bool),
+            diverted=state.diverted,
+            passed_over=clipped(seen),
+            hopeless=state.hopeless(context),
+            fragment=np.zeros(context.n, np.uint16),
+        )
 
     def trace_back(self, found: GlobalResult) -> BatchResult:
         bands, start = found.bands.take(found.rows), found.start
@@ -254,7 +262,6 @@ class HostBackend:
         quality[mapped] = beside_copies(quality[mapped], columns, own, self.context)
         quality = stretched(quality)
         hits["mapq"][start[:-1][mapped]] = quality[mapped]
-        self.stats.count_reads(self.context.lengths, found.summary, quality)
         return BatchResult(
             np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
         )

@@ -76,10 +76,12 @@ class PairedSearch:
         if passes.count(near):
             self._scout(anchors, near)
             self._divert(anchors, near)
+            passes.cut_read_through(stage, state, pair_state, diverted=True)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state))
         passes.settle(state, pair_state, guided=False)
         self._scout(anchors, passes.of_open(anchors, near, False, pair_state))
         self._divert(anchors, None)
+        passes.cut_read_through(stage, state, pair_state, diverted=False)
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=False)
         rest = passes.of_open(anchors, near, False, pair_state)

@@ -116,6 +116,8 @@ class PairState:
         First mates of the pairs that are open.
     looked_row : uint8[n]
         Row of `PairContext.missed`.
+    fragment : uint16[n]
+        Bases that read and mate share, where both run through their fragment and were left to be cut there; else 0.
     tried : list of uint64[]
         Sorted keys of the buckets that this stage must not score again.
     """
@@ -125,6 +127,7 @@ class PairState:
     hasty: Bool
     unsettled: I64
     looked_row: U8
+    fragment: U16
     tried: list[U64] = field(default_factory=list)
 
     @classmethod
@@ -140,4 +143,5 @@ class PairState:
             hasty=np.zeros(n, bool),
             unsettled=pairs.first,
             looked_row=np.zeros(n, np.uint8),
+            fragment=np.zeros(n, np.uint16),
         )
