@@ -74,6 +74,7 @@ SOURCES = {
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
     "records": "ext/io/records.pyx",
+    "duplicates": "ext/io/duplicates.pyx",
     "alignment_text": "ext/io/alignment_text.pyx",
     "bus_error": "ext/io/bus_error.pyx",
     "build_facts": "ext/io/build_facts.pyx",

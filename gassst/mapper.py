@@ -320,6 +320,8 @@ class Mapper:
             arrays = self._reference_arrays
             with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
+            if writer.duplicates is not None:
+                total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)

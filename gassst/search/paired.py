@@ -83,7 +83,6 @@ class PairedSearch:
         self._divert(anchors, None)
         passes.cut_read_through(stage, state, pair_state, diverted=False)
         self._rescue(stage, reads)
-        passes.settle(state, pair_state, guided=False)
         rest = passes.of_open(anchors, near, False, pair_state)
         self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state))
         self._rescue(stage, reads)
