@@ -397,8 +397,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment "
-        f"(default: {','.join(DEFAULT_FILTERS) or 'none'}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
+        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
     )
 
 
