@@ -50,15 +50,11 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
-<<<<<<< HEAD
-    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc]
-=======
     duplicates = duplicate_rules(args)
     metrics = [sample.metrics or args.markdup_metrics for sample in samples]
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report, *metrics]
->>>>>>> work
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)
