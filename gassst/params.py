@@ -110,6 +110,10 @@ class MapParams:
         Global for all other reads.
     scoring : Scoring
         Of local alignments.
+    pairing, mate_rescue : bool
+        Place mates together (not with option -P); look for a mate around its partner (not with --no-rescue).
+    five_prime : bool
+        Of a split read the 5'-most part is the primary alignment (option -5).
     alt_aware : bool
         Treat contigs that the index marks as ALT by the rules of `gassst.alt`, not as part of the primary assembly.
     """
@@ -129,6 +133,9 @@ class MapParams:
     mode: str | None = None
     scoring: Scoring = Scoring()
     alt_aware: bool = True
+    pairing: bool = True
+    mate_rescue: bool = True
+    five_prime: bool = False
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 
