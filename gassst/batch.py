@@ -9,6 +9,7 @@ import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
+from gassst.five_prime import five_prime_first
 from gassst.local import read_through
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel
@@ -41,11 +42,14 @@ def map_batch(
     insert : InsertModel, optional
         Insert sizes, where there are mates.
     """
-    if mate is None or insert is None:
+    if mate is None or insert is None or not context.params.pairing:
         with _opened(context, extender, stats) as backend:
             result = _report(backend, single.search(backend), None)
     else:
         result = _map_pairs(context, extender, stats, mate, insert)
+    if context.params.five_prime:
+        result = five_prime_first(result)
+    if mate is not None and insert is not None:
         # Proper as the mates lie in the end, by the reference bases that they cover.
         starts = context.reference.starts
         stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)

@@ -402,4 +402,4 @@ def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.k, len(index.positions))
-    return {"params": params, "plan": plan, "cascade": Cascade(params.filters, plan.gaps, plan.shift)}
+    return {"params": params, "plan": plan, "cascade": Cascade.of_run(params, plan)}

@@ -391,8 +391,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment "
-        f"(default: {','.join(DEFAULT_FILTERS) or 'none'}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
+        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
     )
 
 
@@ -405,6 +405,30 @@ def _add_pairs(group: Any) -> None:
         help="Insert size between the outer ends of mates (default: learned from the first reads).",
     )
     add = group.add_mutually_exclusive_group().add_argument
+    group.add_argument(
+        "-P",
+        "--no-pairing",
+        dest="pairing",
+        action="store_false",
+        help="Map each mate on its own. Flags and tags still tell of pairs.",
+    )
+    group.add_argument(
+        "--no-rescue",
+        dest="mate_rescue",
+        action="store_false",
+        help="Do not look for a mate around its partner.",
+    )
+    group.add_argument(
+        "-5",
+        "--five-prime",
+        action="store_true",
+        help="Of a split read, make the part nearest to the 5' end primary.",
+    )
+    group.add_argument(
+        "--preset",
+        choices=("hic",),
+        help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
+    )
     toward = {
         "fr": "Mates face each other. This is the default.",
         "rf": "Mates face away from each other.",
@@ -520,6 +544,8 @@ def map_params(args: argparse.Namespace) -> MapParams:
     names = {field.name for field in fields(MapParams)}
     given = {name: value for name, value in vars(args).items() if name in names}
     scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
+    if args.preset == "hic":
+        given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     return MapParams(**given, all_hits=args.all, scoring=scoring)
 
 

@@ -141,7 +141,7 @@ def test_seed_length_of_other_mappers_is_remarked_on(run, small_index, small_fas
 def test_no_hint_hides_an_option_that_works(option):
     """Hints are for unknown options, and for known ones that take a value or refuse one."""
     known = subparser_of(build_parser("map"), "map")._option_string_actions
-    assert option not in known or option in {"-p", "-O", "-w", "-k", "-s", "-M"}
+    assert option not in known or option in {"-p", "-O", "-w", "-k", "-s", "-M", "-5"}
 
 
 @pytest.mark.parametrize("option", habits.HINTS)
