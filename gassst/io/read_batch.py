@@ -116,6 +116,20 @@ class ReadBatch:
             tag_offsets=tag_offsets,
         )
 
+    def bases_of(self, rows: NDArray[np.int64]) -> ReadBatch:
+        """The bases of some reads (int64[k]), and which mates they are; without names, qualities and tags."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        base = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return ReadBatch(
+            np.empty(0, np.uint8),
+            np.zeros(len(rows) + 1, np.uint32),
+            self.bases[base],
+            None,
+            offsets.astype(np.uint32),
+            mate=None if self.mate is None else self.mate[rows],
+        )
+
     def parsed(self) -> ReadBatch:
         """This batch, as it is parsed already."""
         return self
