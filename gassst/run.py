@@ -18,12 +18,12 @@ from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
 from gassst.io.reference import Reference
+from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
-    is_primary,
-    reference_spans,
-    template_lengths,
+    PairSample,
+    pair_sample,
 )
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MapParams
@@ -43,8 +43,8 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
 # Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
 # same in one thread (docs/benchmarks/constants.md); fewer reads are more parts for the others.
 LEARN_PART = 256
-# Share of pairs that run through their fragment from which on it is taken from the mates alone. Of clean human pairs of
-# 100 bases 0.2 to 0.5 % look so by chance, as they lie in tandem repeats.
+# Share of pairs that run through their fragment from which on they are cut before anything is learned from them. Of clean
+# human pairs of 100 bases 0.2 to 0.5 % look so, as they lie in tandem repeats.
 ADAPTERS_COMMON = 0.05
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
@@ -108,19 +108,15 @@ class MappingWork(Generic[Finished]):
             finished = self._finish(batch, result)
         return finished, stats
 
-    def templates(self, batch: ReadBatch) -> np.ndarray:
-        """Template lengths of the pairs of a batch, int64[q], each read mapped on its own to its best place."""
+    def sample(self, batch: ReadBatch) -> PairSample:
+        """The pairs of a batch that are fit to learn from, each read mapped on its own to its best place."""
         mates = batch.mate
         if mates is None:
-            return np.empty(0, np.int64)
+            return PairSample.joined([])
         result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
-        hits, spans = result.hits, np.zeros(len(mates), np.int64)
-        primary = hits[is_primary(hits)]
-        spans[primary["read"]] = reference_spans(primary, result.cigars)
         first = np.flatnonzero(mates[:-1] == 1)
-        return template_lengths(
-            self.mapper.params.orientation, first, hits, spans, self.mapper.reference.starts
-        )
+        starts = self.mapper.reference.starts
+        return pair_sample(self.mapper.params.orientation, first, result.hits, result.cigars, starts)
 
     @cached_property
     def _for_best_hits(self) -> BatchMapper:
@@ -208,38 +204,36 @@ class MappingRun(Generic[Finished]):
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
         if any(batch.mate is not None for batch in head):
-            self.insert = InsertModel.learned(self.mapper.params.orientation, self._templates(head, workers))
+            pairs = self._sample(head, workers)
+            errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
+            self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
             log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
         return chain(head, batches)
 
-    def _templates(self, head: list[ReadBatch], workers: Workers) -> np.ndarray:
-        """Template lengths among the first reads, int64[q].
-
-        Where adapters are common, mates that run through their fragment show its length, and are not mapped.
-        """
+    def _sample(self, head: list[ReadBatch], workers: Workers) -> PairSample:
+        """The pairs among the first reads that are fit to learn from."""
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
         parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
-        shown = [self._shown_templates(part) for part in parts]
-        of_all = np.concatenate([np.empty(0, np.uint16), *shown])
-        if np.count_nonzero(of_all) >= max(ADAPTERS_COMMON * len(of_all), 1):
-            parts = [part.bases_of(_pairs_without(part, own)) for part, own in zip(parts, shown, strict=True)]
-        else:
-            of_all[:] = 0
-        found = [workers.submit(MappingWork.templates, part) for part in parts]
-        return np.concatenate([of_all[of_all > 0].astype(np.int64), *(future.result() for future in found)])
+        found = [workers.submit(MappingWork.sample, part) for part in self._without_adapters(parts)]
+        return PairSample.joined(future.result() for future in found)
 
-    def _shown_templates(self, batch: ReadBatch) -> np.ndarray:
-        """uint16[p]: lengths of the fragments that the pairs of a batch run through; 0 for the other pairs."""
-        params, first = self.mapper.params.for_pairs(), np.flatnonzero(batch.mate == 1)
+    def _without_adapters(self, parts: list[ReadBatch]) -> list[ReadBatch]:
+        """The same reads. Where adapters are common, mates that run through their fragment are cut at its end."""
+        params = self.mapper.params.for_pairs()
         if not reads_may_be_cut(params):
-            return np.zeros(len(first), np.uint16)
-        return fragment_lengths(batch.pack(params.longest_read), first)
+            return parts
+        found = [_fragments(part, params) for part in parts]
+        if sum(len(rows) for rows, _ in found) < max(ADAPTERS_COMMON * sum(map(len, parts)), 1):
+            return parts
+        return [part.cut(*fragments) for part, fragments in zip(parts, found, strict=True)]
 
 
-def _pairs_without(batch: ReadBatch, shown: np.ndarray) -> np.ndarray:
-    """int64[k]: rows of the mates of the pairs of a batch that show no fragment; `shown` uint16[p]."""
-    first = np.flatnonzero(batch.mate == 1)[shown == 0]
-    return np.stack([first, first + 1], axis=1).ravel()
+def _fragments(batch: ReadBatch, params: MapParams) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the mates that run through their fragment, int64[k], and the bases of it, uint16[k]."""
+    first = np.flatnonzero(batch.mate == 1)
+    lengths = fragment_lengths(batch.pack(params.longest_read), first)
+    through = np.flatnonzero(lengths)
+    return np.r_[first[through], first[through] + 1], np.r_[lengths[through], lengths[through]]
 
 
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import map_params, tag_sources
+from gassst.cli.options import duplicate_rules, map_params, tag_sources
 from gassst.cli.reference import reference_files
 from gassst.errors import OutputError, UsageError
 from gassst.params import MapParams
@@ -39,6 +39,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         from gassst.tools.report_plots import require_matplotlib
 
         require_matplotlib()
+    if args.multiqc is not None:
+        from gassst.tools.multiqc import verify_name
+
+        verify_name(args.multiqc)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
@@ -46,7 +50,11 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report]
+    duplicates = duplicate_rules(args)
+    metrics = [sample.metrics or args.markdup_metrics for sample in samples]
+    if duplicates is None and any(metrics):
+        raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)
@@ -70,7 +78,7 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
         "reads": args.reads or args.first or args.second or args.interleaved or args.single,
-        "outputs": args.output != "-" or args.unmapped or args.unmapped2,
+        "outputs": args.output != "-" or args.unmapped or args.unmapped2 or args.markdup_metrics,
         "read groups": args.read_group or args.rg_from_name,
     }
     for what, given in told.items():
@@ -82,7 +90,10 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
     from gassst.io.alignment_input import is_alignment_file
 
-    return sample.mates is not None or interleaved or any(map(is_alignment_file, sample.reads))
+    if sample.mates is not None or interleaved:
+        return True
+    alone = len(sample.reads) == 1
+    return any(is_alignment_file(path, alone) for path in sample.reads)
 
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
@@ -136,7 +147,8 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
     from gassst.io.alignment_input import is_alignment_file
 
-    found = [path for path in paths if is_alignment_file(path)]
+    alone = len(paths) == 1 and not beside
+    found = [path for path in paths if is_alignment_file(path, alone)]
     if found and (beside or len(found) < len(paths)):
         raise UsageError(
             f"{found[0]}: an alignment file holds both mates: name no other kind of file with it"

@@ -8,6 +8,8 @@ the same places, with the same mapping qualities.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gassst._core import local_hits as _local_hits
@@ -22,9 +24,8 @@ from gassst.search.context import BatchContext
 def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContext:
     """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
     packed = PackedReads(*_cut(context.packed, rows, fragment))
-    return BatchContext.of(
-        context.index, context.shards, context.plan, context.cascade, context.params, packed
-    )
+    shared = context.index, context.shards, context.plan, context.cascade, context.params
+    return replace(BatchContext.of(*shared, packed), left_out=context.left_out)
 
 
 def _cut(packed: PackedReads, rows: I64, fragment: U16) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -127,7 +127,8 @@ class PairContext:
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
     rescuable : bool[n]
-        Reads long enough to be looked for there: a shorter one would be expected to fit somewhere by chance.
+        Reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None without mate
+        rescue.
     wide : bool
         The window of a mate holds so many buckets that its own seeds cost less.
     missed : float64[rows, lengths, MISS_ERRORS]
@@ -172,7 +173,8 @@ class PairContext:
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
             window_bases=window_bases,
-            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths],
+            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths]
+            & context.params.mate_rescue,
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=_missed_by_row(stages, plan.MAX_STAGES),
             length_rank=np.cumsum(present) - 1,

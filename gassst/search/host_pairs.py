@@ -20,6 +20,7 @@ from gassst.search.mapq import (
     mapping_quality,
     phred,
     short_mates_by_chance,
+    unseen_pairs,
     unseen_rivals,
 )
 from gassst.search.state import PairState, SearchState
@@ -207,7 +208,10 @@ class HostPairPasses:
         context, best, rows = self.context, selected.summary["best"], selected.rows
         read_strand, edits = np.take(found.bands.read_strand, rows), np.take(found.bands.edits, rows)
         ends = np.take(found.ends, rows)
-        odds = edit_odds(np.where(best == NO_SCORE, 0, best), context.lengths)
+        errors, library = np.where(best == NO_SCORE, 0, best), self.pairs.insert.errors
+        odds = (
+            edit_odds(errors, context.lengths) if library is None else library.odds(errors, context.lengths)
+        )
         with self.stats.timed("select"):
             contig = _selection.contigs_of_places(read_strand, ends, context.lengths, self.pairs.borders)
             places = PlacesByRead(read_strand, ends, edits, contig, selected.start)
@@ -238,15 +242,13 @@ class HostPairPasses:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         self.stats.capped += int(search.capped.sum())
         hopeless, seen = search.hopeless(context), search.seen(context)
-        unseen = unseen_rivals(summary, context.lengths, seen)
-        # A rival of a pair that was settled hastily stays unseen where either mate hides it; otherwise both must.
-        by_chance = short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        together = np.minimum(unseen, unseen[partner] + by_chance)
-        if state is not None:
-            together = np.where(state.hasty, unseen + unseen[partner], together)
+        unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
+        hasty = np.zeros(context.n, bool) if state is None else state.hasty
+        together = unseen_pairs(unseen, unseen[partner], hasty)
+        together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = phred(choice.wrong + together)
         alone = np.flatnonzero(~choice.decided)
-        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
+        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.diverted
         return GlobalResult(
             found.bands,

@@ -166,17 +166,18 @@ def test_no_better_score_beside_them(mapped):
         assert record.get_tag("AS") + SCORING.clip * reached >= best
 
 
-def test_a_batch_of_some_reads_has_their_bases():
+def test_a_batch_is_cut():
     rng = np.random.default_rng(5)
     reads = [random_bases(rng, size) for size in (30, 0, 70, 64)]
     batch = batch_of_records([(f"r{i}", bases, None) for i, bases in enumerate(reads)])
-    some = replace(batch, mate=np.array([1, 2, 1, 2], np.uint8)).bases_of(np.array([3, 1, 0]))
-    assert [some.sequence(i).decode() for i in range(len(some))] == [reads[3], reads[1], reads[0]]
-    assert some.mate.tolist() == [2, 2, 1]
+    mate = np.array([1, 2, 1, 2], np.uint8)
+    cut = replace(batch, mate=mate).cut(np.array([3, 0]), np.array([20, 40], np.uint16))
+    assert [cut.sequence(i).decode() for i in range(4)] == [reads[0], "", reads[2], reads[3][:20]]
+    np.testing.assert_array_equal(cut.mate, mate)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_insert_sizes_are_those_that_the_mates_show(mapped, tmp_path, threads):
+def test_insert_sizes_are_learned_from_cut_mates(mapped, tmp_path, threads):
     genome, *_ = mapped
     rng = np.random.default_rng(6)
     sizes = [*rng.integers(60, 140, 250).tolist(), *rng.integers(200, 220, 150).tolist()]
@@ -189,5 +190,5 @@ def test_insert_sizes_are_those_that_the_mates_show(mapped, tmp_path, threads):
     mapper = gassst.Mapper(index, device="none", threads=threads)
     stats = mapper.map_file(tmp_path / "0.fq", tmp_path / "out.sam", mates=tmp_path / "1.fq")
     insert = stats.run["insert"]
-    assert insert["pairs"] == len(sizes)
-    assert insert["mean"] == pytest.approx(np.mean(sizes), abs=0.5)
+    assert insert["pairs"] >= 0.9 * len(sizes)
+    assert insert["mean"] == pytest.approx(np.mean(sizes), abs=1.5)
