@@ -25,13 +25,16 @@ class Unparsed(Protocol):
 
 
 class Sizes(NamedTuple):
-    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags."""
+    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags; threads
+    that inflate each BGZF file.
+    """
 
     reads: int
     bases: int
     length: int
     buffer: int
     tags: TagSources = NO_TAGS
+    inflaters: int = 1
 
 
 def batches_of_file(
@@ -45,7 +48,7 @@ def batches_of_file(
     """The batches of one file; where records are easily separated, the batches are not parsed yet."""
     parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated, sizes.inflaters))
         window = _begun(source, sizes)
         if interleaved or not _is_cut(window, sizes):
             yield from _batches(window, parser)
@@ -72,8 +75,8 @@ def batches_of_pair(
     """
     parser = RecordParser(name_of(first), *sizes[:3], name_of(second), tags=sizes.tags)
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
-        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated, sizes.inflaters))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated, sizes.inflaters))
         windows = _begun(one, sizes), _begun(two, sizes)
         if not all(_is_cut(window, sizes) for window in windows):
             yield from _pair_batches(*windows, parser)
