@@ -185,7 +185,7 @@ def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):
         batches = open_unparsed(path, allow_truncated=True, workers=workers)
         assert sum(len(batch.parsed()) for batch in batches) == 3000
         with pytest.raises(InputError, match="no BGZF end-of-file block"):
-            list(batch.parsed() for batch in open_unparsed(path, workers=workers))
+            [batch.parsed() for batch in open_unparsed(path, workers=workers)]
 
 
 @pytest.mark.parametrize("kind", PACKED)
