@@ -66,7 +66,9 @@ class PassedOver:
 
 def seed_length(index: SeedIndex) -> int:
     """Bases of a seed."""
-    return min(int(np.ceil(np.log(max(len(index.positions), 4)) / np.log(4))) + SPECIFIC, index.k + 16)
+    return min(
+        int(np.ceil(np.log(max(index.reference.unmasked, 4)) / np.log(4))) + SPECIFIC, index.longest_seed
+    )
 
 
 def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, PassedOver]:
