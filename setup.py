@@ -75,6 +75,7 @@ SOURCES = {
     "records": "ext/io/records.pyx",
     "alignment_text": "ext/io/alignment_text.pyx",
     "bus_error": "ext/io/bus_error.pyx",
+    "build_facts": "ext/io/build_facts.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {"banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"]}
@@ -95,6 +96,19 @@ def extensions():
     return [*modules, shared]
 
 
+def variable(name):
+    """The value of an environment variable as a list of one, or of none."""
+    return [os.environ[name]] if os.environ.get(name) else []
+
+
+def build_facts():
+    """Macros for `gassst.io.htslib`, which refuses another pysam than this one."""
+    from pysam import config, version
+
+    facts = {"PYSAM": version.__version__, "HTSLIB": version.__htslib_version__, "MODE": config.HTSLIB}
+    return [(f"GASSST_{name}", f'"{value}"') for name, value in facts.items()]
+
+
 def add_numpy(extension):
     """For modules that cimport numpy."""
     import numpy as np
@@ -104,16 +118,23 @@ def add_numpy(extension):
 
 
 def add_htslib(extension):
-    """Link against the htslib inside pysam: its file name carries the Python ABI, hence `-l:`."""
+    """Link against the htslib inside pysam, or where it has none (conda, Debian), against the one that pysam links.
+
+    The file of the former carries the Python ABI in its name, hence `-l:`. For the latter the variables are pysam's.
+    """
     import pysam
     import pysam.libchtslib as libchtslib
 
     library = Path(libchtslib.__file__)
-    if sys.platform == "darwin":
+    includes = pysam.get_include()
+    if pysam.config.HTSLIB == "external":
+        link = [*(f"-L{folder}" for folder in variable("HTSLIB_LIBRARY_DIR")), "-lhts"]
+        includes = [*variable("HTSLIB_INCLUDE_DIR"), *includes]
+    elif sys.platform == "darwin":
         link = [str(library), "-Wl,-rpath,@loader_path/../../pysam", f"-Wl,-rpath,{library.parent}"]
     else:
         link = [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN/../../pysam"]
-    extension.include_dirs = [*extension.include_dirs, *pysam.get_include()]
+    extension.include_dirs = [*extension.include_dirs, *includes]
     extension.define_macros = pysam.get_defines()
     extension.extra_link_args = link
 
@@ -125,8 +146,9 @@ def options():
     import pysam
 
     versions = [f"{package.__name__} {package.__version__}" for package in (Cython, np, pysam)]
-    variables = [f"{name}={os.environ.get(name)}" for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")]
-    return repr([versions, variables, FLAGS, BOILERPLATE_FLAGS, DIRECTIVES, SHARED])
+    names = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "HTSLIB_INCLUDE_DIR", "HTSLIB_LIBRARY_DIR")
+    variables = [f"{name}={os.environ.get(name)}" for name in names]
+    return repr([versions, build_facts(), variables, FLAGS, BOILERPLATE_FLAGS, DIRECTIVES, SHARED])
 
 
 @functools.cache
@@ -155,6 +177,7 @@ class BuildExtensions(build_ext):
     def build_extensions(self):
         modules = {extension.name: extension for extension in self.extensions}
         add_numpy(modules["gassst._core.reads"])
+        modules["gassst._core.build_facts"].define_macros = build_facts()
         add_htslib(modules["gassst._core.records"])
         add_htslib(modules["gassst._core.alignment_text"])
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

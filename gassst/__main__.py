@@ -11,7 +11,14 @@ def run() -> None:
         )  # until then Ctrl-C ends the process without a traceback
     from gassst.cli.main import run as run_command
 
-    run_command()
+    try:
+        run_command()
+    except SystemExit:  # all is well, and flushed
+        import atexit
+        import os
+
+        atexit._run_exitfuncs()
+        os._exit(0)  # the end of the interpreter takes all modules apart, for 25 ms
 
 
 if __name__ == "__main__":

@@ -50,6 +50,10 @@ class DeviceError(GassstError):
     """No usable OpenCL device, or a device that failed."""
 
 
+class InstallationError(GassstError, ImportError):
+    """A package that this build of gassst does not fit."""
+
+
 class WorkerError(GassstError):
     """A worker process that died."""
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from gassst.alt import map_batch_with_alt
 from gassst.batch import map_batch
 from gassst.errors import UsageError
 from gassst.extension.base import Times
@@ -89,9 +89,9 @@ class Mapper:
     parts: WholeIndex
     extender: Any
 
-    def __init__(self, index: SeedIndex | str | Path, **params: Any):
+    def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
-        index = SeedIndex.open(index) if isinstance(index, (str, Path)) else index
+        index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         memory, insert, planes = verified.memory, verified.insert, index.reference.planes
         self._set(
             index=index,
@@ -136,7 +136,8 @@ class Mapper:
         with stats.timed("pack"):
             packed = batch.pack(params.longest_read)
         context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
-        result = map_batch(context, self.extender, stats, batch.mate, insert or self.insert)
+        mapped = map_batch if self.index.reference.alt is None else map_batch_with_alt
+        result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
@@ -181,6 +182,7 @@ class Mapper:
             command_line or " ".join(sys.argv),
             "coordinate" if sort else "unsorted",
             comments,
+            reference.alt,
         )
 
     def map(
@@ -226,7 +228,7 @@ class Mapper:
     def map_file(
         self,
         reads: Paths,
-        output: str | Path | None = None,
+        output: str | os.PathLike[str] | None = None,
         *,
         mates: Paths | None = None,
         interleaved: bool = False,
@@ -303,6 +305,7 @@ class Mapper:
             tags=replace(tags, read_groups=not own.lines),
             groups=own if own.lines else ReadGroups(kept_groups, (NO_GROUP,) * len(reads)),
             alignments=alignments,
+            workers=self.params.threads,
         )
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))

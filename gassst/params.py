@@ -112,6 +112,8 @@ class MapParams:
         Global for all other reads.
     scoring : Scoring
         Of local alignments.
+    alt_aware : bool
+        Treat contigs that the index marks as ALT by the rules of `gassst.alt`, not as part of the primary assembly.
     """
 
     seed_length: int | None = None
@@ -128,6 +130,7 @@ class MapParams:
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = Scoring()
+    alt_aware: bool = True
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 

@@ -41,7 +41,7 @@ WARNINGS = {  # by the counter of `Stats` that a run warns of at its end
 }
 # Reads that one worker maps at once while insert sizes are learned, at least. From 256 to 4,096 the cost is the
 # same in one thread (docs/benchmarks/constants.md); fewer reads are more parts for the others.
-LEARN_PART = 1024
+LEARN_PART = 256
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
 

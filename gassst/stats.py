@@ -37,6 +37,7 @@ TOTALS = (
     "pairs",
     "proper",
 )
+WORK = ("occurrences", "candidates", "scored", "traced", "rescued")
 COUNTERS = ("errors", "mapq", "nanoseconds")
 
 
@@ -123,9 +124,13 @@ class Stats:
 
     def count_reads(self, lengths: np.ndarray, summary: np.ndarray, quality: np.ndarray) -> None:
         """Count the reads of a batch: `lengths` uint32[n], `summary` READ_SUMMARY[n], `quality` uint8[n]."""
-        mapped = summary["best"] != NO_SCORE
         self.reads += len(lengths)
         self.bases += int(lengths.sum())
+        self.count_mapped(summary, quality)
+
+    def count_mapped(self, summary: np.ndarray, quality: np.ndarray) -> None:
+        """Count the alignments of reads: `summary` READ_SUMMARY[n], `quality` uint8[n]."""
+        mapped = summary["best"] != NO_SCORE
         self.mapped += int(mapped.sum())
         self.confident += int((quality[mapped] >= CONFIDENT).sum())
         for counter, values in ((self.errors, summary["best"][mapped]), (self.mapq, quality[mapped])):
@@ -137,6 +142,13 @@ class Stats:
         with self.timed("cycles"):
             reads = packed.planes, packed.plane_start, packed.lengths
             self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
+
+    def add_work_of(self, other: Stats) -> None:
+        """Add what was done and how long it took, not the reads for which it was done."""
+        for name in WORK:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.nanoseconds.update(other.nanoseconds)
+        self.funnel += other.funnel
 
     def __iadd__(self, other: Stats) -> Stats:
         """Add the counts of another part of the run; `run` stays as it is."""

@@ -1,5 +1,6 @@
 """A small world of strings, its reads and their records, made by other code than the package's."""
 
+import hashlib
 import re
 from types import SimpleNamespace
 
@@ -32,6 +33,17 @@ class World:
             np.array([len(m[0]) for m in runs], np.uint32),
             np.frombuffer("".join(m[1] for m in runs).encode(), np.uint8),
         )
+
+    @property
+    def md5s(self):
+        """Hex MD5 of each contig."""
+        return [hashlib.md5(sequence.encode()).hexdigest() for sequence in self.sequences]
+
+    def fasta(self, folder):
+        """The path of a FASTA of this reference."""
+        path = folder / "world.fa"
+        path.write_text("".join(f">{n}\n{s}\n" for n, s in zip(self.names, self.sequences, strict=True)))
+        return str(path)
 
     def header(self, **options):
         return sam.header(self.names, [len(s) for s in self.sequences], program_version="1", **options)
@@ -214,8 +226,9 @@ def write(path, world, *batches, header=None, **options):
         return sum(writer.write(writer.encoder.encode(*batch.arrays)) for batch in batches)
 
 
-def lines_in(path):
-    with pysam.AlignmentFile(path, check_sq=False) as file:
+def lines_in(path, reference=None):
+    """The records, as text; `reference` is the FASTA that CRAM is read with."""
+    with pysam.AlignmentFile(path, check_sq=False, reference_filename=reference) as file:
         return [record.to_string() for record in file]
 
 

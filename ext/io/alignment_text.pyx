@@ -6,12 +6,18 @@ from libc.stdlib cimport free
 from libc.string cimport memset, strcmp
 
 from pysam.libchtslib cimport (
-    BAM_FPAIRED, bam1_t, bam_destroy1, bam_get_qname, bam_init1, hFILE, hclose, hdopen, hts_check_EOF, hts_close,
-    hts_hopen, hts_set_fai_filename, hts_set_threads, htsFile, kstring_t, sam_hdr_destroy, sam_hdr_read, sam_hdr_str,
-    sam_hdr_t, sam_read1,
+    BAM_FPAIRED, bam1_t, bam_destroy1, bam_get_qname, bam_init1, hFILE, hclose, hdopen, hts_close, hts_hopen,
+    hts_set_fai_filename, hts_set_threads, htsFile, kstring_t,
 )
 
 import os
+
+cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, or lacks the name
+    void *sam_hdr_read(htsFile *file)
+    const char *sam_hdr_str(void *header)
+    void sam_hdr_destroy(void *header)
+    int sam_read1(htsFile *file, void *header, bam1_t *record)
+    int hts_check_EOF(htsFile *file)
 
 cdef extern from "alignment_text.h" nogil:
     int read_of_template(const bam1_t *record)
@@ -59,7 +65,7 @@ cdef class AlignmentReader:
     """
 
     cdef htsFile *file
-    cdef sam_hdr_t *head
+    cdef void *head  # sam_hdr_t
     cdef bam1_t *mates[3]
     cdef bint filled[3]
     cdef bam1_t *ahead          # the record after the template at hand

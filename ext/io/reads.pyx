@@ -6,8 +6,13 @@ from gassst.errors import InputError
 
 cimport numpy as cnp
 from libc.stddef cimport size_t
+from libc.errno cimport EINTR, errno
 from libc.stdint cimport SIZE_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.string cimport memmove
 
+
+cdef extern from "<unistd.h>" nogil:
+    ssize_t read(int fd, void *buffer, size_t count)
 
 cdef extern from "fastx.h" nogil:
     enum:
@@ -192,6 +197,10 @@ cdef class RecordParser:
         self.fastx.name_offsets = <uint32_t *>cnp.PyArray_DATA(self.name_offsets)
         self.fastx.offsets = <uint32_t *>cnp.PyArray_DATA(self.offsets)
         self.fastx.mate = <uint8_t *>cnp.PyArray_DATA(self.mate)
+
+    def reserve(self, size_t size):
+        """Room for all records of a text of so many bytes, so that the arrays need not grow with each piece of it."""
+        self.make_room(size // 16, size, size)
 
     def parse(self, const uint8_t[::1] data not None, bint eof):
         """Append the records that are complete in `data` until the batch is full.
@@ -408,6 +417,76 @@ def cut(const uint8_t[::1] data not None, uint32_t most, size_t enough=SIZE_MAX)
     with nogil:
         n = fastq_cut(&piece, most, enough, &stray)
     return piece.p - &data[0], n, stray
+
+
+cdef enum why_t:
+    IS_PASSED = 0
+    IS_STRAY = -1
+    IS_AT_END = -2
+    IS_TOO_LONG = -3
+
+PASSED, STRAY, AT_END, TOO_LONG = IS_PASSED, IS_STRAY, IS_AT_END, IS_TOO_LONG
+
+
+def pass_over(int fd, uint8_t[::1] buffer not None, size_t filled, uint32_t most, size_t enough):
+    """Pass over records of FASTQ in an open file, by their lines alone, in one call without the GIL.
+
+    Parameters
+    ----------
+    fd : int
+        Read from its position on.
+    buffer : uint8[n]
+        For work. It begins with the last `filled` bytes before that position, from a record on or from empty lines
+        before one, as `cut` takes them.
+    most : int
+        Records.
+    enough : int
+        Bytes: no record follows the one that reaches them.
+
+    Returns
+    -------
+    tuple
+        Bytes passed over, records in them, bytes at the beginning of `buffer` now, and why there are no more: `PASSED`
+        where they are as many as asked for, `STRAY` where something else than a record follows, `AT_END` of the file,
+        `TOO_LONG` where the next record exceeds the buffer, or the errno of a failure to read.
+    """
+    cdef fastx_input_t piece
+    cdef uint8_t *begin = &buffer[0]
+    cdef size_t room = buffer.shape[0], passed = 0
+    cdef uint32_t n = 0
+    cdef ssize_t added
+    cdef bint stray = False
+    cdef int why
+    if filled > room:
+        raise ValueError("more bytes than there is room for")
+    piece.begun, piece.eof = True, False
+    with nogil:
+        while True:
+            piece.p, piece.end = begin, begin + filled
+            if filled:
+                n += fastq_cut(&piece, most - n, enough - passed, &stray)
+            passed += piece.p - begin
+            filled = piece.end - piece.p
+            memmove(begin, piece.p, filled)
+            if stray:
+                why = IS_STRAY
+                break
+            if n == most or passed >= enough:
+                why = IS_PASSED
+                break
+            if filled == room:
+                why = IS_TOO_LONG
+                break
+            added = read(fd, begin + filled, room - filled)
+            if added > 0:
+                filled += added
+            elif added == 0:
+                why = IS_AT_END
+                break
+            elif errno != EINTR:
+                why = errno
+                break
+    return passed, n, filled, why
 
 
 cdef uint64_t plan_rows(const uint32_t[::1] offsets, uint32_t[::1] lengths, uint32_t[::1] plane_start,

@@ -15,11 +15,11 @@ from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
-    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP, CRAM_OPT_NO_REF,
+    BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,
-    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_opt, hts_set_threads, htsFile, sam_hdr_nref, sam_hdr_tid2len,
-    sam_hdr_tid2name, sam_hdr_write, sam_write1,
+    hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_write,
+    sam_write1,
 )
 
 from gassst._core.contigs cimport contigs_before
@@ -34,6 +34,11 @@ from gassst.errors import InputError
 
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil
+
+cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, and lacks these
+    int sam_hdr_nref(const void *header)
+    int64_t sam_hdr_tid2len(const void *header, int tid)
+    const char *sam_hdr_tid2name(const void *header, int tid)
 
 cdef extern from "strand_bases.h" nogil:
     ctypedef struct reference_bases:
@@ -510,7 +515,8 @@ cdef size_t usual_size(const batch_t *batch, bint bam) noexcept nogil:
 cdef class CramWriter:
     """Writes records of a `RecordBuilder` as CRAM to an open file descriptor, which it takes over and closes.
 
-    `mode` is htslib's: "wc", and a digit for the level. Always without reference, so that it can be decoded anywhere.
+    `mode` is htslib's: "wc", and options of it behind commas. `reference` is the path of the FASTA that records are
+    written against, whose .fai is beside it; None where the options say that they are not written against any.
     `name` is for htslib's messages. `threads` compress besides the caller's. The header is written at once.
 
     A failed write or close raises `OSError` with the errno of the file, as far as htslib kept it.
@@ -523,11 +529,12 @@ cdef class CramWriter:
     cdef RecordBuilder builder
     cdef int fd
 
-    def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0):
+    def __cinit__(self, RecordBuilder builder not None, int fd, name, str mode not None, int threads=0,
+                  reference=None):
         encoded_name, encoded_mode = os.fsencode(name), mode.encode()
         cdef int code
         self.builder, self.fd = builder, fd
-        self.stream = hdopen(fd, encoded_mode)
+        self.stream = hdopen(fd, b"w")
         if self.stream == NULL:
             code = errno
             os.close(fd)
@@ -541,16 +548,16 @@ cdef class CramWriter:
         self.record = bam_init1()
         if self.record == NULL:
             raise MemoryError("no memory for a BAM record")
-        self._start(threads)
+        self._start(threads, None if reference is None else os.fsencode(reference))
 
-    cdef _start(self, int threads):
+    cdef _start(self, int threads, bytes reference):
         cdef int failed = hts_set_threads(self.file, threads) if threads else 0
-        if not failed:
-            failed = hts_set_opt(self.file, CRAM_OPT_NO_REF, 1)
         if not failed:
             errno = 0
             with nogil:
                 failed = sam_hdr_write(self.file, self.builder.header.ptr)
+        if not failed and reference is not None:  # behind the header, where htslib would put its path
+            failed = hts_set_fai_filename(self.file, reference)
         if failed:
             self._raise_errno()
 

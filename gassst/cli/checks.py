@@ -49,7 +49,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     others = [args.unmapped, args.unmapped2, args.stats, args.report]
     inputs = reference_files(args.index)
     for sample in samples:
-        _check_format(sample.output, args.format)
+        _check_format(sample.output, args)
         if sample.mates is None:
             open_reads(sample.reads, params.reads_per_batch())
         else:
@@ -98,12 +98,14 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
     return groups_from_names(reads, args.rg_from_name)
 
 
-def _check_format(path: str, asked: str | None) -> None:
+def _check_format(path: str, args: argparse.Namespace) -> None:
+    from gassst.io.cram import CramOptions
     from gassst.io.destination import Destination
     from gassst.io.records import output_format
 
     output = Destination(path)
-    found = output_format(output, asked)
+    found = output_format(output, args.format)
+    CramOptions(tuple(args.format_options or ())).verify_for(found)
     if found != "sam" and output.is_stdout and os.isatty(1):
         raise UsageError(f"{found.upper()} is not for a terminal: name a file with -o")
 

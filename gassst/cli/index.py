@@ -38,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Keep the positions of every S-th base only, 1, 2 or 4. The file is smaller, mapping takes more time, and "
         "no alignment is lost (default: %(default)s).",
     )
+    add(
+        "--alt",
+        metavar="FILE",
+        type=file_path,
+        help="Mark the contigs that this list names as ALT, as bwa does (default: REF.fa.alt beside the FASTA, if "
+        "there is one).",
+    )
     add("--check", action="store_true", help="Check every byte of an index, and write nothing.")
     add_common(parser)
 
@@ -53,10 +60,12 @@ def main(args: argparse.Namespace) -> int:
     if not 1 <= args.threads <= MAX_THREADS:
         raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
     output = args.output or index_path(args.reference)
-    check_outputs([output], [args.reference])
+    check_outputs([output], [args.reference, args.alt])
     start = time.perf_counter()
-    index = SeedIndex.build(args.reference, threads=args.threads, step=args.step)
+    index = SeedIndex.build(args.reference, threads=args.threads, alt=args.alt, step=args.step)
     index.save(output)
+    if index.reference.alt is not None:
+        log.info("%d ALT contigs", int(index.reference.alt.sum()))
     reference, seconds = index.reference, time.perf_counter() - start
     contigs, bases = len(reference.names), int(reference.lengths.sum())
     size = os.path.getsize(output)

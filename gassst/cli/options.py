@@ -183,6 +183,14 @@ def _add_output(group: Any) -> None:
         metavar="0..9",
         help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; CRAM that of htslib).",
     )
+    add(
+        "--output-fmt-option",
+        dest="format_options",
+        action="append",
+        metavar="NAME=VALUE",
+        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, seqs_per_slice=N, or one of "
+        "fast, normal, small and archive. CRAM is written against the sequence of the index.",
+    )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
     add(
         "--sort-memory",
@@ -292,6 +300,14 @@ def _add_alignment(group: Any) -> None:
         metavar="BASES",
         help="Miss no alignment with up to this many inserted and deleted bases "
         "(default: 16, with --all the error limit).",
+    )
+    add(
+        "-j",
+        "--no-alt",
+        dest="alt_aware",
+        action="store_false",
+        help="Take ALT contigs of the index as part of the primary assembly. By default the primary alignment is "
+        "elsewhere if possible, and its MAPQ is not lowered by ALT copies.",
     )
     add = group.add_mutually_exclusive_group().add_argument
     add(
@@ -480,4 +496,5 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "unmapped_path": args.unmapped,
         "unmapped_mates_path": args.unmapped2,
         "unmapped_either": args.unmapped_either,
+        "format_options": tuple(args.format_options or ()),
     }

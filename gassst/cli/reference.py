@@ -69,9 +69,14 @@ def _why_stale(index: SeedIndex, beside: str, fasta: str) -> str:
 
     Time alone would take the index of another file that was moved here; size alone one of the same length.
     """
+    from gassst.seeding.seed_index import alt_list
+
     made, source = os.stat(beside), os.stat(fasta)
     if made.st_mtime_ns < source.st_mtime_ns:
         return "is older than the FASTA"
+    alt = alt_list(fasta)
+    if alt is not None and made.st_mtime_ns < os.stat(alt).st_mtime_ns:
+        return "is older than the list of ALT contigs"
     if index.fasta_bytes is not None and index.fasta_bytes != source.st_size:
         return f"was made from a FASTA of {index.fasta_bytes:,} bytes, not {source.st_size:,}"
     return ""

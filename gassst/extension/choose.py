@@ -17,13 +17,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gassst.errors import DeviceError
 from gassst.extension.base import ReadsHandle, Times
 from gassst.extension.cpu import CpuExtender
-from gassst.extension.opencl import OpenCLExtender
-from gassst.extension.probe import Probe, Verdict, tried, why_no_accelerator
+from gassst.extension.drivers import why_no_accelerator
+
+if TYPE_CHECKING:
+    from gassst.extension.opencl import OpenCLExtender
+    from gassst.extension.probe import Verdict
 
 log = logging.getLogger("gassst")
 
@@ -116,6 +119,8 @@ class FasterExtender:
             level = logging.WARNING if verdict.failed else logging.DEBUG
             log.log(level, "%s; on with the %s", verdict.reason, self.compiled.describe())
             return
+        from gassst.extension.opencl import OpenCLExtender
+
         os.environ.update(verdict.environment)
         try:
             planes, spare = self.compiled.reference, self.compiled
@@ -178,6 +183,11 @@ def make_extender(
         if reason:
             log.debug("%s; on with the %s", reason, compiled.describe())
             return compiled
+        from gassst.extension.probe import Probe
+
         return FasterExtender(reference_planes, threads, Probe(None, threads))
+    from gassst.extension.opencl import OpenCLExtender
+    from gassst.extension.probe import tried
+
     tried_device = tried(device, threads).device
     return OpenCLExtender(reference_planes, tried_device, threads, scorer=compiled, profiling=profiling)

@@ -6,8 +6,6 @@ import os
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
-from gassst.extension.probe import tried
 
 GPU = (
     "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
@@ -23,11 +21,15 @@ def is_disabled(device: str | None) -> bool:
 def check_device(device: str | None, threads: int) -> None:
     """DeviceError if a device was asked for by name that is not there or does not pass its trial."""
     if device is not None and device.lower() != "auto" and not is_disabled(device):
+        from gassst.extension.probe import tried
+
         tried(device.lower(), threads)
 
 
 def describe_devices() -> str:
     """Lines for people: every OpenCL device by platform, and what would be chosen and why."""
+    from gassst.extension import opencl_engine
+
     lines: list[str] = []
     platform = None
     for info in opencl_engine.devices():
@@ -43,6 +45,8 @@ def describe_devices() -> str:
 
 def _choice() -> tuple[str, str]:
     """What `make_extender` would use when no device is named, and why."""
+    from gassst.extension import opencl_engine
+
     cpu = f"CPU backend, {instruction_sets()[0]}"
     if is_disabled(None):
         return cpu, "GASSST_OPENCL=0"

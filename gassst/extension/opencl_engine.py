@@ -30,6 +30,7 @@ ITEMS_A_UNIT = (
     4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
 )
 TRACE_BYTES = 256 << 20
+REMEDY = "`--device none` maps without OpenCL"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def load_pyopencl(threads: int | None = None):
     try:
         import pyopencl
     except ImportError as error:
-        raise DeviceError(f"pyopencl cannot be imported: {error}") from error
+        raise DeviceError(f"pyopencl cannot be imported: {error}. Install pyopencl; {REMEDY}") from error
     warnings.filterwarnings("ignore", category=pyopencl.CompilerWarning)  # logged at DEBUG by Program instead
     return pyopencl
 
@@ -142,7 +143,10 @@ def choose(wanted: str | None = None, threads: int | None = None):
     """
     found = _discover(threads)
     if not found:
-        raise DeviceError("no OpenCL device found")
+        raise DeviceError(
+            "no OpenCL device found: no driver is installed. PoCL makes a CPU one (pip install "
+            f"pocl-binary-distribution on x86-64 Linux, conda install pocl elsewhere); {REMEDY}"
+        )
     fitting = [pair for pair in found if wanted is None or _matches(pair[0], wanted)]
     if not fitting:
         names = "; ".join(str(info) for info, _ in found)

@@ -14,9 +14,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +26,6 @@ from gassst.io.scratch import Scratch
 from gassst.params import Scoring
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
-VENDORS = Path("/etc/OpenCL/vendors")
 
 
 class Verdict(NamedTuple):
@@ -50,25 +47,6 @@ class Verdict(NamedTuple):
     reason: str = ""
     failed: bool = False
     environment: dict[str, str] = {}
-
-
-def why_no_accelerator() -> str:
-    """Why there can be no GPU or accelerator here, "" if there may be one; no driver is loaded to find out.
-
-    On Linux a driver registers itself by a file that names its library. Where there is none but PoCL, which runs on the
-    CPU, the compiled code is at least as fast and needs no programs built.
-    """
-    if not sys.platform.startswith("linux"):
-        return ""
-    if os.environ.get("OCL_ICD_FILENAMES"):
-        return ""
-    folder = Path(os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OPENCL_VENDOR_PATH") or VENDORS)
-    folders = {folder, Path(sys.prefix) / "etc" / "OpenCL" / "vendors"}
-    for file in (file for folder in folders for file in folder.glob("*.icd")):
-        with suppress(OSError):
-            if "pocl" not in file.read_text(errors="replace").lower():
-                return ""
-    return "no OpenCL driver of a GPU is registered"
 
 
 class Probe:

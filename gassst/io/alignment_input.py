@@ -17,8 +17,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
-
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
 from gassst.errors import InputError, UsageError
@@ -138,7 +137,7 @@ class AlignmentInput:
                 raise InputError(f"{self.name}: {where}{error}") from error
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class AlignmentBatch:
     """Text of the reads of one batch."""
 

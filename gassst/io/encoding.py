@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
-import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
-
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
+from gassst.io.cram import CramTarget
 from gassst.io.unmapped import UnmappedText
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Encoded:
     """The records of one batch, and its unmapped reads as FASTQ."""
 
@@ -30,7 +30,7 @@ class Encoded:
     unmapped: UnmappedText = UnmappedText()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pieces:
     """Pieces of a file, and how many records they hold."""
 
@@ -134,16 +134,24 @@ class PiecesFormat(PlainFile):
 
 
 class CramFormat:
-    """CRAM without reference, by htslib: it is compressed by threads of its own while it is written."""
+    """CRAM by htslib: it is compressed by threads of its own while it is written.
+    Records are made in the thread that writes.
+    """
 
-    def __init__(self, builder: RecordBuilder, name: str, level: int | None, threads: int):
-        self._builder, self._name = builder, name
-        self._mode = "wc" if level is None else f"wc{level}"
+    def __init__(self, builder: RecordBuilder, target: CramTarget, threads: int):
+        self._builder, self._target = builder, target
         self._threads = threads if threads > 1 else 0
         self._file: CramWriter | None = None
 
     def begin(self, fd: int) -> None:
-        self._file = CramWriter(self._builder, fd, self._name, self._mode, self._threads)
+        try:
+            form, fasta = self._target.with_fasta()
+        except BaseException:
+            os.close(fd)
+            raise
+        self._file = CramWriter(
+            self._builder, fd, self._target.destination.name, f"wc{form}", self._threads, fasta
+        )
 
     def write(self, payload: tuple[HitBatch, bool]) -> int:
         if self._file is None:

@@ -18,11 +18,6 @@ from typing import IO, Any, NamedTuple, Protocol, cast
 
 from gassst.errors import InputError
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 try:
     from isal import igzip_lib
 except ImportError:  # no wheel for this platform
@@ -81,6 +76,15 @@ def _inflater() -> Decoder:
     return _Inflater() if igzip_lib is None else igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
+def _zstd_decoder() -> Decoder:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    decoder: Decoder = zstd.ZstdDecompressor()
+    return decoder
+
+
 class Format(NamedTuple):
     """How streams of a format begin, what decodes one, and in units of how many zeros they may be padded (0: none)."""
 
@@ -96,7 +100,7 @@ FORMATS = {
     # Frames, and the skippable ones, with which pzstd begins.
     "zst": Format(
         (b"\x28\xb5\x2f\xfd", *(bytes([n]) + b"\x2a\x4d\x18" for n in range(0x50, 0x60))),
-        zstd.ZstdDecompressor,
+        _zstd_decoder,
         0,
     ),
 }

@@ -39,7 +39,7 @@ class InputProgress:
     """
 
     def __init__(self, paths: Iterable[str]):
-        sizes = [_size(path) for path in paths]
+        sizes = [size_of(path) for path in paths]
         self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
         self._followed: list[tuple[_OpenFile, int]] = []
         self._marks: deque[tuple[int, int]] = deque()
@@ -83,7 +83,8 @@ def _position(file: _OpenFile, size: int) -> int:
         return size
 
 
-def _size(path: str) -> int | None:
+def size_of(path: str) -> int | None:
+    """Bytes of an input; None for a stream."""
     try:
         info = os.stat(path) if path != "-" else None
     except OSError:  # whoever opens the file says what is wrong with it

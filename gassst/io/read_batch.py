@@ -18,7 +18,7 @@ MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome 
 MAX_BATCH_BASES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PackedReads:
     """Reads in bit planes of both strands; layout in `docs/pipeline.md`.
 
@@ -38,7 +38,7 @@ class PackedReads:
         return len(self.lengths)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadBatch:
     """Consecutive reads of one file, or of two files of pairs.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple, Protocol
 
 from gassst._core.reads import RecordParser
+from gassst.io.batch_sizes import FileSizes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.source import Source, Window, name_of
-from gassst.io.texts import ENOUGH, Cutter, Piece, ReadAhead
+from gassst.io.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 
 
 class Unparsed(Protocol):
@@ -37,6 +38,7 @@ def batches_of_file(
     path: str,
     interleaved: bool,
     sizes: Sizes,
+    pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
@@ -50,7 +52,7 @@ def batches_of_file(
             return
         stack.pop_all()  # the cutter closes the source
     before = 0
-    with closing(Cutter(source, window, sizes.reads, sizes.length, sizes.buffer).texts()) as texts:
+    with closing(cutter(source, window, pieces, sizes.length, sizes.buffer).texts()) as texts:
         for text in texts:
             yield _TextBatch((text,), (source.name,), before, sizes)
             before += text.records
@@ -60,6 +62,7 @@ def batches_of_pair(
     first: str,
     second: str,
     sizes: Sizes,
+    pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
@@ -76,13 +79,13 @@ def batches_of_pair(
             yield from _pair_batches(*windows, parser)
             return
         stack.pop_all()  # the cutters close the sources
-    before, names, most = 0, (one.name, two.name), sizes.reads // 2
+    before, names = 0, (one.name, two.name)
     cutters = [
-        Cutter(source, window, most, sizes.length, sizes.buffer)
+        cutter(source, window, pieces, sizes.length, sizes.buffer)
         for source, window in zip((one, two), windows, strict=True)
     ]
     with ExitStack() as stack:
-        streams = [stack.enter_context(closing(ReadAhead(cutter.texts()))) for cutter in cutters]
+        streams = [stack.enter_context(closing(ReadAhead(cut.texts()))) for cut in cutters]
         for stream in streams:
             stream.start()
         for texts in _of_equal_length(*streams):
@@ -137,16 +140,39 @@ class _TextBatch:
         )  # empty lines may come before a record, but not at the beginning of a file
         sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
         parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before, tags=sizes.tags)
-        if len(texts) > 1:
-            one, two = texts
-            parser.parse_pairs(one.data, one.ends, two.data, two.ends)
-        else:
-            parser.parse(texts[0].data, texts[0].ends)
+        parser.reserve(sum(text.size for text in texts) + sizes.buffer)
+        with ExitStack() as stack:
+            windows = [stack.enter_context(text.text(sizes.buffer)) for text in texts]
+            if len(texts) > 1:
+                _parse_pairs(parser, texts, windows)
+            else:
+                _parse(parser, texts[0], windows[0])
         if not parser.full:
             error = texts[parser.wants or 0].error
             if error is not None:
                 raise error
         return take_batch(parser)
+
+
+def _parse(parser: RecordParser, piece: Piece, text: Unused) -> None:
+    """Parse all of a piece."""
+    while True:
+        text.use(parser.parse(text.unused, text.eof and piece.ends))
+        if parser.full or text.eof:
+            return
+        text.refill()
+
+
+def _parse_pairs(parser: RecordParser, pieces: Sequence[Piece], texts: Sequence[Unused]) -> None:
+    """Parse all of two pieces."""
+    (one, two), (piece, mate) = texts, pieces
+    while True:
+        used = parser.parse_pairs(one.unused, one.eof and piece.ends, two.unused, two.eof and mate.ends)
+        one.use(used[0])
+        two.use(used[1])
+        if parser.full or parser.wants is None or texts[parser.wants].eof:
+            return
+        texts[parser.wants].refill()
 
 
 _NOTHING = Piece(memoryview(b""), 0, ends=True)

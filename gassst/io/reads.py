@@ -14,6 +14,7 @@ from typing import Protocol
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.alignment_input import AlignmentInput
+from gassst.io.batch_sizes import BatchSizes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
@@ -37,7 +38,7 @@ class ClosableBatches(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupBatch:
     """A batch whose reads are of a read group, by its ordinal in the header."""
 
@@ -93,7 +94,7 @@ def open_reads(
         that are marked as other than 1 and 2.
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
-    return _parsed(_files(_readable(paths), interleaved, sizes, progress))
+    return _parsed(_files(_readable(paths), interleaved, sizes, BatchSizes(batch_size), progress))
 
 
 def open_pairs(
@@ -128,7 +129,8 @@ def open_pairs(
         As `open_reads`; on iteration also where the files disagree or one ends early.
     """
     sizes = _verified_sizes(batch_size, max_batch_bases, max_length, buffer_size)
-    return _parsed(_files_of_pairs(_readable_lanes(first, second), sizes, progress))
+    batches = BatchSizes(whole_pairs(batch_size))
+    return _parsed(_files_of_pairs(_readable_lanes(first, second), sizes, batches, progress))
 
 
 def open_unparsed(
@@ -143,12 +145,14 @@ def open_unparsed(
     tags: TagSources = NO_TAGS,
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] | None = None,
+    workers: int = 1,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
     `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
-    inflated, and cut between records, in threads of their own, one for each file that is read.
+    inflated, and cut between records, in threads of their own, one for each file that is read. With several `workers`
+    the first and the last batches are smaller (`batch_sizes`).
 
     Raises
     ------
@@ -158,11 +162,13 @@ def open_unparsed(
     """
     sizes = _verified_sizes(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(tags=tags.verify())
     if mates is None:
+        paths = _readable(reads)
         return ReadAhead(
             _files(
-                _readable(reads),
+                paths,
                 interleaved,
                 sizes,
+                BatchSizes(batch_size, workers, paths),
                 progress,
                 allow_truncated,
                 groups,
@@ -171,13 +177,16 @@ def open_unparsed(
         )
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
-    return _files_of_pairs(_readable_lanes(reads, mates), sizes, progress, allow_truncated, groups)
+    lanes = _readable_lanes(reads, mates)
+    batches = BatchSizes(whole_pairs(batch_size), workers, [first for first, _ in lanes])
+    return _files_of_pairs(lanes, sizes, batches, progress, allow_truncated, groups)
 
 
 def _files(
     paths: list[str],
     interleaved: bool,
     sizes: Sizes,
+    batch_sizes: BatchSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
     groups: ReadGroups = NO_GROUPS,
@@ -186,7 +195,7 @@ def _files(
     for i, path in enumerate(paths):
         found = alignments.get(path)
         batches: Iterator[Unparsed] = (
-            batches_of_file(path, interleaved, sizes, progress, allow_truncated)
+            batches_of_file(path, interleaved, sizes, batch_sizes.of_file(i), progress, allow_truncated)
             if found is None
             else found.batches(interleaved, sizes, progress, allow_truncated)
         )
@@ -197,13 +206,15 @@ def _files(
 def _files_of_pairs(
     lanes: list[tuple[str, str]],
     sizes: Sizes,
+    batch_sizes: BatchSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
     groups: ReadGroups = NO_GROUPS,
 ) -> Generator[Unparsed, None, None]:
     sizes = sizes._replace(reads=whole_pairs(sizes.reads))
     for i, (first, second) in enumerate(lanes):
-        for batch in batches_of_pair(first, second, sizes, progress, allow_truncated):
+        pieces = batch_sizes.of_file(i, mates=2)
+        for batch in batches_of_pair(first, second, sizes, pieces, progress, allow_truncated):
             yield GroupBatch(batch, groups.of(i))
 
 

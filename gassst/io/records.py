@@ -11,15 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pysam  # must come before _records, which links against the htslib that pysam loads
+import pysam
 
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, UsageError
 from gassst.io import bgzf
+from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
@@ -39,6 +41,7 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
+from gassst.io.reference import ReferenceArrays
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
@@ -52,21 +55,6 @@ MORE_TAGS = ("X0", "X1", "NH", "HI")
 FORMATS = ("sam", "bam", "cram")
 
 
-class ReferenceArrays(NamedTuple):
-    """What a record needs to know of the reference (docs/pipeline.md).
-
-    `exception_*` are runs of masked bases sorted by `exception_start` (concatenated coordinate) with their
-    upper-case ASCII letter; the padding between contigs is not among them.
-    """
-
-    planes: npt.NDArray[np.uint64]  # [n, 3]
-    starts: npt.NDArray[np.int64]  # [contigs]
-    lengths: npt.NDArray[np.int64]  # [contigs]
-    exception_start: npt.NDArray[np.uint32]
-    exception_length: npt.NDArray[np.uint32]
-    exception_code: npt.NDArray[np.uint8]
-
-
 def header(
     reference_names: Sequence[str],
     lengths: Sequence[int],
@@ -76,16 +64,19 @@ def header(
     command_line: str = "",
     sort_order: str = "unsorted",
     comments: Sequence[str] = (),
+    alt: npt.NDArray[np.bool_] | None = None,
 ) -> str:
     """SAM header text.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
+    Contigs of `alt` (bool[c]) get AH:*, as from bwa.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
     lines = [f"@HD\tVN:1.6\t{order}"]
-    lines += _contig_lines(reference_names, lengths, md5s)
+    contigs = list(_contig_lines(reference_names, lengths, md5s))
+    lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
     lines.append(_program_line(program_version, command_line))
@@ -178,8 +169,9 @@ class OutputOptions(RecordStyle):
         Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
         are sorted by samtools when all records are there.
     level : int or None
-        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM, always without reference
-        (`no_ref`), has htslib's levels.
+        Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM has htslib's levels.
+    format_options : tuple of str
+        Of CRAM, as `cram.CramOptions` takes them. Without any it is written against the sequence of the index.
     no_unmapped : bool
         Leave out unmapped reads; of a pair both or neither, so the unmapped mate of a mapped read stays.
     unmapped_path, unmapped_mates_path : path or None
@@ -193,6 +185,7 @@ class OutputOptions(RecordStyle):
     sort: bool = False
     sort_memory: int = SORT_MEMORY
     level: int | None = None
+    format_options: tuple[str, ...] = ()
     no_unmapped: bool = False
     unmapped_path: str | os.PathLike[str] | None = None
     unmapped_mates_path: str | os.PathLike[str] | None = None
@@ -224,7 +217,7 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
 
@@ -257,7 +250,14 @@ class RecordEncoder:
             raise UsageError(f"compression level {level}: must be 0 to 9")
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
-        return cls(file_format, header, record_builder(header, reference, options), options)
+        encoder = cls(file_format, header, record_builder(header, reference, options), options)
+        encoder.cram_options.verify_for(file_format)
+        return encoder
+
+    @property
+    def cram_options(self) -> CramOptions:
+        """How CRAM is written, if it is."""
+        return CramOptions(self.options.format_options, self.options.level)
 
     @property
     def is_sorted_here(self) -> bool:
@@ -364,20 +364,25 @@ class AlignmentWriter:
         elif file_format == "sam":
             self._format = PiecesFormat([header.encode()])
         else:
-            self._format = CramFormat(builder, destination.name, level, threads)
+            self._format = CramFormat(builder, self._cram(destination, reference), threads)
         QuietHtslib.enter()
         self._is_open = True
         try:
             self._unmapped = UnmappedFiles(options.unmapped)
-            if sort and file_format != "bam":
-                suffix = "" if level is None else str(level)
-                self._target = SortedDestination(destination, file_format, suffix, threads)
+            if sort and file_format == "sam":
+                self._target = SortedDestination(destination, "sam", threads)
+            elif sort and file_format == "cram":
+                form, folder = self._cram(destination, reference).with_folder()
+                self._target = SortedDestination(destination, f"cram{form}", threads, folder)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)
         except BaseException:
             self.abort()
             raise
+
+    def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
+        return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
 
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""

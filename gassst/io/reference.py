@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -58,7 +57,22 @@ class Exceptions(NamedTuple):
     """uint8[r], the upper-case ASCII letter."""
 
 
-@dataclass(frozen=True, eq=False)
+class ReferenceArrays(NamedTuple):
+    """What a record needs to know of the reference (docs/pipeline.md).
+
+    `exception_*` are runs of masked bases sorted by `exception_start` (concatenated coordinate) with their
+    upper-case ASCII letter; the padding between contigs is not among them.
+    """
+
+    planes: NDArray[np.uint64]  # [n, 3]
+    starts: NDArray[np.int64]  # [contigs]
+    lengths: NDArray[np.int64]  # [contigs]
+    exception_start: NDArray[np.uint32]
+    exception_length: NDArray[np.uint32]
+    exception_code: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """Contigs in one concatenated coordinate, as docs/pipeline.md defines it.
 
@@ -78,6 +92,8 @@ class Reference:
     md5: list[str] = field(repr=False)
     """Hex MD5 of each upper-case sequence as in the file (U stays U), which is tag M5 of a SAM header."""
     exceptions: Exceptions = field(repr=False)
+    alt: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """bool[c], contigs that are ALT; None where none is."""
 
     @classmethod
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
@@ -97,6 +113,8 @@ class Reference:
 
     @classmethod
     def _assemble(cls, contigs: Iterable[tuple[str, bytes | bytearray]], source: str) -> Reference:
+        import hashlib  # 3 ms that opening an index need not spend
+
         texts: dict[str, bytes | bytearray] = {}
         md5 = []
         total = FRONT + TAIL - GAP
@@ -122,6 +140,23 @@ class Reference:
         planes, exceptions = _pack([texts.pop(name) for name in names], starts, total)
         return cls(planes, total, names, lengths, starts, md5, exceptions)
 
+    def with_alt(self, path: str | os.PathLike[str]) -> Reference:
+        """This reference, with the contigs that a list names marked as ALT.
+
+        The name is the first word of each line; lines that begin with "@" do not count. The .alt file of bwa will do.
+        Raises InputError where it cannot be read, or names no contig of the reference.
+        """
+        try:
+            with open(path, encoding="ascii", errors="replace") as file:
+                lines = [line.split() for line in file if not line.startswith("@")]
+        except OSError as error:
+            raise InputError(f"{os.fspath(path)}: {error.strerror or error}") from error
+        names = {words[0] for words in lines if words}
+        alt = np.array([name in names for name in self.names])
+        if not alt.any():
+            raise InputError(f"{os.fspath(path)}: it names no contig of the reference")
+        return replace(self, alt=alt)
+
     @property
     def unmasked(self) -> int:
         """How many bases are A, C, G or T."""
@@ -137,18 +172,7 @@ class Reference:
         if not 0 <= start <= end <= length:
             raise ValueError(f"contig {self.names[contig]}: {start}..{end} is not within its {length} bases")
         first = int(self.starts[contig]) + start
-        return self._text(first, first + end - start).tobytes()
-
-    def _text(self, first: int, last: int) -> NDArray[np.uint8]:
-        rows = self.planes[first >> 6 : (last + 63) >> 6]
-        low, high = (np.unpackbits(rows[:, i].copy().view(np.uint8), bitorder="little") for i in (0, 1))
-        text: NDArray[np.uint8] = _LETTERS[low | high << 1][first & 63 :][: last - first]
-        starts, lengths, letters = self.exceptions
-        left, right = np.searchsorted(starts, [first, last])
-        for run in range(max(int(left) - 1, 0), int(right)):
-            begin = int(starts[run]) - first
-            text[max(begin, 0) : max(begin + int(lengths[run]), 0)] = letters[run]
-        return text
+        return bases_between(self.planes, self.exceptions, first, first + end - start).tobytes()
 
     def contig_of(self, positions: ArrayLike) -> NDArray[np.int32]:
         """Index of the contig that each concatenated coordinate lies in, int32, -1 in the padding."""
@@ -156,6 +180,21 @@ class Reference:
         contig = contig_before(self.starts, positions)
         within = (contig >= 0) & (positions - self.starts[contig] < self.lengths[contig])
         return np.where(within, contig, -1).astype(np.int32)
+
+
+def bases_between(
+    planes: NDArray[np.uint64], exceptions: Exceptions, first: int, last: int
+) -> NDArray[np.uint8]:
+    """Upper-case letters of the coordinates first .. last - 1, uint8[last - first], all of one contig."""
+    rows = planes[first >> 6 : (last + 63) >> 6]
+    low, high = (np.unpackbits(rows[:, i].copy().view(np.uint8), bitorder="little") for i in (0, 1))
+    text: NDArray[np.uint8] = _LETTERS[low | high << 1][first & 63 :][: last - first]
+    starts, lengths, letters = exceptions
+    left, right = np.searchsorted(starts, [first, last])
+    for run in range(max(int(left) - 1, 0), int(right)):
+        begin = int(starts[run]) - first
+        text[max(begin, 0) : max(begin + int(lengths[run]), 0)] = letters[run]
+    return text
 
 
 def contig_before(starts: NDArray[np.int64], positions: NDArray[Any]) -> NDArray[np.int64]:

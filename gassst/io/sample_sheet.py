@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,6 +52,8 @@ def read_sheet(path: str) -> list[Sample]:
     InputError
         With one line that names file and line, for a sheet that cannot be read or says too little.
     """
+    import csv
+
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = list(_rows(path, csv.reader(file)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -36,7 +35,7 @@ class Scratch:
         interrupt.on_stop(self.remove)
         try:
             while self._lock is None:
-                self._path = os.path.join(directory, f".{name}.gassst-{secrets.token_hex(4)}.tmp")
+                self._path = os.path.join(directory, f".{name}.gassst-{os.urandom(4).hex()}.tmp")
                 os.mkdir(self._path, 0o700)
                 bus_error.folder_made(os.fsencode(self._path))
                 self._lock = _locked(self._path)

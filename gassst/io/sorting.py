@@ -8,7 +8,6 @@ order of the input, are sorted stably. So records that tie stay in the order of 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -17,9 +16,10 @@ from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
-import pysam  # noqa: F401 - before the compiled module, which links against the htslib that pysam loads
+import pysam
 from numpy.typing import NDArray
 
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import (
     BamIndex,
     EncodedRecords,
@@ -40,7 +40,7 @@ SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges
 UNPLACED = np.uint64(0x7FFFFFFF << 33)  # least key of records without a coordinate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """Sorted records: keys uint64[n], ends uint64[n], data uint8[ends[-1]]; in memory, or mapped from a file."""
 
@@ -257,6 +257,8 @@ class SortedBamFormat(PlainFile):
         if not self._destination.is_stream:
             return self._destination.beside(name)
         if self._scratch is None:
+            import tempfile
+
             self._scratch = Scratch(tempfile.gettempdir(), "sort")
         return self._scratch.file(name)
 

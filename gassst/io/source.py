@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any, Protocol
+from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple, Protocol
 
 from gassst.errors import InputError
 from gassst.io.inflate import MAGIC_SIZE, Decompressed, format_of
@@ -18,6 +20,14 @@ class RecordCounter(Protocol):
 
     @property
     def records(self) -> int: ...
+
+
+class PlainFile(NamedTuple):
+    """A file that is not compressed; `device` and `inode` tell whether the path still leads there."""
+
+    path: str
+    device: int
+    inode: int
 
 
 class Source:
@@ -40,7 +50,8 @@ class Source:
         self._allow_truncated = allow_truncated
         self._closing = ExitStack()
         self._readinto: Callable[[memoryview], int] | None = None
-        self._stream = self._guarded(self._open, path)
+        self._stream = self._file = self._guarded(self._open, path)
+        self._is_compressed = False
         if progress is not None and path != "-":
             progress.follow(self._stream)
 
@@ -54,6 +65,7 @@ class Source:
         head = self._guarded(_head, self._stream)
         self._stream = _PushedBack(head, self._stream)
         if kind := format_of(head):
+            self._is_compressed = True
             self._stream = Decompressed(self._stream, kind, self._allow_truncated)
         readinto: Callable[[memoryview], int] = self._stream.readinto
         return readinto
@@ -63,6 +75,33 @@ class Source:
             self._readinto = self._begin()
         return self._guarded(self._readinto, target)
 
+    @property
+    def position(self) -> int:
+        """Bytes of the file that have been read, compressed ones where it is compressed; 0 of a stream."""
+        with suppress(OSError):
+            return int(self._file.tell())
+        return 0
+
+    @property
+    def plain_file(self) -> PlainFile | None:
+        """The file, where others can read the same bytes again; known once some have been read."""
+        if self.name == name_of("-") or self._is_compressed or self._readinto is None:
+            return None
+        info = os.fstat(self._file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        return PlainFile(self.name, info.st_dev, info.st_ino)
+
+    def fileno(self) -> int:
+        """Of the file itself, compressed or not."""
+        descriptor: int = self._file.fileno()
+        return descriptor
+
+    def failure(self, error: Exception) -> InputError:
+        """What a failure to read means."""
+        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return InputError(f"{self._where()}: {what}")
+
     def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a stream or a decompressor raises means bad input, except MemoryError."""
         try:
@@ -70,8 +109,7 @@ class Source:
         except MemoryError:
             raise
         except Exception as error:
-            what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise InputError(f"{self._where()}: {what}") from error
+            raise self.failure(error) from error
 
     def _where(self) -> str:
         records = self.counter.records if self.counter is not None else 0
@@ -113,10 +151,16 @@ def _head(stream: Any) -> bytes:
     return head
 
 
+class Readable(Protocol):
+    """As raw streams read."""
+
+    def readinto(self, target: memoryview) -> int: ...
+
+
 class Window:
     """The bytes of a source that the parser has not used, in a buffer that grows with them."""
 
-    def __init__(self, source: Source, size: int) -> None:
+    def __init__(self, source: Readable, size: int) -> None:
         self._source = source
         self._buffer = memoryview(bytearray(size))
         self._start = self._end = 0

@@ -1,18 +1,24 @@
-"""FASTQ text cut into batches between records, so that whoever has a batch can parse it; reading ahead in a thread."""
+"""FASTQ text cut into batches between records, so that whoever has a batch can parse it; reading ahead in a thread.
+
+The text of a file that is not compressed stays in the file: a batch knows its place there, and whoever parses it reads
+it. Any other text is in memory.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pickle import PickleBuffer
 from queue import Empty, Queue
-from typing import TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gassst._core.reads import RecordParser, cut
+from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
 from gassst.errors import InputError
-from gassst.io.source import Source, Window
+from gassst.io.batch_sizes import FileSizes
+from gassst.io.source import PlainFile, Source, Window
 
 FIRST_BUFFER = 1 << 20
 LONG_RECORD = 1 << 18  # bytes; what is longer is looked at before more of it is read
@@ -21,13 +27,90 @@ ENOUGH = 64 << 20  # bytes of a text: few long records fill it before many short
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+class FileRange(NamedTuple):
+    """Bytes of a file, where they lie."""
+
+    file: PlainFile
+    start: int
+    size: int
+
+    def read(self) -> memoryview:
+        """All of them. Raises InputError as `RangeReader`."""
+        data = memoryview(bytearray(self.size))
+        with closing(RangeReader(self)) as reader:
+            while reader.left:
+                reader.readinto(data[self.size - reader.left :])
+        return data
+
+
+class RangeReader:
+    """Reads the bytes of a `FileRange`. Raises InputError where the file is no longer the one that was read before."""
+
+    def __init__(self, place: FileRange):
+        self._place, self.left = place, place.size
+        self._file = self._guarded(open, place.file.path, "rb", buffering=0)
+        info = os.fstat(self._file.fileno())
+        if (info.st_dev, info.st_ino) != (place.file.device, place.file.inode):
+            self.close()
+            raise self._failure("replaced while it was read")
+        self._guarded(self._file.seek, place.start)
+
+    def readinto(self, target: memoryview) -> int:
+        """As of raw streams: 0 at the end of the range."""
+        if not self.left:
+            return 0
+        added: int = self._guarded(self._file.readinto, target[: self.left])
+        if not added:
+            raise self._failure("cut short while it was read")
+        self.left -= added
+        return added
+
+    def _guarded(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except OSError as error:
+            raise self._failure(error.strerror) from error
+
+    def _failure(self, what: str | None) -> InputError:
+        return InputError(f"{self._place.file.path}: {what}")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Unused(Protocol):
+    """Text of which a parser uses a part at a time; `source.Window` is one."""
+
+    @property
+    def unused(self) -> memoryview: ...
+    @property
+    def eof(self) -> bool: ...
+    def use(self, count: int) -> None: ...
+    def refill(self) -> None: ...
+
+
+class _WholeText:
+    """Text in memory."""
+
+    eof = True
+
+    def __init__(self, data: memoryview):
+        self.unused = data
+
+    def use(self, count: int) -> None:
+        self.unused = self.unused[count:]
+
+    def refill(self) -> None:
+        """All of it is here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Piece:
     """Whole records of one file, and what spoils the one behind them.
 
     Attributes
     ----------
-    data : bytes-like
+    data : bytes-like or FileRange
     records : int
         Of those in full; there may be one more at the end of the file.
     ends : bool
@@ -38,14 +121,31 @@ class Piece:
         Why nothing comes behind, where that is not the end of the file.
     """
 
-    data: memoryview
+    data: memoryview | FileRange
     records: int
     ends: bool = False
     stray: bool = False
     error: InputError | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Piece, (PickleBuffer(self.data), self.records, self.ends, self.stray, self.error)
+        data = self.data if isinstance(self.data, FileRange) else PickleBuffer(self.data)
+        return Piece, (data, self.records, self.ends, self.stray, self.error)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.data.size if isinstance(self.data, FileRange) else self.data.nbytes
+
+    @contextmanager
+    def text(self, block: int) -> Iterator[Unused]:
+        """The text; of a file, `block` bytes at a time."""
+        if not isinstance(self.data, FileRange):
+            yield _WholeText(self.data)
+            return
+        with closing(RangeReader(self.data)) as reader:
+            window = Window(reader, block)
+            window.refill()
+            yield window
 
     @property
     def is_last(self) -> bool:
@@ -54,15 +154,22 @@ class Piece:
 
     def split(self, records: int) -> tuple[Piece, Piece | None]:
         """The first `records`, and what is left, if that is anything."""
-        used, _, _ = cut(self.data, records)
-        rest = replace(self, data=self.data[used:], records=self.records - records)
-        return Piece(self.data[:used], records), rest if rest.records or rest.is_last else None
+        data = self.data
+        if isinstance(data, FileRange):
+            used, _, _ = cut(data.read(), records)
+            head: memoryview | FileRange = data._replace(size=used)
+            tail: memoryview | FileRange = FileRange(data.file, data.start + used, data.size - used)
+        else:
+            used, _, _ = cut(data, records)
+            head, tail = data[:used], data[used:]
+        rest = replace(self, data=tail, records=self.records - records)
+        return Piece(head, records), rest if rest.records or rest.is_last else None
 
 
-class Cutter:
-    """Cuts the text of a source into texts of `most` records, or fewer where these take up `ENOUGH` bytes.
+class Cutter(Protocol):
+    """Cuts the text of a source into pieces of as many records as `sizes` says, or fewer of `ENOUGH` bytes.
 
-    What is no record is left in the last text, for the parser to find, so that it knows the place and the reason.
+    What is no record is left in the last piece, for the parser to find, so that it knows the place and the reason.
 
     Parameters
     ----------
@@ -70,33 +177,99 @@ class Cutter:
         Closed by `texts`.
     window : Window
         What has been read of it already; it begins with a record.
-    most, longest : int
-        Records of a text; bases of a record.
+    sizes : FileSizes
+    longest : int
+        Bases of a record.
     block : int
         Bytes asked for at once.
     """
 
-    def __init__(self, source: Source, window: Window, most: int, longest: int, block: int):
+    records: int
+    """Passed over so far."""
+
+    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int): ...
+
+    def texts(self) -> Generator[Piece, None, None]: ...
+
+
+def cutter(source: Source, window: Window, sizes: FileSizes, longest: int, block: int) -> Cutter:
+    """The cutter that suits the source."""
+    kind = StreamCutter if source.plain_file is None else FileCutter
+    return kind(source, window, sizes, longest, block)
+
+
+class FileCutter:
+    """The `Cutter` of a file that is not compressed."""
+
+    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int):
         source.counter = self
         self.records = 0
         self._source, self._window = source, window
-        self._most, self._longest, self._block = most, longest, block
-        self._suspicious = LONG_RECORD
+        self._sizes, self._longest, self._block = sizes, longest, block
+
+    def texts(self) -> Generator[Piece, None, None]:
+        with self._source:
+            file = self._source.plain_file
+            assert file is not None
+            fd = self._source.fileno()
+            unused = self._window.unused
+            filled = unused.nbytes
+            buffer = memoryview(bytearray(max(self._block, filled)))
+            buffer[:filled] = unused
+            os.lseek(fd, filled, os.SEEK_SET)
+            is_hopeless = Suspicion(self._longest)
+            start, size, count, i = 0, 0, 0, 0
+            most = self._sizes.records(i, start)
+            while True:
+                used, records, filled, why = pass_over(fd, buffer, filled, most - count, ENOUGH - size)
+                size += used
+                count += records
+                self.records += records
+                if why == TOO_LONG and not is_hopeless(buffer[:filled]):
+                    longer = memoryview(bytearray(2 * len(buffer)))
+                    longer[:filled] = buffer[:filled]
+                    buffer = longer
+                elif why == PASSED:
+                    yield Piece(FileRange(file, start, size), count)
+                    start, size, count, i = start + size, 0, 0, i + 1
+                    most = self._sizes.records(i, start)
+                else:
+                    break
+            rest = FileRange(file, start, size + filled)
+            if why in (STRAY, TOO_LONG):
+                yield Piece(rest, count, stray=True)
+            elif why != AT_END:
+                yield Piece(rest, count, error=self._source.failure(OSError(why, os.strerror(why))))
+            elif count or filled:
+                yield Piece(rest, count, ends=True)
+
+
+class StreamCutter:
+    """The `Cutter` of what can be read once only."""
+
+    def __init__(self, source: Source, window: Window, sizes: FileSizes, longest: int, block: int):
+        source.counter = self
+        self.records = 0
+        self._source, self._window = source, window
+        self._sizes, self._longest, self._block = sizes, longest, block
 
     def texts(self) -> Generator[Piece, None, None]:
         with self._source:
             buffer = _Buffer(self._block)
             buffer.append(self._window.unused)
-            eof, count = self._window.eof, 0
+            eof, count, i = self._window.eof, 0, 0
+            most = self._sizes.records(i, self._source.position)
+            is_hopeless = Suspicion(self._longest)
             while True:
-                used, records, stray = cut(buffer.uncut, self._most - count, ENOUGH - buffer.whole)
+                used, records, stray = cut(buffer.uncut, most - count, ENOUGH - buffer.whole)
                 buffer.cut += used
                 count += records
                 self.records += records
-                if count == self._most or buffer.whole >= ENOUGH:
+                if count == most or buffer.whole >= ENOUGH:
                     yield Piece(buffer.take(), count)
-                    count = 0
-                elif stray or self._is_hopeless(buffer.uncut):
+                    count, i = 0, i + 1
+                    most = self._sizes.records(i, self._source.position)
+                elif stray or is_hopeless(buffer.uncut):
                     yield Piece(buffer.all, count, stray=True)
                     return
                 elif eof:
@@ -110,8 +283,18 @@ class Cutter:
             if count or buffer.uncut.nbytes:
                 yield Piece(buffer.all, count, ends=True)
 
-    def _is_hopeless(self, unfinished: memoryview) -> bool:
-        """The beginning of a record is none, whatever follows: a sequence without an end must not fill the memory."""
+
+class Suspicion:
+    """Whether the beginning of a record is none, whatever follows: a sequence without an end must not fill the memory.
+
+    `longest` is in bases.
+    """
+
+    def __init__(self, longest: int):
+        self._longest = longest
+        self._suspicious = LONG_RECORD
+
+    def __call__(self, unfinished: memoryview) -> bool:
         if unfinished.nbytes < self._suspicious:
             return False
         self._suspicious = 2 * unfinished.nbytes

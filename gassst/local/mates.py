@@ -31,7 +31,7 @@ EVEN = 3
 MOST_BUCKETS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairedPlaces:
     """The primaries of a batch of `n` reads after mates were placed together.
 

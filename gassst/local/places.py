@@ -38,7 +38,7 @@ class Columns:
         return cls(*(joined([getattr(p, f.name) for p in parts]) for f in fields(cls)))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Targets(Columns):
     """Where an alignment is looked for.
 
@@ -62,7 +62,7 @@ class Targets(Columns):
     given: Bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Places(Columns):
     """Scored bands.
 
@@ -129,7 +129,7 @@ class Aligned(NamedTuple):
     n_runs: U16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lines(Columns):
     """Alignments.
 

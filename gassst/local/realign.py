@@ -48,7 +48,7 @@ WORSE = 7
 NEAR = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Known:
     """The result of the whole-read search, and what follows from it for each of the `n` reads of a batch.
 
@@ -104,7 +104,7 @@ def settles_one_mismatch(scoring: Scoring) -> bool:
     return scoring.clip >= scoring.mismatch and min(gaps) >= scoring.match + scoring.mismatch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Realignment:
     """One run over a batch: what it reads. What it finds passes from step to step."""
 

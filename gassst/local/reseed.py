@@ -25,7 +25,7 @@ RELEVANT = 3
 WORDS = 2  # of a band: room for gaps of some 50 bases
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PassedOver:
     """Bases at which seeds begin that occur too often, of `n` reads.
 

@@ -29,7 +29,7 @@ from gassst.seeding.plan import EXTRA_STRATA
 PARTS = 3  # supplementary alignments of a read
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rivals(Columns):
     """The next best place beside each line.
 
@@ -56,7 +56,7 @@ def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Riva
     return Rivals(total, score, count), places.take(order)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sight:
     """What was looked at of the `n` reads of a batch.
 

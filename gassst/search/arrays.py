@@ -18,7 +18,7 @@ Bool = NDArray[np.bool_]
 Structs = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
     """Error-free seeds on diagonals, sorted by (read_strand, diagonal, offset).
 
@@ -46,7 +46,7 @@ class Candidates:
         return Candidates(*(column[index] for column in columns))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Anchors(Candidates):
     """The candidates of some reads, read by read.
 
@@ -93,7 +93,7 @@ class ScoredBuckets(NamedTuple):
         return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bands:
     """Scored bands.
 
@@ -154,7 +154,7 @@ class Traced(NamedTuple):
     n_runs: U16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GlobalResult:
     """What the whole-read search of a batch of `n` reads found.
 
@@ -190,7 +190,7 @@ class GlobalResult:
     hopeless: Bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
     """Rows to write: `hits` HIT[h] grouped by read, primary first; `summary` READ_SUMMARY[n]; `cigars` uint32[]."""
 

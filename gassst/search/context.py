@@ -29,7 +29,7 @@ QUICK_EVERY = 2
 WIDE_WINDOW = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchContext:
     """One batch of `n` packed reads and what it is searched in.
 
@@ -48,6 +48,8 @@ class BatchContext:
         1 where the reverse strand is the canonical one.
     digest : uint64[n]
         Hash of the read's bases, the same for its reverse complement.
+    left_out : bool[c] or None
+        Contigs in which nothing is looked for.
     """
 
     index: SeedIndex
@@ -61,6 +63,7 @@ class BatchContext:
     lead: U32
     flip: U8
     digest: U64
+    left_out: Bool | None = None
 
     @classmethod
     def of(
@@ -103,7 +106,7 @@ class BatchContext:
         return self.index.reference
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairContext:
     """The pairs among the `n` reads of a batch. Mates are neighbouring rows.
 

@@ -14,6 +14,7 @@ from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
+from gassst.io.reference import contig_before
 from gassst.layouts import HIT
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, UNMAPPED
@@ -105,7 +106,8 @@ class HostBackend:
         context = self.context
         with self.stats.timed("candidates"):
             gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored)
-        return Anchors(*gathered, reads)
+            anchors = Anchors(*gathered, reads)
+            return anchors if context.left_out is None else _without_contigs(anchors, context)
 
     def divert(
         self,
@@ -283,6 +285,16 @@ class HostBackend:
     def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
+
+
+def _without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:
+    """The anchors outside the contigs that are left out."""
+    assert context.left_out is not None
+    seed = anchors.diagonal + anchors.offset
+    kept = ~context.left_out[contig_before(context.reference.starts, seed)]
+    some = anchors.take(kept)
+    start = np.concatenate([[0], np.cumsum(kept)])[anchors.start]
+    return Anchors(some.read_strand, some.diagonal, some.offset, some.length, start, anchors.reads)
 
 
 def unmapped_rows(reads: Bool) -> np.ndarray:

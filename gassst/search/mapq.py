@@ -23,7 +23,7 @@ STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MapqModel:
     """Constants of the mapping quality, fitted by `scripts/fit/mapq.py`; what they mean is in docs/mapq.md.
 
@@ -56,7 +56,7 @@ class MapqModel:
 MODEL = MapqModel()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """What the search looked at.
 

@@ -42,7 +42,7 @@ def search(backend: SearchBackend, passes: PairPasses) -> GlobalResult:
     return passes.rate(state, pair_state, found, selected, choice)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairedSearch:
     """One run of the schedule: the passes, and the state that they change."""
 

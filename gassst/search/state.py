@@ -19,7 +19,7 @@ from gassst.search.mapq import Seen
 LEAST_STRETCH = 18
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SearchState:
     """What is known so far of the `n` reads of a batch.
 
@@ -100,7 +100,7 @@ class SearchState:
         return Seen(self.complete, self.capped, self.looked, self.planned, context.plan)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PairState:
     """What is known so far of the pairs of a batch.
 

@@ -185,6 +185,7 @@ class Metadata:
     md5: list[str]
     fasta_bytes: int | None
     step: int
+    alt: list[int] | None = None
 
     @classmethod
     def of(cls, section: Section, version: int, path: str) -> Metadata:
@@ -199,7 +200,7 @@ class Metadata:
             fields = None
         if not isinstance(fields, dict):
             raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
-        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes")
+        wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
         values["step"] = fields.get("step") if version == STEP_VERSION else 1
         metadata = cls(**values)
@@ -224,7 +225,17 @@ class Metadata:
             ("names", names),
             ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
+            ("alt", self.alt is None or _is_list(self.alt, lambda n: _is_int(n, 0, contigs - 1))),
         ]
+
+    @property
+    def alt_contigs(self) -> NDArray[np.bool_] | None:
+        """bool[c], contigs that are ALT; None where none is."""
+        if not self.alt:
+            return None
+        mask = np.zeros(len(self.lengths), bool)
+        mask[self.alt] = True
+        return mask
 
 
 def _is_int(value: object, least: int, most: int) -> bool:

@@ -74,7 +74,7 @@ def chance_hits(m: int, d: int, n_bases: float) -> float:
     return 2.0 * n_bases * math.exp(min(0.0, log_words))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LengthPlan:
     """The plan for reads of one length: errors, gaps, words of a band, stages."""
 

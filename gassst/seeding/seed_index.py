@@ -9,7 +9,6 @@ import stat
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,7 +39,7 @@ SORTED = {1: 16, 2: 16, 4: 17}
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
     """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them."""
 
@@ -56,7 +55,7 @@ class SeedIndex:
     position; with step 4 uint16[p], five of them and the three before it."""
     step: int = 1
     """1, 2 or 4: positions of every base, of every second or of every fourth."""
-    path: Path | None = None
+    path: str | None = None
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
@@ -66,14 +65,19 @@ class SeedIndex:
 
     @classmethod
     def build(
-        cls, reference: Reference | str | os.PathLike[str], threads: int | None = None, step: int = 1
+        cls,
+        reference: Reference | str | os.PathLike[str],
+        threads: int | None = None,
+        alt: str | os.PathLike[str] | None = None,
+        step: int = 1,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
         The index is the same for any number of threads. With step 1 it takes about 6 bytes per base, 4 with step 2 and
-        3 with step 4; the positions of a reference that is one single repeat take 8 bytes more each. Raises InputError
-        as `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError unless
-        1 <= threads <= 1024 and the step is 1, 2 or 4.
+        3 with step 4; the positions of a reference that is one single repeat take 8 bytes more each. `alt` is a list of
+        ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises InputError
+        as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError
+        unless 1 <= threads <= 1024 and the step is 1, 2 or 4.
         """
         if step not in INDEX_STEPS:
             raise UsageError(f"step: {step} is not 1, 2 or 4")
@@ -85,6 +89,9 @@ class SeedIndex:
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
             reference = Reference.from_fasta(reference)
+            alt = alt or alt_list(source)
+        if alt is not None:
+            reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
         if not sampled(reference, step):
@@ -148,6 +155,8 @@ class SeedIndex:
         }
         if self.step > 1:
             metadata["step"] = self.step
+        if reference.alt is not None:
+            metadata["alt"] = np.flatnonzero(reference.alt).tolist()
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
         text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
         return {"metadata": text, **dict(zip(ARRAYS, arrays, strict=True))}
@@ -178,7 +187,7 @@ class SeedIndex:
                 integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
-        index = _from_sections(sections, version, Path(path), integrity)
+        index = _from_sections(sections, version, name, integrity)
         if check:
             index.check()
         return index
@@ -290,6 +299,14 @@ def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> Non
             pass
 
 
+def alt_list(fasta: str) -> str | None:
+    """The list of ALT contigs beside a FASTA: REF.fa.alt, where bwa looks for it, also for REF.fa.gz."""
+    for path in (f"{fasta}.alt", f"{fasta.removesuffix('.gz')}.alt"):
+        if os.path.isfile(path):
+            return path
+    return None
+
+
 def _regular_size(path: str) -> int | None:
     try:
         info = os.stat(path)
@@ -302,11 +319,11 @@ def _regular_size(path: str) -> int | None:
 
 
 def _from_sections(
-    sections: dict[str, Section], version: int, path: Path, integrity: Integrity | None
+    sections: dict[str, Section], version: int, path: str, integrity: Integrity | None
 ) -> SeedIndex:
-    metadata = Metadata.of(sections["metadata"], version, str(path))
+    metadata = Metadata.of(sections["metadata"], version, path)
     for name in ("exception_start", "exception_length", "exception_code"):
-        check_section(sections[name], str(path))  # small, and what writes MD trusts them
+        check_section(sections[name], path)  # small, and what writes MD trusts them
     types = ARRAYS | {"following": following_type(metadata.step)}
     for name, dtype in types.items():
         if len(sections[name].data) % np.dtype(dtype).itemsize:
@@ -323,6 +340,7 @@ def _from_sections(
         starts=contig_starts(lengths),
         md5=metadata.md5,
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
+        alt=metadata.alt_contigs,
     )
     arrays = (array["table"], array["positions"], array["following"])
     checked = integrity, tuple(sections.values())

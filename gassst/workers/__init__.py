@@ -6,8 +6,9 @@ them over processes of two threads each. A run submits the same calls to either 
 
 Who owns what
 -------------
-* The parent owns every file: it reads the input, cuts it into batches, numbers them by order of submission, and
-  writes what comes back. It also owns the shared memory, and the list of the regions of it that are free.
+* The parent owns every file: it cuts the input into batches, numbers them by order of submission, and writes what
+  comes back. It finds where records end in a file that is not compressed, and workers read their part of it anew.
+  Other input it reads and inflates for them. It also owns the shared memory, and knows which of its regions are free.
 * A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
   the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
 * A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has

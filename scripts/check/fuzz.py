@@ -48,7 +48,11 @@ from gassst.cli import main as cli
 from gassst.cli.parser import build_parser, subparser_of
 from gassst.errors import EXIT_CODES
 from gassst.io import bgzf
-from gassst.io.inflate import zstd
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 OUTPUTS = ("out.sam", "out.bam", "out.cram")
 BASES = b"ACGT"

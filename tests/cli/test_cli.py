@@ -518,9 +518,9 @@ def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
 
 
 @pytest.mark.parametrize("name, index", [("out.bam", ".bai"), ("out.cram", ".crai")])
-def test_sort(gassst_map, small_fastq, tmp_path, name, index):
+def test_sort(gassst_map, small_fasta, small_fastq, tmp_path, name, index):
     assert gassst_map(small_fastq, "-o", tmp_path / name, "--sort")[0] == 0
-    with pysam.AlignmentFile(tmp_path / name) as file:
+    with pysam.AlignmentFile(tmp_path / name, reference_filename=str(small_fasta)) as file:
         keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
     assert keys == sorted(keys) and len(keys) == 401
     assert sorted(p.name for p in tmp_path.iterdir()) == [name, name + index]

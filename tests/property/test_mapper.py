@@ -148,9 +148,11 @@ def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_re
 
 
 @pytest.mark.parametrize("name, format", [("out.sam", "SAM"), ("out.bam", "BAM"), ("out.cram", "CRAM")])
-def test_map_file_writes_what_map_yields(small_index, small_fastq, baseline, tmp_path, name, format):
+def test_map_file_writes_what_map_yields(
+    small_index, small_fasta, small_fastq, baseline, tmp_path, name, format
+):
     stats = gassst.Mapper(small_index, device="none", max_hits=5).map_file(small_fastq, tmp_path / name)
-    with pysam.AlignmentFile(tmp_path / name, check_sq=False) as file:
+    with pysam.AlignmentFile(tmp_path / name, check_sq=False, reference_filename=str(small_fasta)) as file:
         assert file.format == format
         got = [s.to_string() for s in file]
     if format == "CRAM":  # CRAM keeps integers of tags, not their widths, and drops nothing else

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from gassst.errors import DeviceError
-from gassst.extension import choose, opencl_engine, probe
+from gassst.extension import choose, drivers, opencl_engine, probe
 from gassst.extension.choose import FasterExtender, is_faster, make_extender
 from gassst.extension.cpu import CpuExtender
+from gassst.extension.drivers import why_no_accelerator
 from gassst.extension.opencl import OpenCLExtender
-from gassst.extension.probe import Probe, Verdict, tried, why_no_accelerator
+from gassst.extension.probe import Probe, Verdict, tried
 
 CPUS = [info.index for info in opencl_engine.devices(threads=2) if info.usable and info.type == "cpu"]
 needs_cpu = pytest.mark.skipif(not CPUS, reason="no OpenCL device that is a CPU here")
@@ -50,7 +51,7 @@ def break_trial(monkeypatch, tmp_path, program):
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{program}' \"$@\"\n")
     script.chmod(0o755)
-    monkeypatch.setattr(probe.sys, "executable", str(script))
+    monkeypatch.setattr(drivers.sys, "executable", str(script))
 
 
 FAILURES = {
@@ -74,7 +75,7 @@ def test_a_trial_that_fails_is_a_line(monkeypatch, tmp_path, planes, case):
 
 
 def test_no_process_at_all(monkeypatch, planes):
-    monkeypatch.setattr(probe.sys, "executable", "/nonexistent/python")
+    monkeypatch.setattr(drivers.sys, "executable", "/nonexistent/python")
     assert "no process for a trial" in Probe(None, 1).wait().reason
 
 
@@ -144,8 +145,8 @@ class Trial:
 
 
 def test_drivers_that_are_registered(monkeypatch, tmp_path):
-    monkeypatch.setattr(probe.sys, "platform", "linux")
-    monkeypatch.setattr(probe.sys, "prefix", str(tmp_path / "prefix"))
+    monkeypatch.setattr(drivers.sys, "platform", "linux")
+    monkeypatch.setattr(drivers.sys, "prefix", str(tmp_path / "prefix"))
     monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
     monkeypatch.delenv("OPENCL_VENDOR_PATH", raising=False)
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
@@ -154,14 +155,14 @@ def test_drivers_that_are_registered(monkeypatch, tmp_path):
     assert why_no_accelerator()
     (tmp_path / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
     assert not why_no_accelerator()
-    monkeypatch.setattr(probe.sys, "platform", "darwin")
+    monkeypatch.setattr(drivers.sys, "platform", "darwin")
     assert not why_no_accelerator()
 
 
 def test_without_a_driver_there_is_no_trial(monkeypatch, planes, caplog):
     caplog.set_level(logging.DEBUG, "gassst")
     monkeypatch.setattr(choose, "why_no_accelerator", lambda: "no driver here")
-    monkeypatch.setattr(choose, "Probe", lambda *arguments: pytest.fail("a trial"))
+    monkeypatch.setattr(probe, "Probe", lambda *arguments: pytest.fail("a trial"))
     for device in (None, "auto", "AUTO"):
         assert isinstance(make_extender(planes, device), CpuExtender)
     assert "no driver here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
@@ -266,3 +267,38 @@ def test_a_damaged_cache_of_pocl_ends_no_process(tmp_path):
         libraries = list(tmp_path.rglob("*.so"))
         for library in libraries:
             library.write_bytes(b"")
+
+
+# --- without PoCL, without pyopencl -------------------------------------------------------------------------
+
+NO_DRIVER = """
+class Error(Exception): pass
+class CompilerWarning(UserWarning): pass
+def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+"""
+MISSING = {
+    "no driver": (NO_DRIVER, "no OpenCL device found: no driver is installed. PoCL makes a CPU one"),
+    "no pyopencl": (
+        "raise ImportError('no wheel here')",
+        "pyopencl cannot be imported: no wheel here. Install",
+    ),
+}
+
+
+@pytest.mark.parametrize(("module", "message"), MISSING.values(), ids=MISSING.keys())
+def test_all_but_a_named_device_works_without(module, message, tmp_path, small_index, small_fastq):
+    """As on ARM and macOS, where PoCL has no wheel; trials in other processes see the same."""
+    (tmp_path / "pyopencl.py").write_text(module)
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+
+    def gassst(*argv):
+        command = [sys.executable, "-m", "gassst", *map(str, argv)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+        return done.returncode, done.stdout, done.stderr
+
+    assert gassst("map", small_index, small_fastq, "-q", "-t", 1)[::2] == (0, "")
+    code, out, error = gassst("devices")
+    assert (code, error) == (0, "") and out.startswith("no OpenCL device\nchosen: CPU backend")
+    code, out, error = gassst("map", small_index, small_fastq, "--device", "cpu")
+    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert error.startswith(f"gassst: {message}") and "`--device none`" in error

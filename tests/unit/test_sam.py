@@ -74,10 +74,43 @@ def test_without_read_group_and_qualities(tmp_path, rng, world):
 
 
 @pytest.mark.parametrize("options", [{}, {"xa": True}])
-def test_cram_holds_the_same_records_and_needs_no_reference(tmp_path, world, batch, options):
+@pytest.mark.parametrize(
+    "form", [(), ("version=3.0",), ("no_ref=1",), ("embed_ref", "small"), ("embed_ref=2",)]
+)
+def test_cram_holds_the_same_records(tmp_path, world, batch, options, form):
     path = tmp_path / "out.cram"
-    write(path, world, batch, header=world.header(read_group=READ_GROUP), threads=2, **options)
-    assert sorted_tags(lines_in(path)) == sorted_tags(batch.lines(group="lane1", **options))
+    header = world.header(read_group=READ_GROUP, md5s=world.md5s)
+    write(path, world, batch, header=header, threads=2, format_options=form, **options)
+    assert path.read_bytes()[:6] == b"CRAM\3" + (b"\0" if "version=3.0" in form else b"\1")
+    assert visible_and_hidden(tmp_path) == ["out.cram"]
+    reference = None if {"no_ref=1"} & {*form} else world.fasta(tmp_path)
+    assert sorted_tags(lines_in(path, reference)) == sorted_tags(batch.lines(group="lane1", **options))
+    if not form:
+        other = path.read_bytes()
+        write(path, world, batch, header=header, threads=2, format_options=("no_ref",), **options)
+        assert len(other) < len(path.read_bytes())
+
+
+def test_a_contig_with_u_is_written_without_reference(tmp_path, world, batch, caplog):
+    """The index holds T: the MD5 of the header would not be that of the sequence that CRAM is written against."""
+    header = world.header(md5s=["0" * 32, "1" * 32])
+    write(tmp_path / "out.cram", world, batch, header=header)
+    assert "contig chr1 has U in its FASTA" in caplog.text
+    assert sorted_tags(lines_in(tmp_path / "out.cram")) == sorted_tags(batch.lines())
+
+
+@pytest.mark.parametrize(
+    "name, option, message",
+    [
+        ("out.cram", "version=9", "version takes 3.0|3.1"),
+        ("out.cram", "lossy_names=1", "CRAM takes version, no_ref"),
+        ("out.bam", "version=3.0", "BAM has no such options"),
+    ],
+)
+def test_senseless_options_of_cram(tmp_path, world, name, option, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        write(tmp_path / name, world, format_options=(option,))
+    assert not visible_and_hidden(tmp_path)
 
 
 def test_several_batches_and_threads_keep_the_order(tmp_path, rng, world):
@@ -359,16 +392,17 @@ def test_no_reads_give_a_valid_file(tmp_path, world, extension, sort):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sort(tmp_path, world, batch, extension, index, threads):
     path = tmp_path / f"out.{extension}"
-    write(path, world, batch, sort=True, threads=threads)
+    write(path, world, batch, header=world.header(md5s=world.md5s), sort=True, threads=threads)
     assert visible_and_hidden(tmp_path) == sorted([path.name, path.name + index] if index else [path.name])
-    assert sorted(sorted_tags(lines_in(path))) == sorted(sorted_tags(batch.lines()))
-    with pysam.AlignmentFile(path) as file:
+    fasta = world.fasta(tmp_path)
+    assert sorted(sorted_tags(lines_in(path, fasta))) == sorted(sorted_tags(batch.lines()))
+    with pysam.AlignmentFile(path, reference_filename=fasta) as file:
         assert file.header.to_dict()["HD"]["SO"] == "coordinate" and "GO" not in file.header.to_dict()["HD"]
         assert [p["ID"] for p in file.header.to_dict()["PG"]] == ["gassst"]
         keys = [(r.reference_id % 2**32, r.reference_start) for r in file]
         assert keys == sorted(keys) and len(keys) > 100
     if index:
-        with pysam.AlignmentFile(path) as file:
+        with pysam.AlignmentFile(path, reference_filename=fasta) as file:
             fetched = [r.to_string() for r in file.fetch("chr1", 1000, 1100)]
         assert len(fetched) > 1
         assert all(line in sorted_tags(batch.lines()) for line in sorted_tags(fetched))
@@ -392,7 +426,8 @@ def test_sort_of_a_contig_too_long_for_bai(tmp_path):
 
 
 def test_a_failed_sort_leaves_nothing(tmp_path, monkeypatch, world, batch):
-    def sort(*options):
+    def sort(*options, contigs):
+        assert contigs is None
         Path(options[-1]).write_bytes(b"not BAM")
         return samtools_sort(*options)
 
@@ -566,7 +601,8 @@ def test_standard_output(run_child, tmp_path, batch, path, options):
     out, err = run_child(CHILD.format(path=path, times=1, options=options)).communicate()
     assert err == b""
     (tmp_path / "out").write_bytes(out)
-    assert sorted(sorted_tags(lines_in(tmp_path / "out"))) == sorted(sorted_tags(batch.lines()))
+    lines = lines_in(tmp_path / "out", batch.world.fasta(tmp_path))
+    assert sorted(sorted_tags(lines)) == sorted(sorted_tags(batch.lines()))
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ def test_saved_is_fresh(kind, tmp_path):
     fresh.save(tmp_path / "genome.gsi")
     opened = SeedIndex.open(tmp_path / "genome.gsi", check=True)
     assert_equal(fresh, opened)
-    assert opened.path == tmp_path / "genome.gsi"
+    assert opened.path == str(tmp_path / "genome.gsi")
     for i in range(len(fresh.reference.names)):
         assert opened.reference.sequence(i) == fresh.reference.sequence(i)
     w = opened.k + 3

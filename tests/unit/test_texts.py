@@ -1,6 +1,7 @@
 """Batches cut by line and parsed elsewhere are those of the parser that reads the file itself; reading ahead."""
 
 import gzip
+import os
 import random
 import threading
 from unittest import mock
@@ -9,7 +10,9 @@ import pytest
 
 from gassst.errors import InputError, UsageError
 from gassst.io import read_streams, texts
+from gassst.io.batch_sizes import BatchSizes
 from gassst.io.reads import open_pairs, open_reads, open_unparsed
+from gassst.io.source import Source
 from gassst.io.texts import ReadAhead
 
 
@@ -57,6 +60,14 @@ SPOILED = {
 }
 
 
+@pytest.fixture(params=["file", "stream"])
+def origin(request, monkeypatch):
+    """Texts are places in a file, or in memory."""
+    if request.param == "stream":
+        monkeypatch.setattr(Source, "plain_file", None)
+
+
+@pytest.mark.usefixtures("origin")
 @pytest.mark.parametrize("spoil", SPOILED)
 @pytest.mark.parametrize("size", [1, 7, 70, 71, 1000])
 def test_single_reads_and_errors_are_the_same(tmp_path, monkeypatch, spoil, size):
@@ -68,6 +79,7 @@ def test_single_reads_and_errors_are_the_same(tmp_path, monkeypatch, spoil, size
     assert cut == described(open_reads(path, batch_size=size))
 
 
+@pytest.mark.usefixtures("origin")
 @pytest.mark.parametrize("second", [None, *SPOILED])
 @pytest.mark.parametrize("first", ["whole", "no marker", "cut short"])
 @pytest.mark.parametrize("size", [2, 34, 142])
@@ -91,19 +103,43 @@ def test_damaged_data_are_found_at_the_same_record(tmp_path, monkeypatch, spoil)
     assert cut == described(open_reads(path, batch_size=50))
 
 
-def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch):
+@pytest.mark.parametrize("reader", [(Source, "readinto"), (texts, "pass_over")])
+def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch, reader):
     """A comment may be of any length; a sequence is refused before all of it is in memory."""
     path = tmp_path / "reads"
     path.write_bytes(b"@a " + b"x" * 3_000_000 + b"\nACGT\n+\nIIII\n" + fastq(10))
     assert [len(batch.parsed()) for batch in open_unparsed(path, batch_size=4)] == [4, 4, 3]
     path.write_bytes(fastq(10) + b"@long\n" + b"A" * 3_000_000)
-    asked = mock.Mock(side_effect=texts._Buffer.fill, autospec=True)
-    monkeypatch.setattr(texts._Buffer, "fill", lambda self, source: asked(self, source))
+    asked = mock.Mock(side_effect=getattr(*reader))
+    monkeypatch.setattr(*reader, lambda *arguments: asked(*arguments))
+    if reader[0] is Source:
+        monkeypatch.setattr(Source, "plain_file", None)
     with pytest.raises(InputError, match=r"record 11 \(long\): longer than 1000 bases"):
         list(open_reads(path, max_length=1000))
-    assert asked.call_count < 5
+    assert 0 < asked.call_count < 6
 
 
+def test_a_file_that_changes_while_it_is_read(tmp_path):
+    """Batches are read again where they are parsed."""
+    path, other = tmp_path / "reads", tmp_path / "other"
+    path.write_bytes(fastq(20))
+    other.write_bytes(fastq(20))
+    batches = list(open_unparsed(path, batch_size=10))
+    assert len(batches[0].parsed()) == 10
+    os.truncate(path, 30)
+    with pytest.raises(InputError, match="reads: cut short while it was read"):
+        batches[1].parsed()
+    path.write_bytes(fastq(20))
+    batches = list(open_unparsed(path, batch_size=10))
+    other.replace(path)
+    with pytest.raises(InputError, match="reads: replaced while it was read"):
+        batches[0].parsed()
+    path.unlink()
+    with pytest.raises(InputError, match="reads: No such file"):
+        batches[1].parsed()
+
+
+@pytest.mark.usefixtures("origin")
 @pytest.mark.parametrize("enough", [1, 900, 20_000])
 @pytest.mark.parametrize(
     "second", ["whole", "no newline at the end", "empty lines at the end", "cut short", "no plus"]
@@ -171,3 +207,60 @@ def test_closing_ends_the_thread_that_waits_for_room():
     ahead.close()
     assert ended.wait(60)
     assert list(ahead) == []
+
+
+# --- sizes of batches
+
+
+def sizes_of(reads, most, workers, paths, bytes_a_read=250):
+    """Sizes of the batches of a run that reads so many from one input of two files of mates or one of single reads."""
+    sizes = BatchSizes(most, workers, paths)
+    file, given = sizes.of_file(0), []
+    while sum(given) < reads:
+        given.append(file.records(len(given), sum(given) * bytes_a_read))
+    return given
+
+
+@pytest.fixture
+def million(tmp_path):
+    """A file as large as a million reads."""
+    path = tmp_path / "reads"
+    path.touch()
+    os.truncate(path, 250_000_000)
+    return [str(path)]
+
+
+def test_first_and_last_batches_are_small(million):
+    given = sizes_of(1_000_000, 24_576, 8, million)
+    assert given[:8] == [3072] * 8 and given[8:16] == [12_288] * 8 and max(given) == 24_576
+    large = len(given) - given[::-1].index(24_576)
+    tail = given[large:]
+    assert tail == sorted(tail, reverse=True) and tail[-1] == 3072 and tail[0] > 20_000
+    assert len(given) < 3 * 1_000_000 / 24_576
+
+
+def test_sizes_where_nothing_is_gained(million):
+    assert set(sizes_of(1_000_000, 32_768, 1, million)) == {32_768}  # one worker
+    assert set(sizes_of(1_000_000, 1000, 8, million)) == {1000}  # small as they are
+    few = sizes_of(1_000_000, 32_768, 4, million)
+    assert few[0] == 32_768 and few[-1] == 3072  # few workers soon have their first batches
+    stream = sizes_of(1_000_000, 24_576, 8, ["-"])
+    assert stream[0] == 3072 and set(stream[16:]) == {24_576}  # its end is not known
+
+
+def test_sizes_go_on_from_file_to_file(million):
+    """The last file ends with small batches, not every one; records of two files are half the reads."""
+    sizes = BatchSizes(24_576, 8, million * 2)
+    first = sizes.of_file(0, mates=2)
+    given = [first.records(i, 250 * 10_000 * i) for i in range(100)]
+    assert given[0] == 1536 and given[-1] == 12_288
+    assert [first.records(i, 0) for i in range(100)] == given  # as the other reader of the two asks for them
+    second = sizes.of_file(1, mates=2)
+    assert second.records(0, 0) == 12_288
+    assert second.records(1, 249_000_000) == 1536
+
+
+def test_an_input_of_few_reads_is_shared(tmp_path):
+    path = tmp_path / "reads"
+    path.write_bytes(fastq(100) * 100)
+    assert [len(batch) for batch in open_unparsed(path, workers=3)] == [3072, 3072, 3072, 784]

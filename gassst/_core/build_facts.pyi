@@ -1,0 +1,3 @@
+PYSAM: str
+HTSLIB: str
+HTSLIB_MODE: str

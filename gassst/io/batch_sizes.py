@@ -1,0 +1,86 @@
+"""How many reads each batch of a run has: fewer at its beginning and end, so that no worker waits for one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from gassst.io.input_progress import size_of
+
+LEAST = 3072
+"""Reads of the smallest batches. Beside its reads a batch takes 4 ms, one of pairs 11: as much as a thousand reads."""
+FEW = 4  # workers; their first batches are there so soon that they need not be small
+GROWTH = 4  # from one round of batches to the next
+BYTES_A_READ = 250  # until some have been read
+
+
+class BatchSizes:
+    """Sizes of the batches of a run, in the order in which they are read.
+
+    With large batches alone, most workers would wait in the beginning until theirs are read, and in the end for those
+    that have the last ones. So the first batches are small, and larger with every round of the workers. Once the rest
+    of the input is less than a large batch for each worker, a batch is the share of one worker in it, as in guided
+    self-scheduling.
+
+    Parameters
+    ----------
+    most : int
+        Reads.
+    workers : int
+        That map at the same time; with one all batches have `most` reads.
+    paths : sequence of str
+        Inputs, in the order in which they are read. Where one has no size, the end comes unforeseen.
+    """
+
+    def __init__(self, most: int, workers: int = 1, paths: Sequence[str] = ()):
+        self._most, self._least = most, min(LEAST, most)
+        self._workers = workers
+        self._bytes = [size_of(path) for path in paths] if workers > 1 else []
+        self._before = 0  # bytes of the files that have been read
+        self._batches = self._reads = 0  # given out
+
+    def of_file(self, i: int, mates: int = 1) -> FileSizes:
+        """Those of the batches of input `i`, which is read next."""
+        self._before = sum(size or 0 for size in self._bytes[:i])
+        return FileSizes(self, mates)
+
+    def next(self, position: int) -> int:
+        """Reads of the next batch; `position` is what has been read of the file at hand, in bytes."""
+        if self._workers == 1:
+            return self._most
+        size = self._most
+        if self._workers > FEW:
+            size = min(size, self._least * GROWTH ** min(self._batches // self._workers, 16))
+        if self._bytes and None not in self._bytes:
+            size = min(size, max(self._least, self._reads_left(position) // self._workers))
+        self._batches += 1
+        self._reads += size
+        return size
+
+    def _reads_left(self, position: int) -> int:
+        done = self._before + position
+        left = max(0, sum(size or 0 for size in self._bytes) - done)
+        return left * self._reads // done if self._reads and done else left // BYTES_A_READ
+
+
+class FileSizes:
+    """Sizes of the batches of one file, or of two files of mates, whichever of their readers comes to a batch first.
+
+    Parameters
+    ----------
+    sizes : BatchSizes
+    mates : int
+        Files: a batch has as many reads for each of its records.
+    """
+
+    def __init__(self, sizes: BatchSizes, mates: int):
+        self._sizes, self._mates = sizes, mates
+        self._records: list[int] = []
+        self._lock = threading.Lock()
+
+    def records(self, i: int, position: int) -> int:
+        """Records of batch `i` from each file; `position` as in `BatchSizes.next`."""
+        with self._lock:
+            while len(self._records) <= i:
+                self._records.append(max(1, self._sizes.next(position) // self._mates))
+            return self._records[i]
