@@ -67,18 +67,23 @@ SOURCES = {
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
     "proper_pairs": "ext/pairing/proper_pairs.pyx",
+    "read_through": "ext/pairing/read_through.pyx",
     "banded": "ext/align/banded.pyx",
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
     "records": "ext/io/records.pyx",
+    "duplicates": "ext/io/duplicates.pyx",
     "alignment_text": "ext/io/alignment_text.pyx",
     "bus_error": "ext/io/bus_error.pyx",
     "build_facts": "ext/io/build_facts.pyx",
 }
 # C files that a module links besides its own.
-KERNELS = {"banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"]}
+KERNELS = {
+    "banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"],
+    "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
+}
 
 
 def extensions():

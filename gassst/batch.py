@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
+from gassst.five_prime import five_prime_first
+from gassst.local import read_through
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
@@ -37,20 +42,51 @@ def map_batch(
     insert : InsertModel, optional
         Insert sizes, where there are mates.
     """
+    if mate is None or insert is None or not context.params.pairing:
+        with _opened(context, extender, stats) as backend:
+            result = _report(backend, single.search(backend), None)
+    else:
+        result = _map_pairs(context, extender, stats, mate, insert)
+    if context.params.five_prime:
+        result = five_prime_first(result)
+    if mate is not None and insert is not None:
+        # Proper as the mates lie in the end, by the reference bases that they cover.
+        starts = context.reference.starts
+        stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
+        stats.pairs += int(np.count_nonzero(mate == 1))
+    stats.count_reads(context.lengths, result.summary, result.quality)
+    return result
+
+
+def _map_pairs(
+    context: BatchContext,
+    extender: Extender,
+    stats: Stats,
+    mate: np.ndarray,
+    insert: InsertModel,
+    is_cut: bool = False,
+) -> BatchResult:
+    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
+    with _opened(context, extender, stats) as backend:
+        pairs = PairContext.of(context, mate, insert, is_cut)
+        found = paired.search(backend, HostPairPasses(context, pairs, stats))
+        is_through = found.fragment > 0
+        result = _report(backend, found.without(is_through) if is_through.any() else found, pairs)
+    rows = np.flatnonzero(is_through)
+    if not rows.size:
+        return result
+    fragments = read_through.fragments_of(context, rows, found.fragment[rows])
+    through = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
+    return read_through.put_back(result, through, rows, context, fragments)
+
+
+@contextmanager
+def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator[HostBackend]:
+    """The passes over the batch, as long as its reads are open."""
     with stats.timed("upload"):
         bands = extender.open_reads(context.packed)
     with bands:
-        backend = HostBackend(context, bands, stats)
-        if mate is None or insert is None:
-            return _report(backend, single.search(backend), None)
-        pairs = PairContext.of(context, mate, insert)
-        found = paired.search(backend, HostPairPasses(context, pairs, stats))
-        result = _report(backend, found, pairs)
-    # Proper as the mates lie in the end, by the reference bases that they cover.
-    starts = context.reference.starts
-    stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
-    stats.pairs += len(pairs.first)
-    return result
+        yield HostBackend(context, bands, stats)
 
 
 def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:

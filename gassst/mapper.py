@@ -317,6 +317,8 @@ class Mapper:
             arrays = self._reference_arrays
             with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
+            if writer.duplicates is not None:
+                total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)
@@ -400,4 +402,4 @@ def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
-    return {"params": params, "plan": plan, "cascade": Cascade(params.filters, plan.gaps, plan.shift)}
+    return {"params": params, "plan": plan, "cascade": Cascade.of_run(params, plan)}

@@ -24,9 +24,8 @@ MAX_MATCH = 10
 MAX_PENALTY = 1000
 MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
 MODES = ("global", "local")
-DEFAULT_FILTERS: tuple[
-    str, ...
-] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
+AUTO = "auto"  # of the filters, those that pay
+DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
@@ -101,7 +100,7 @@ class MapParams:
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
     filters : tuple of str
-        Names of `search.filters.FILTERS`, in the order in which they are run.
+        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto".
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str
@@ -112,6 +111,10 @@ class MapParams:
         Global for all other reads.
     scoring : Scoring
         Of local alignments.
+    pairing, mate_rescue : bool
+        Place mates together (not with option -P); look for a mate around its partner (not with --no-rescue).
+    five_prime : bool
+        Of a split read the 5'-most part is the primary alignment (option -5).
     alt_aware : bool
         Treat contigs that the index marks as ALT by the rules of `gassst.alt`, not as part of the primary assembly.
     """
@@ -131,6 +134,9 @@ class MapParams:
     mode: str | None = None
     scoring: Scoring = Scoring()
     alt_aware: bool = True
+    pairing: bool = True
+    mate_rescue: bool = True
+    five_prime: bool = False
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 

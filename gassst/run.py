@@ -18,12 +18,12 @@ from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
 from gassst.io.reference import Reference
+from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
-    is_primary,
-    reference_spans,
-    template_lengths,
+    PairSample,
+    pair_sample,
 )
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
@@ -104,19 +104,15 @@ class MappingWork(Generic[Finished]):
             finished = self._finish(batch, result)
         return finished, stats
 
-    def templates(self, batch: ReadBatch) -> np.ndarray:
-        """Template lengths of the pairs of a batch, int64[q], each read mapped on its own to its best place."""
+    def sample(self, batch: ReadBatch) -> PairSample:
+        """The pairs of a batch that are fit to learn from, each read mapped on its own to its best place."""
         mates = batch.mate
         if mates is None:
-            return np.empty(0, np.int64)
+            return PairSample.joined([])
         result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
-        hits, spans = result.hits, np.zeros(len(mates), np.int64)
-        primary = hits[is_primary(hits)]
-        spans[primary["read"]] = reference_spans(primary, result.cigars)
         first = np.flatnonzero(mates[:-1] == 1)
-        return template_lengths(
-            self.mapper.params.orientation, first, hits, spans, self.mapper.reference.starts
-        )
+        starts = self.mapper.reference.starts
+        return pair_sample(self.mapper.params.orientation, first, result.hits, result.cigars, starts)
 
     @cached_property
     def _for_best_hits(self) -> BatchMapper:
@@ -204,16 +200,18 @@ class MappingRun(Generic[Finished]):
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
         if any(batch.mate is not None for batch in head):
-            self.insert = InsertModel.learned(self.mapper.params.orientation, self._templates(head, workers))
+            pairs = self._sample(head, workers)
+            errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
+            self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
             log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
         return chain(head, batches)
 
-    def _templates(self, head: list[ReadBatch], workers: Workers) -> np.ndarray:
-        """Template lengths among the first reads, int64[q]."""
+    def _sample(self, head: list[ReadBatch], workers: Workers) -> PairSample:
+        """The pairs among the first reads that are fit to learn from."""
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
         parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
-        found = [workers.submit(MappingWork.templates, part) for part in parts]
-        return np.concatenate([np.empty(0, np.int64), *(future.result() for future in found)])
+        found = [workers.submit(MappingWork.sample, part) for part in parts]
+        return PairSample.joined(future.result() for future in found)
 
 
 def _parts(head: list[ReadBatch], limit: int, most: int) -> Iterator[ReadBatch]:

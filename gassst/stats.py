@@ -36,6 +36,7 @@ TOTALS = (
     "left_out",
     "pairs",
     "proper",
+    "duplicates",
 )
 WORK = ("occurrences", "candidates", "scored", "traced", "rescued")
 COUNTERS = ("errors", "mapq", "nanoseconds")
@@ -58,6 +59,8 @@ class Stats:
         Fields of comments and names that should have been tags, but are none.
     too_long : int
         Reads of more bases than a search takes: left unmapped.
+    duplicates : int
+        Mapped reads flagged as duplicates, where these are marked; secondary and supplementary records do not count.
     pairs, proper : int
         Pairs seen; proper ones.
     errors : Counter
@@ -92,6 +95,7 @@ class Stats:
     left_out: int = 0
     pairs: int = 0
     proper: int = 0
+    duplicates: int = 0
     errors: Counter = field(default_factory=Counter)
     mapq: Counter = field(default_factory=Counter)
     nanoseconds: Counter = field(default_factory=Counter)

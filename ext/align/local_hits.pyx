@@ -174,7 +174,7 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     hit.edits, hit.score = <uint16_t>edits, score
 
 
-def hits_from_alignments(aligned, context, uint32_t first_run):
+def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=False):
     """Hits and CIGARs of local alignments, and where they lie.
 
     Parameters
@@ -185,6 +185,8 @@ def hits_from_alignments(aligned, context, uint32_t first_run):
         Read: `packed`, `reference`, `params.scoring`.
     first_run : int
         Where the CIGARs that are returned will lie among others.
+    best_parts : bool
+        Of every alignment the part with the highest score is kept, and the rest is clipped.
 
     Returns
     -------
@@ -242,7 +244,7 @@ def hits_from_alignments(aligned, context, uint32_t first_run):
                                  a.position + (span >> 1))
             hits[i].read, hits[i].strand, hits[i].flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
             hits[i].cigar_start = first_run + done
-            if (a.position >= contig_starts[contig]
+            if (not best_parts and a.position >= contig_starts[contig]
                     and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
                 hits[i].position = position[i]
                 inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])

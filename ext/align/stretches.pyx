@@ -18,6 +18,7 @@ cdef extern from *:
 
 DEF AHEAD = 12  # diagonals from prefetch to use
 DEF READ = 128  # bases that are prefetched
+DEF NEXT = 4    # diagonals within which anchors are of one alignment with short gaps
 
 
 cdef struct costs_t:
@@ -194,6 +195,7 @@ cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
     stretch_t best          # on its diagonal, in the read as sequenced
+    bint alone              # no other diagonal in the band has an anchor
 
 
 cdef inline bint is_shadowed(const group_t *group, const group_t *best, int relevant) noexcept nogil:
@@ -202,7 +204,18 @@ cdef inline bint is_shadowed(const group_t *group, const group_t *best, int rele
     return group.best.total * relevant < best.best.total and 2 * common >= group.best.end - group.best.begin
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
+cdef inline bint is_alone(const uint32_t *read_strand, const uint32_t *diagonal, int64_t first, int64_t after,
+                          int64_t begin, int64_t end, int64_t row, int64_t reach) noexcept nogil:
+    """Whether the anchors first .. after - 1, of those of the read begin .. end - 1, lie on the diagonal of `row` or
+    next to it, and no others of its strand within `reach` of them."""
+    if diagonal[after - 1] - diagonal[first] > NEXT:
+        return False
+    if first > begin and read_strand[first - 1] == read_strand[row] and diagonal[row] - diagonal[first - 1] <= reach:
+        return False
+    return not (after < end and read_strand[after] == read_strand[row] and diagonal[after] - diagonal[row] <= reach)
+
+
+def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t reach):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -219,11 +232,15 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
         Buckets of a read: those of the best stretches.
     relevant : int
         The fraction is one by this.
+    reach : int
+        How far from the diagonal of an anchor the bands of its bucket may reach.
 
     Returns
     -------
-    read_strand, bucket : uint32[k]
-        Read by read.
+    read_strand, bucket, diagonal : uint32[k]
+        Read by read; the diagonal of the longest anchor.
+    alone : bool[k]
+        No anchors in the band but next to this diagonal: no piece of the read as long as a seed lies behind a gap.
     """
     packed, scoring = context.packed, context.params.scoring
     cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal
@@ -234,10 +251,12 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
     cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
     cdef int shift = context.shift
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
+    cdef int64_t first
     cdef group_t group
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
-    strand_array, bucket_array = np.empty(read_strand.shape[0], np.uint32), np.empty(read_strand.shape[0], np.uint32)
-    cdef uint32_t[::1] strand_out = strand_array, bucket_out = bucket_array
+    columns, alone_array = np.empty((3, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
+    cdef uint32_t[:, ::1] out = columns
+    cdef uint8_t[::1] alone = alone_array
     cdef uint64_t[:, ::1] keys = np.empty((2, widest), np.uint64)
     cdef group_t *groups = <group_t *>malloc(widest * sizeof(group_t))
     if groups == NULL:
@@ -246,12 +265,13 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
         for i in range(a):
             n, j = 0, start[i]
             while j < start[i + 1]:
-                group = group_t(j, stretch_t(0, 0, 0))
+                group, first = group_t(j, stretch_t(0, 0, 0), False), j
                 while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
                        and diagonal[j] >> shift == diagonal[group.row] >> shift):
                     if length[j] > length[group.row]:
                         group.row = j
                     j += 1
+                group.alone = is_alone(&read_strand[0], &diagonal[0], first, j, start[i], start[i + 1], group.row, reach)
                 groups[n] = group
                 prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
                 n += 1
@@ -274,11 +294,13 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant):
                 sort_keys(&keys[0, 0], &keys[1, 0], n)
             for j in range(min(n, most)):
                 g = <Py_ssize_t>(<uint32_t>keys[0, j])
-                strand_out[k] = read_strand[groups[g].row]
-                bucket_out[k] = diagonal[groups[g].row] >> shift
+                out[0, k] = read_strand[groups[g].row]
+                out[1, k] = diagonal[groups[g].row] >> shift
+                out[2, k] = diagonal[groups[g].row]
+                alone[k] = groups[g].alone
                 k += 1
     free(groups)
-    return strand_array[:k].copy(), bucket_array[:k].copy()
+    return *columns[:, :k].copy(), alone_array[:k].view(bool)
 
 
 cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,

@@ -3,6 +3,8 @@
 cdef enum:
     UNPLACED_TID = 0x7FFFFFFF  # behind all contigs
     FETCH_AHEAD = 8            # records whose bytes are asked for early while they are gathered
+    FLAG_AT = 18               # bytes of a record before its flag
+    DUPLICATE_TAG = 6          # bytes of dt:Z:LB
 
 
 cdef inline uint32_t u32_at(const uint8_t *p) noexcept nogil:
@@ -48,7 +50,8 @@ def sort_keys(const uint8_t[::1] bam not None, size_t n):
     return keys_array, ends_array
 
 
-def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, const int64_t[::1] order not None):
+def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, const int64_t[::1] order not None,
+           const uint8_t[::1] marks=None, bint tagged=False):
     """Records of `bam` in the order given.
 
     Parameters
@@ -58,15 +61,28 @@ def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, c
         As from `sort_keys`.
     order : int64[n]
         A permutation of the records.
+    marks : uint8[n], optional
+        Of each record of `bam`: 1 where it is to be flagged as a duplicate, 2 as an optical one, 0 where it is not.
+    tagged : bool
+        Duplicates say which kind they are: dt:Z:LB, or dt:Z:SQ for optical ones.
 
     Returns
     -------
     EncodedRecords
+
+    Raises
+    ------
+    ValueError
+        Records, order and marks do not fit.
     """
     cdef EncodedRecords sorted_records = EncodedRecords.__new__(EncodedRecords)
-    cdef size_t n = order.shape[0], i, ahead, start, size
+    cdef size_t n = order.shape[0], i, ahead, start, size, tags = 0
     cdef bint fits = ends.shape[0] == order.shape[0] and (n == 0 or ends[n - 1] == <uint64_t>bam.shape[0])
-    if not grow_buffer(&sorted_records.c, bam.shape[0] + 1):
+    cdef uint8_t mark
+    if marks is not None:
+        fits = fits and marks.shape[0] == order.shape[0]
+        tags = DUPLICATE_TAG * n if tagged else 0
+    if not grow_buffer(&sorted_records.c, bam.shape[0] + tags + 1):
         raise MemoryError("no memory for records")
     with nogil:
         for i in range(n):
@@ -77,15 +93,29 @@ def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, c
             PREFETCH(&bam[0] + (ends[order[ahead] - 1] if order[ahead] else 0))
             start = ends[order[i] - 1] if order[i] else 0
             size = ends[order[i]] - start
-            if sorted_records.c.size + size > <size_t>bam.shape[0]:
+            if sorted_records.c.size + size > bam.shape[0] + tags:
                 fits = False
                 break
             memcpy(sorted_records.c.data + sorted_records.c.size, &bam[start], size)
             sorted_records.c.size += size
+            mark = marks[order[i]] if marks is not None else 0
+            if mark:
+                mark_duplicate(&sorted_records.c, size, mark, tagged)
     if not fits:
         raise ValueError("records and order do not fit")
     sorted_records.records = n
     return sorted_records
+
+
+cdef void mark_duplicate(byte_buffer *out, size_t size, uint8_t mark, bint tagged) noexcept nogil:
+    """Flags the last record, of `size` bytes. There is room for the tag."""
+    cdef uint8_t *record = out.data + out.size - size
+    cdef uint8_t *end
+    record[FLAG_AT + 1] |= BAM_FDUP >> 8
+    if tagged:
+        end = put_string_tag(out.data + out.size, b"dt", b"SQ" if mark == 2 else b"LB", 2, False)
+        out.size = end - out.data
+        close_bam(record, size + DUPLICATE_TAG)
 
 
 cdef int64_t span_of(const uint8_t *record) noexcept nogil:

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset, strlen
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader
 from pysam.libchtslib cimport (
-    BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
+    BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
     herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,

@@ -11,5 +11,5 @@ _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
 def hits_from_alignments(
-    aligned: Aligned, context: BatchContext, first_run: int
+    aligned: Aligned, context: BatchContext, first_run: int, best_parts: bool = ...
 ) -> tuple[NDArray[Any], _U32, _I64, _I64, _I32, _U32, _U32]: ...

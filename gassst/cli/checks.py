@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import map_params, tag_sources
+from gassst.cli.options import duplicate_rules, map_params, tag_sources
 from gassst.cli.reference import reference_files
 from gassst.errors import OutputError, UsageError
 from gassst.params import MapParams
@@ -46,7 +46,11 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report]
+    duplicates = duplicate_rules(args)
+    metrics = [sample.metrics or args.markdup_metrics for sample in samples]
+    if duplicates is None and any(metrics):
+        raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, *metrics]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)
@@ -70,7 +74,7 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
         "reads": args.reads or args.first or args.second or args.interleaved or args.single,
-        "outputs": args.output != "-" or args.unmapped or args.unmapped2,
+        "outputs": args.output != "-" or args.unmapped or args.unmapped2 or args.markdup_metrics,
         "read groups": args.read_group or args.rg_from_name,
     }
     for what, given in told.items():

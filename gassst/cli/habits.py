@@ -18,13 +18,15 @@ HINTS = {
     "-k": "Here -k is the most alignments reported per read. The seed length (-k of bwa and minimap2) is set by -w.",
     "-s": "Here -s is the sensitivity, from 0 to 5.",
     "-M": "Here -M takes no value.",
+    "-5": "Here -5 takes no value. --preset hic maps Hi-C reads (-5SP of bwa).",
     # Unknown here.
     "-a": "--all reports every alignment (-a of bwa and bowtie2). SAM output (-a of minimap2) needs no option.",
     "-x": "The index is the first argument (-x of bowtie2). No preset is needed (-x of minimap2): seeds follow from "
     "the reads.",
     "-ax": "Neither SAM output nor a preset needs an option (-ax sr of minimap2).",
     "-U": "Single reads are named after the index (-U of bowtie2), with --single if there are several files.",
-    "-S": "The output (-S of bowtie2) is named by -o.",
+    "-S": "The output (-S of bowtie2) is named by -o. --no-rescue leaves mate rescue out (-S of bwa).",
+    "-SP": "--preset hic maps Hi-C reads (-5SP of bwa).",
     "-I": "The insert size (-I of bwa and bowtie2) is learned from the reads, or set by --insert MEAN,SD.",
     "-X": "The insert size (-X of bowtie2) is learned from the reads, or set by --insert MEAN,SD.",
     "--minins": "The insert size is learned from the reads, or set by --insert MEAN,SD.",
@@ -46,6 +48,7 @@ HINTS = {
     "--un-gz": "--unmapped FILE.fq.gz takes the unmapped reads.",
     "--un-conc": "--unmapped R1.fq --unmapped2 R2.fq takes pairs of which no mate is mapped.",
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
+    "--use-read-groups": "--markdup-within read-group marks read groups apart.",
     "--MD": "The MD tag is always written.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."

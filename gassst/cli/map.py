@@ -7,11 +7,17 @@ import logging
 import shlex
 import sys
 import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits
-from gassst.cli.options import add_map_options, output_options, tag_sources
+from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
+
+if TYPE_CHECKING:
+    from gassst.io.duplicates import DuplicateRules
+    from gassst.io.sample_sheet import Sample
 
 log = logging.getLogger("gassst")
 
@@ -45,6 +51,13 @@ def main(args: argparse.Namespace) -> int:
         log.warning(doubt)
     mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
+    duplicates = duplicate_rules(args)
+
+    def rules_for(sample: Sample) -> DuplicateRules | None:
+        if duplicates is None or sample.metrics is None:
+            return duplicates
+        return replace(duplicates, metrics_path=sample.metrics)
+
     start, runs = time.monotonic(), {}
     for sample in samples:
         inputs = InputProgress([*sample.reads, *(sample.mates or [])])
@@ -64,6 +77,7 @@ def main(args: argparse.Namespace) -> int:
                 input_progress=inputs,
                 allow_truncated=args.allow_truncated,
                 reference=args.reference,
+                duplicates=rules_for(sample),
                 **output_options(args),
             )
     seconds = time.monotonic() - start

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gassst.arguments import file_path, output_path
+from gassst.errors import UsageError
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
+
+if TYPE_CHECKING:
+    from gassst.io.duplicates import DuplicateRules
 
 # --- types of values ----------------------------------------------------------------------------------------
 
@@ -71,6 +75,7 @@ def add_map_options(parser: argparse.ArgumentParser) -> None:
     groups = (
         ("input", "The reference and the reads.", _add_input),
         ("output", "Where the alignments go, and what their records hold.", _add_output),
+        ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
         ("alignment", "Which alignments count, and how many are reported.", _add_alignment),
         ("sensitivity", "How much work goes into finding the best alignment.", _add_sensitivity),
         ("pairs", "What the library of paired reads looks like.", _add_pairs),
@@ -277,6 +282,44 @@ def _add_output(group: Any) -> None:
     )
 
 
+def _add_duplicates(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--markdup",
+        action="store_true",
+        help="Flag duplicates (0x400) while sorting, by the rules of samtools markdup. Needs --sort.",
+    )
+    add(
+        "--markdup-within",
+        choices=("library", "read-group", "file"),
+        help="Compare only reads of one library (LB of their read group), or of one read group, or all of the file "
+        "(default: library).",
+    )
+    add(
+        "--barcode-tag",
+        metavar="TAG",
+        help="Compare only reads that have the same text in this tag, such as RX.",
+    )
+    add(
+        "--optical-distance",
+        type=int,
+        metavar="PIXELS",
+        help="Call duplicates that lie this close on the flow cell optical ones; 0 looks for none "
+        "(default: 100; 2500 suits patterned flow cells).",
+    )
+    add(
+        "--duplicate-type",
+        action="store_true",
+        help="Tag duplicates with dt:Z:LB, optical ones with dt:Z:SQ.",
+    )
+    add(
+        "--markdup-metrics",
+        metavar="FILE.txt",
+        type=output_path,
+        help="Write counts of duplicates and the size of the library to this file, in Picard's format.",
+    )
+
+
 def _add_alignment(group: Any) -> None:
     add = group.add_argument
     add(
@@ -348,8 +391,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment "
-        f"(default: {','.join(DEFAULT_FILTERS) or 'none'}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
+        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
     )
 
 
@@ -362,6 +405,30 @@ def _add_pairs(group: Any) -> None:
         help="Insert size between the outer ends of mates (default: learned from the first reads).",
     )
     add = group.add_mutually_exclusive_group().add_argument
+    group.add_argument(
+        "-P",
+        "--no-pairing",
+        dest="pairing",
+        action="store_false",
+        help="Map each mate on its own. Flags and tags still tell of pairs.",
+    )
+    group.add_argument(
+        "--no-rescue",
+        dest="mate_rescue",
+        action="store_false",
+        help="Do not look for a mate around its partner.",
+    )
+    group.add_argument(
+        "-5",
+        "--five-prime",
+        action="store_true",
+        help="Of a split read, make the part nearest to the 5' end primary.",
+    )
+    group.add_argument(
+        "--preset",
+        choices=("hic",),
+        help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
+    )
     toward = {
         "fr": "Mates face each other. This is the default.",
         "rf": "Mates face away from each other.",
@@ -477,6 +544,8 @@ def map_params(args: argparse.Namespace) -> MapParams:
     names = {field.name for field in fields(MapParams)}
     given = {name: value for name, value in vars(args).items() if name in names}
     scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
+    if args.preset == "hic":
+        given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
     return MapParams(**given, all_hits=args.all, scoring=scoring)
 
 
@@ -498,3 +567,24 @@ def output_options(args: argparse.Namespace) -> dict[str, Any]:
         "unmapped_either": args.unmapped_either,
         "format_options": tuple(args.format_options or ()),
     }
+
+
+def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:
+    """How duplicates are marked, among the arguments of `gassst map`. Raises UsageError."""
+    given = {
+        "within": args.markdup_within,
+        "barcode_tag": args.barcode_tag,
+        "optical_distance": args.optical_distance,
+        "tagged": args.duplicate_type or None,
+        "metrics_path": args.markdup_metrics,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if not args.markdup:
+        if given:
+            raise UsageError("options for duplicates: they need --markdup")
+        return None
+    if not args.sort:
+        raise UsageError("--markdup: duplicates are marked while records are sorted, so it needs --sort")
+    from gassst.io.duplicates import DuplicateRules
+
+    return DuplicateRules(**given).verify()

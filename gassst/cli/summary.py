@@ -24,6 +24,8 @@ def summary(stats: Stats, seconds: float) -> str:
             ("proper pairs", f"{stats.proper:,}", _percent(stats.proper, stats.pairs)),
         ]
         rows += _insert_size(stats.run)
+    if stats.duplicates:
+        rows.append(("duplicates", f"{stats.duplicates:,}", _percent(stats.duplicates, stats.mapped)))
     speed = f"{stats.reads / seconds:,.0f} reads/s" if seconds > 0 else ""
     rows.append(("mapping time", f"{seconds:.2f} s" if seconds < 60 else clock(seconds), speed))
     return "\n".join(f"{name:<14}{value:>14}  {note}".rstrip() for name, value, note in rows)

@@ -49,6 +49,8 @@ from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from gassst._core.records import Reads
+    from gassst.io.duplicate_metrics import MetricsFile
+    from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
 
 MAX_CONTIG = 2**31 - 1  # what BAM can hold
 MORE_TAGS = ("X0", "X1", "NH", "HI")
@@ -115,6 +117,12 @@ def _in_coordinate_order(header_text: str) -> str:
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
 
 
+def _with_note(header_text: str, note: str) -> str:
+    """The header, whose line of this program says what else was done."""
+    lines = header_text.split("\n")
+    return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
+
+
 @dataclass(frozen=True)
 class RecordStyle:
     """What records look like, where users have a choice.
@@ -168,6 +176,8 @@ class OutputOptions(RecordStyle):
     sort_memory : int
         Bytes of BAM records that are sorted in memory; beyond, they are kept in files beside the output. SAM and CRAM
         are sorted by samtools when all records are there.
+    duplicates : DuplicateRules or None
+        Duplicates are marked by these rules; only where `sort` is set. SAM and CRAM are then sorted as BAM is, first.
     level : int or None
         Of compression, 0 to 9, as `bgzf.deflater` has it; None for a fast one. CRAM has htslib's levels.
     format_options : tuple of str
@@ -184,6 +194,7 @@ class OutputOptions(RecordStyle):
     threads: int = 1
     sort: bool = False
     sort_memory: int = SORT_MEMORY
+    duplicates: DuplicateRules | None = None
     level: int | None = None
     format_options: tuple[str, ...] = ()
     no_unmapped: bool = False
@@ -248,8 +259,13 @@ class RecordEncoder:
         level = options.level
         if level is not None and not 0 <= level <= 9:
             raise UsageError(f"compression level {level}: must be 0 to 9")
+        if options.duplicates is not None:
+            if not options.sort:
+                raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+            options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
+        header = _with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = cls(file_format, header, record_builder(header, reference, options), options)
         encoder.cram_options.verify_for(file_format)
         return encoder
@@ -261,8 +277,8 @@ class RecordEncoder:
 
     @property
     def is_sorted_here(self) -> bool:
-        """By `gassst.io.sorting`, not by samtools."""
-        return self.options.sort and self.file_format == "bam"
+        """By `gassst.io.sorting`, not by samtools alone."""
+        return self.options.sort and (self.file_format == "bam" or self.options.duplicates is not None)
 
     @property
     def is_unsorted_bam(self) -> bool:
@@ -272,10 +288,18 @@ class RecordEncoder:
     @cached_property
     def _encoder(self) -> Encoder:
         if self.is_sorted_here:
-            return RunEncoder(self.builder)
+            rules = self.options.duplicates
+            return RunEncoder(self.builder) if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
             return BamEncoder(self.builder, self.options.level)
         return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
+
+    def _signed(self, rules: DuplicateRules) -> Encoder:
+        from gassst.io.duplicates import Libraries, signer_for
+        from gassst.io.marking import SignedRunEncoder
+
+        libraries = Libraries.of(self.header, rules.within)
+        return SignedRunEncoder(self.builder, signer_for(rules, libraries, self.builder.header.lengths))
 
     def encode(
         self,
@@ -350,13 +374,14 @@ class AlignmentWriter:
         destination = AlignmentDestination(path, index)
         self._target: Destination | SortedDestination = destination
         self._own_workers: ThreadWorkers | None = None
+        self._duplicates: DuplicateSearch | None = None
+        self._metrics: MetricsFile | None = None
         self._unmapped: UnmappedFiles | None = None
         self._format: Format
         if self.encoder.is_sorted_here:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
-            memory = options.sort_memory
-            self._format = SortedBamFormat(builder.header, header, level, destination, workers, memory)
+            self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
             head = bam_header(header, builder.header.references, builder.header.lengths)
             deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
@@ -369,6 +394,11 @@ class AlignmentWriter:
         self._is_open = True
         try:
             self._unmapped = UnmappedFiles(options.unmapped)
+            rules = options.duplicates
+            if rules is not None and rules.metrics_path is not None:
+                from gassst.io.duplicate_metrics import MetricsFile
+
+                self._metrics = MetricsFile(rules.metrics_path)
             if sort and file_format == "sam":
                 self._target = SortedDestination(destination, "sam", threads)
             elif sort and file_format == "cram":
@@ -380,6 +410,24 @@ class AlignmentWriter:
         except BaseException:
             self.abort()
             raise
+
+    def _sorted_format(
+        self, header: str, options: OutputOptions, destination: AlignmentDestination, workers: Workers
+    ) -> Format:
+        """Sorted BAM: the output itself, or what samtools makes it of."""
+        is_output = self.encoder.file_format == "bam"
+        level = options.level if is_output else None
+        contigs, memory = self.encoder.builder.header, options.sort_memory
+        rules = options.duplicates
+        if rules is None:
+            return SortedBamFormat(contigs, header, level, destination, workers, memory, is_output)
+        from gassst.io.duplicates import DuplicateSearch, Libraries
+        from gassst.io.marking import MarkedBamFormat
+
+        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
+        return MarkedBamFormat(
+            self._duplicates, contigs, header, level, destination, workers, memory, is_output
+        )
 
     def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
         return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
@@ -410,9 +458,13 @@ class AlignmentWriter:
             self._format.close()
         if self._unmapped is not None:
             self._unmapped.close()
+        if self._metrics is not None and self._duplicates is not None:
+            self._metrics.write(self._duplicates.counts)
         self._target.commit()
         if self._unmapped is not None:
             self._unmapped.commit()
+        if self._metrics is not None:
+            self._metrics.commit()
 
     def abort(self) -> None:
         """Closes and removes what was written."""
@@ -422,7 +474,14 @@ class AlignmentWriter:
         self._target.discard()
         if self._unmapped is not None:
             self._unmapped.discard()
+        if self._metrics is not None:
+            self._metrics.discard()
         self._leave()
+
+    @property
+    def duplicates(self) -> DuplicateCounts | None:
+        """What was found of duplicates, once the writer is closed; None where they are not marked."""
+        return None if self._duplicates is None else self._duplicates.counts
 
     def _leave(self) -> None:
         self._is_open = False

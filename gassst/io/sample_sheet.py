@@ -10,6 +10,7 @@ from gassst.io.read_groups import ReadGroups, read_groups
 
 REQUIRED = ("sample", "lane", "R1", "R2", "output")
 OPTIONAL = {"library": "LB", "platform": "PL", "unit": "PU"}
+METRICS = "metrics"  # column of the files for metrics of duplicates, optional too
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class SheetRow:
     second: str
     output: str
     extra: dict[str, str]
+    metrics: str | None
 
     def read_group(self) -> str:
         """Its @RG line. The library is the sample's, and the platform Illumina's, unless the sheet says otherwise."""
@@ -33,19 +35,20 @@ class SheetRow:
 
 @dataclass(frozen=True)
 class Sample:
-    """What goes into one output."""
+    """What goes into one output; `metrics` is the file for those of its duplicates."""
 
     output: str
     reads: list[str]
     mates: list[str] | None
     groups: ReadGroups
+    metrics: str | None = None
 
 
 def read_sheet(path: str) -> list[Sample]:
     """The samples of a sheet, in the order of their first rows.
 
-    The first row names the columns: `REQUIRED`, in any order, and of `OPTIONAL` what is wanted. R2 is empty for single
-    reads. Rows of one output are its lanes. Empty rows, and those that begin with #, are passed over.
+    The first row names the columns: `REQUIRED`, in any order, and of `OPTIONAL` and `METRICS` what is wanted. R2 is
+    empty for single reads. Rows of one output are its lanes. Empty rows, and those that begin with #, are passed over.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def _columns(path: str, line: int, names: list[str]) -> list[str]:
                 f"{path}: line {line}: no column {name}; the first row names {', '.join(REQUIRED)}"
             )
     for name in names:
-        if name not in (*REQUIRED, *OPTIONAL) or names.count(name) > 1:
+        if name not in (*REQUIRED, *OPTIONAL, METRICS) or names.count(name) > 1:
             raise InputError(f"{path}: line {line}: column {name!r} is unknown, or there twice")
     return names
 
@@ -100,7 +103,8 @@ def _row(path: str, line: int, cells: dict[str, str]) -> SheetRow:
         if not cells[name]:
             raise InputError(f"{path}: line {line}: {name} is empty")
     extra = {key: cells[name] for name, key in OPTIONAL.items() if cells.get(name)}
-    return SheetRow(line, cells["sample"], cells["lane"], cells["R1"], cells["R2"], cells["output"], extra)
+    sample, lane, first, second, output = (cells[name] for name in REQUIRED)
+    return SheetRow(line, sample, lane, first, second, output, extra, cells.get(METRICS) or None)
 
 
 def _sample(path: str, lanes: list[SheetRow]) -> Sample:
@@ -108,6 +112,8 @@ def _sample(path: str, lanes: list[SheetRow]) -> Sample:
     where = f"{path}: line {last.line}: {first.output}"
     if any(row.sample != first.sample for row in lanes):
         raise InputError(f"{where}: is the output of two samples")
+    if any(row.metrics != first.metrics for row in lanes):
+        raise InputError(f"{where}: has two files of metrics")
     if any(bool(row.second) != bool(first.second) for row in lanes):
         raise InputError(f"{where}: has lanes of single reads and of pairs")
     try:
@@ -117,4 +123,4 @@ def _sample(path: str, lanes: list[SheetRow]) -> Sample:
     if len(groups.lines) < len(lanes):
         raise InputError(f"{where}: two rows have the same lane")
     mates = [row.second for row in lanes] if first.second else None
-    return Sample(first.output, [row.first for row in lanes], mates, groups)
+    return Sample(first.output, [row.first for row in lanes], mates, groups, first.metrics)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pickle import PickleBuffer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pysam
@@ -34,65 +35,98 @@ from gassst.io.encoding import Pieces, PlainFile, bam_header
 from gassst.io.scratch import Scratch
 from gassst.workers.base import Workers
 
+if TYPE_CHECKING:
+    from gassst.io.duplicates import Marks
+
 SORT_MEMORY = 2 << 30
 RANGE_RECORDS = 1 << 16  # about as many are merged by a worker at once
 SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges of equal size
+NO_TEMPLATES = np.empty(0, np.uint64)
 UNPLACED = np.uint64(0x7FFFFFFF << 33)  # least key of records without a coordinate
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
-    """Sorted records: keys uint64[n], ends uint64[n], data uint8[ends[-1]]; in memory, or mapped from a file."""
+    """Sorted records, in memory, or mapped from a file.
+
+    Attributes
+    ----------
+    keys : uint64[n]
+    ends : uint64[n]
+        The byte behind each record.
+    data : uint8[ends[-1]]
+    templates : uint64[n]
+        Ordinals of their templates, for marks; empty where none are to come.
+    """
 
     keys: NDArray[np.uint64]
     ends: NDArray[np.uint64]
     data: NDArray[np.uint8]
+    templates: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, bam: EncodedRecords) -> Run:
+    def of(cls, bam: EncodedRecords, templates: NDArray[np.uint64] = NO_TEMPLATES) -> Run:
         """What a worker makes of the records of a batch."""
         keys, ends = sort_keys(bam, bam.records)
-        return cls._sorted(keys, ends, np.frombuffer(memoryview(bam), np.uint8))
+        return cls._sorted(keys, ends, np.frombuffer(memoryview(bam), np.uint8), templates)
 
     @classmethod
-    def merged(cls, pieces: list[Run]) -> Run:
+    def merged(cls, pieces: list[Run], marks: Marks | None = None) -> Run:
         """The records of all pieces; those that tie in the order of the pieces."""
         sizes = np.cumsum([0, *(piece.data.nbytes for piece in pieces)]).astype(np.uint64)
         ends = [piece.ends + size for piece, size in zip(pieces, sizes[:-1], strict=True)]
-        columns = [piece.keys for piece in pieces], ends, [piece.data for piece in pieces]
-        return cls._sorted(*(np.concatenate(column) for column in columns))
+        keys, data = [piece.keys for piece in pieces], [piece.data for piece in pieces]
+        templates = [piece.templates for piece in pieces]
+        whole = [np.concatenate(column) for column in (keys, ends, data, templates)]
+        return cls._sorted(whole[0], whole[1], whole[2], whole[3], marks)
 
     @classmethod
-    def _sorted(cls, keys: NDArray[np.uint64], ends: NDArray[np.uint64], data: NDArray[np.uint8]) -> Run:
+    def _sorted(
+        cls,
+        keys: NDArray[np.uint64],
+        ends: NDArray[np.uint64],
+        data: NDArray[np.uint8],
+        templates: NDArray[np.uint64],
+        marks: Marks | None = None,
+    ) -> Run:
         order = np.argsort(keys, kind="stable")
         sizes = np.diff(ends, prepend=np.uint64(0))
+        if marks is None:
+            records = gather(data, ends, order)
+        else:
+            records = gather(data, ends, order, marks.of_record, marks.are_tagged)
+            sizes += marks.growth()
         return cls(
             keys[order],
             np.cumsum(sizes[order], dtype=np.uint64),
-            np.frombuffer(memoryview(gather(data, ends, order)), np.uint8),
+            np.frombuffer(memoryview(records), np.uint8),
+            templates[order] if len(templates) else templates,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As buffers, which may stay where they are (`workers.shared_memory`)."""
-        arrays = (PickleBuffer(array.view(np.uint8).data) for array in (self.keys, self.ends, self.data))
-        return _run_of, tuple(arrays)
+        arrays = self.keys, self.ends, self.data, self.templates
+        return _run_of, tuple(PickleBuffer(array.view(np.uint8).data) for array in arrays)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def nbytes(self) -> int:
-        return self.keys.nbytes + self.ends.nbytes + self.data.nbytes
+        return self.keys.nbytes + self.ends.nbytes + self.data.nbytes + self.templates.nbytes
 
     def part(self, first: int, last: int) -> Run:
         """Records `first` to `last` - 1."""
         start = int(self.ends[first - 1]) if first else 0
         stop = int(self.ends[last - 1]) if last else 0
-        return Run(self.keys[first:last], self.ends[first:last] - np.uint64(start), self.data[start:stop])
+        ends = self.ends[first:last] - np.uint64(start)
+        return Run(self.keys[first:last], ends, self.data[start:stop], self.templates[first:last])
 
 
-def _run_of(keys: Any, ends: Any, data: Any) -> Run:
-    return Run(np.frombuffer(keys, np.uint64), np.frombuffer(ends, np.uint64), np.frombuffer(data, np.uint8))
+def _run_of(keys: Any, ends: Any, data: Any, templates: Any) -> Run:
+    numbers = (np.frombuffer(column, np.uint64) for column in (keys, ends, templates))
+    keys, ends, templates = numbers
+    return Run(keys, ends, np.frombuffer(data, np.uint8), templates)
 
 
 class RunEncoder:
@@ -113,9 +147,11 @@ def merged(_work: object, pieces: list[Run]) -> Run:
     return Run.merged(pieces)
 
 
-def compressed(_work: object, pieces: list[Run], level: int) -> tuple[NDArray[np.uint8], Pieces]:
+def compressed(
+    _work: object, pieces: list[Run], marks: Marks | None, level: int
+) -> tuple[NDArray[np.uint8], Pieces]:
     """The records of all pieces in order, as they are and in blocks."""
-    run = Run.merged(pieces)
+    run = Run.merged(pieces, marks)
     return run.data, Pieces(len(run), list(bgzf.blocks(run.data.data, bgzf.deflater(level))))
 
 
@@ -168,6 +204,8 @@ class SortedBamFormat(PlainFile):
         That merge and compress.
     memory : int
         Bytes that runs may take in memory.
+    indexed : bool
+        Whether the index is that of the destination.
     """
 
     def __init__(
@@ -178,10 +216,12 @@ class SortedBamFormat(PlainFile):
         destination: AlignmentDestination,
         workers: Workers,
         memory: int = SORT_MEMORY,
+        indexed: bool = True,
     ):
         self._contigs, self._header = contigs, header
         self._level = bgzf.DEFAULT_LEVEL if level is None else level
         self._destination, self._workers, self._memory = destination, workers, memory
+        self._indexed = indexed
         self._on_disk: list[Run] = []
         self._in_memory: list[Run] = []
         self._resident = 0
@@ -208,13 +248,13 @@ class SortedBamFormat(PlainFile):
         longest = max(contigs.lengths, default=0)
         at = sum(map(len, head))
         index = BamIndex(contigs.nreferences, longest, longest > MAX_BAI_CONTIG, at)
-        for data, blocks in self._in_order(self._on_disk + self._in_memory, compressed, self._level):
+        for data, blocks in self._in_order(compressed, self._calls(self._on_disk + self._in_memory)):
             self._put(blocks.pieces)
             starts = np.cumsum([at, *map(len, blocks.pieces)]).astype(np.uint64)
             index.add(data, starts, bgzf.BLOCK_SIZE)
             at = int(starts[-1])
         self._put([bgzf.END_OF_FILE])
-        if self._destination.index_path is not None:
+        if self._indexed and self._destination.index_path is not None:
             index.save(self._destination.index_path)
         self._release()
         self._remove_runs()
@@ -223,11 +263,15 @@ class SortedBamFormat(PlainFile):
         super().abort()
         self._remove_runs()
 
-    def _in_order(self, runs: list[Run], function: Callable[..., Any], *args: Any) -> Iterator[Any]:
-        """What workers make of every range, in the order of the ranges."""
+    def _calls(self, runs: list[Run]) -> Iterator[tuple[list[Run], Marks | None, int]]:
+        """All records in ranges, as `compressed` takes them."""
+        return ((pieces, None, self._level) for pieces in ranges(runs))
+
+    def _in_order(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """What workers make of calls, in the order of the calls."""
         waiting: deque[Future[Any]] = deque()
-        for pieces in ranges(runs):
-            waiting.append(self._workers.submit(function, pieces, *args))
+        for args in calls:
+            waiting.append(self._workers.submit(function, *args))
             if len(waiting) > 2 * self._workers.threads:
                 yield waiting.popleft().result()
         while waiting:
@@ -236,18 +280,22 @@ class SortedBamFormat(PlainFile):
     def _spill(self) -> None:
         """Makes one run on disk of those in memory."""
         name = self._file(f"run{len(self._on_disk)}")
-        with open(name + ".keys", "wb") as keys, open(name + ".ends", "wb") as ends, open(name, "wb") as data:
+        ends_of = [name + end for end in (".keys", ".ends", "", ".templates")]
+        with ExitStack() as stack:
+            keys, ends, data, templates = (stack.enter_context(open(path, "wb")) for path in ends_of)
             at = 0
-            for run in self._in_order(self._in_memory, merged):
+            for run in self._in_order(merged, ((pieces,) for pieces in ranges(self._in_memory))):
                 keys.write(run.keys)
                 ends.write(run.ends + np.uint64(at))
                 data.write(run.data)
+                templates.write(run.templates)
                 at += run.data.nbytes
         self._on_disk.append(
             Run(
-                _mapped(name + ".keys", np.uint64),
-                _mapped(name + ".ends", np.uint64),
-                _mapped(name, np.uint8),
+                mapped(name + ".keys", np.uint64),
+                mapped(name + ".ends", np.uint64),
+                mapped(name, np.uint8),
+                mapped(name + ".templates", np.uint64),
             )
         )
         self._in_memory, self._resident = [], 0
@@ -269,5 +317,6 @@ class SortedBamFormat(PlainFile):
             self._scratch = None
 
 
-def _mapped(path: str, dtype: Any) -> NDArray:
+def mapped(path: str, dtype: Any) -> NDArray:
+    """The numbers in a file, which may be empty."""
     return np.memmap(path, dtype, "r") if os.path.getsize(path) else np.empty(0, dtype)

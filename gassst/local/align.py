@@ -8,6 +8,7 @@ best of all that touch the diagonal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
 from gassst.extension.base import WIDTHS
 from gassst.local.places import Aligned, Lines, Places, Targets
+from gassst.local.reseed import Promising
 from gassst.params import Scoring
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
@@ -205,6 +207,22 @@ def score_bands(aligner: Aligner, read_strand: U32, band_start: U32, words: U8) 
     width, given = 64 * words.astype(np.int64), np.zeros(len(words), bool)
     places = aligner.score(Targets(read_strand, band_start, band_start, width, loss, given))
     return places.take(np.flatnonzero(places.score > 0))
+
+
+def score_promising(aligner: Aligner, bands: Promising) -> Places:
+    """The best places in promising bands, without those that align nothing.
+
+    Where anchors show one diagonal alone, the narrowest band around it says how good the place is: what lies further
+    away is behind a gap, and shorter than a seed. It is still aligned in all of its band.
+    """
+    read_strand, band_start, words, diagonal, alone = bands
+    narrow = WIDTHS[0]
+    wide = 64 * words.astype(np.int64)
+    first = np.where(alone, diagonal - np.uint32(narrow // 2), band_start)
+    loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
+    width, given = np.where(alone, narrow, wide), np.zeros(len(words), bool)
+    scored = aligner.score(Targets(read_strand, diagonal, first, width, loss, given))
+    return replace(scored, band_start=band_start, width=wide).take(np.flatnonzero(scored.score > 0))
 
 
 def _closest(targets: Targets, rows: I64) -> Targets:

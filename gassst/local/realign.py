@@ -17,7 +17,7 @@ import numpy as np
 
 from gassst._core import local_places as _local_places
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
-from gassst.local.align import Aligner, score_bands
+from gassst.local.align import Aligner, score_promising
 from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
@@ -138,9 +138,9 @@ class _Realignment:
             decided[reads] = False
             if self.pairs is not None:
                 decided[self.pairs.partner[reads]] = False
-            read_strand, band_start, words, found = look_again(self.backend, reads)
+            promising, found = look_again(self.backend, reads)
             passed_over = passed_over.put(reads, found)
-            new = score_bands(self.aligner, read_strand, band_start, words)
+            new = score_promising(self.aligner, promising)
             enough = (new.score >= self.scoring.min_score) & ~_repeats(new, places.take(far[places.read]))
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]), decided)
@@ -288,7 +288,6 @@ class _Realignment:
         hits = np.take(hits, np.argsort(hits["read"], kind="stable"))
         summary["n_reported"] = np.bincount(hits["read"], minlength=context.n)
         summary["n_reported"][unmapped] = 0
-        self.backend.stats.count_reads(context.lengths, summary, quality)
         return BatchResult(hits, summary, self.aligner.cigars)
 
     def _beside_copies(self, lines: Lines, quality: U8) -> U8:

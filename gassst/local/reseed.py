@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import F64, I64, U8, U32, ScoredBuckets
+from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
@@ -71,29 +72,40 @@ def seed_length(index: SeedIndex) -> int:
     )
 
 
-def look_again(backend: SearchBackend, reads: U32) -> tuple[U32, U32, U8, PassedOver]:
-    """The promising buckets of `reads` (uint32[a], ascending).
+class Promising(NamedTuple):
+    """Bands in which the best places of reads may lie.
 
-    Returns
-    -------
+    Attributes
+    ----------
     read_strand, band_start : uint32[k], words : uint8[k]
-        Their bands.
-    passed_over : PassedOver
-        Of the reads.
+        The bands, of 64 * words diagonals.
+    diagonal : uint32[k]
+        That of the longest anchor.
+    alone : bool[k]
+        No other diagonal of the band has an anchor, but those next to it.
     """
+
+    read_strand: U32
+    band_start: U32
+    words: U8
+    diagonal: U32
+    alone: Bool
+
+
+def look_again(backend: SearchBackend, reads: U32) -> tuple[Promising, PassedOver]:
+    """The promising bands of `reads` (uint32[a], ascending), and what was passed over."""
     context = backend.context
     caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
     seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
-    anchors = backend.gather(seeds, reads, ScoredBuckets.none(context.n))
-    read_strand, bucket = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT)
+    anchors = backend.gather(seeds, reads, None)
+    reach = 64 * max(int(context.words.max(initial=0)), WORDS)
+    found = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT, reach)
+    read_strand, bucket, diagonal, alone = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
-    return (
-        read_strand,
-        (bucket << np.uint32(context.shift)) - lead,
-        words,
-        PassedOver.of(clipped.astype(np.float64) * STRIDE, *seeds.clipped_span()),
-    )
+    band_start = (bucket << np.uint32(context.shift)) - lead
+    passed_over = PassedOver.of(clipped.astype(np.float64) * STRIDE, *seeds.clipped_span())
+    return Promising(read_strand, band_start, words, diagonal, alone), passed_over
 
 
 def _seed_rows(length: int) -> SeedRows:

@@ -1,14 +1,17 @@
-"""The distribution of template lengths of a run's pairs: given by the user, or learned from its first pairs."""
+"""What a run knows of its pairs: template lengths, given by the user or learned, and the rate of errors, learned."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gassst.errors import UsageError
 from gassst.io.reference import contig_before
+from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.sam_flags import UNMAPPED
@@ -21,6 +24,7 @@ ENOUGH_PAIRS = 32
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
 MIN_SD = 2.0
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
+GAP_RUNS = (1, 2)  # I and D
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class InsertModel:
         A pair is proper when its template length lies within.
     pairs : int
         Pairs that were learned from; 0 where the model was given or assumed.
+    errors : ErrorRate or None
+        Of the reads of these pairs. None where nothing was learned: then every read speaks for itself.
     """
 
     orientation: str
@@ -44,6 +50,7 @@ class InsertModel:
     low: int
     high: int
     pairs: int = 0
+    errors: ErrorRate | None = None
 
     @classmethod
     def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
@@ -62,7 +69,7 @@ class InsertModel:
         return cls(orientation, 350.0, 150.0, 1, 1000)
 
     @classmethod
-    def learned(cls, orientation: str, templates: np.ndarray) -> InsertModel:
+    def learned(cls, orientation: str, templates: np.ndarray, errors: ErrorRate | None = None) -> InsertModel:
         """From template lengths (int[n]); robust: quartiles tell which of them are outliers."""
         if len(templates) < ENOUGH_PAIRS:
             return cls.assumed(orientation)
@@ -72,7 +79,7 @@ class InsertModel:
         mean, sd = float(core.mean()), max(float(core.std()), MIN_SD)
         low = max(1, math.floor(min(q1 - 3 * spread, mean - 4 * sd)))
         high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + 3 * spread, mean + 4 * sd)))
-        return cls(orientation, mean, sd, low, high, len(templates))
+        return cls(orientation, mean, sd, low, high, len(templates), errors)
 
     @property
     def code(self) -> int:
@@ -93,10 +100,33 @@ class InsertModel:
         return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source})"
 
 
-def template_lengths(
-    orientation: str, first: np.ndarray, hits: np.ndarray, spans: np.ndarray, starts: np.ndarray
-) -> np.ndarray:
-    """Template lengths of the pairs that are fit to learn from.
+class PairSample(NamedTuple):
+    """What some pairs teach.
+
+    Attributes
+    ----------
+    templates : int64[q]
+        Template lengths of the pairs with two confident mates.
+    mismatches, aligned : int64[k]
+        Of the mates of confident reads: bases that differ from the reference, and reference bases that they cover.
+        Whether a mate is confident itself does not matter, or the reads with many mismatches would be missing.
+    """
+
+    templates: np.ndarray
+    mismatches: np.ndarray
+    aligned: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Iterable[PairSample]) -> PairSample:
+        """The pairs of all parts."""
+        empty = cls(*(np.empty(0, np.int64) for _ in cls._fields))
+        return cls(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
+
+
+def pair_sample(
+    orientation: str, first: np.ndarray, hits: np.ndarray, cigars: np.ndarray, starts: np.ndarray
+) -> PairSample:
+    """What pairs teach whose mates lie on one contig, in this orientation.
 
     Parameters
     ----------
@@ -105,31 +135,39 @@ def template_lengths(
         Rows of the first mates in the batch; the last ones follow them.
     hits : HIT[h]
         Of reads mapped each on its own, the primary of every read among them.
-    spans : int64[n]
-        Reference bases that the primary of each read covers.
+    cigars : uint32[]
+        The runs that hits point to.
     starts : int64[c]
         Contig starts.
-
-    Returns
-    -------
-    int64[q]
-        Of pairs whose mates are both mapped with MAPQ 20 or more on one contig, in this orientation.
     """
     primary = hits[is_primary(hits)]
-    a, b = primary[first], primary[first + 1]
-    covered = spans[a["read"]].astype(np.int64), spans[b["read"]].astype(np.int64)
-    template = pair_templates(orientation, a, b, *covered, starts)
-    usable = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
-    return template[usable & (template > 0) & (template <= LONGEST_TEMPLATE)]
+    spans = reference_spans(primary, cigars)
+    mates = a, b = first, first + 1
+    template = pair_templates(orientation, primary[a], primary[b], spans[a], spans[b], starts)
+    fits = (template > 0) & (template <= LONGEST_TEMPLATE)
+    sure_a, sure_b = (primary["mapq"][i] >= CONFIDENT for i in mates)
+    taught = np.r_[a[fits & sure_b], b[fits & sure_a]]
+    both = fits & sure_a & sure_b
+    return PairSample(template[both], mismatches(primary[taught], cigars), spans[taught])
 
 
 def reference_spans(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
     """int64[h]: reference bases that hits (HIT[h]) cover; `cigars` uint32[] are the runs that they point to."""
+    return _bases_of_runs(hits, cigars, REFERENCE_RUNS)
+
+
+def mismatches(hits: np.ndarray, cigars: np.ndarray) -> np.ndarray:
+    """int64[h]: errors of hits (HIT[h]) that are no gaps."""
+    return hits["edits"].astype(np.int64) - _bases_of_runs(hits, cigars, GAP_RUNS)
+
+
+def _bases_of_runs(hits: np.ndarray, cigars: np.ndarray, operations: tuple[int, ...]) -> np.ndarray:
+    """int64[h]: bases in the runs of these BAM operations."""
     runs = hits["cigar_runs"].astype(np.int64)
     before = np.cumsum(runs) - runs
     row = np.repeat(hits["cigar_start"].astype(np.int64) - before, runs) + np.arange(runs.sum())
     run = cigars[row]
-    covered = np.where(np.isin(run & 15, REFERENCE_RUNS), run >> 4, 0).astype(np.int64)
+    covered = np.where(np.isin(run & 15, operations), run >> 4, 0).astype(np.int64)
     total = np.concatenate([[0], np.cumsum(covered)])
     return total[before + runs] - total[before]
 

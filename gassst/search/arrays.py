@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,13 +73,20 @@ class Buckets(NamedTuple):
         return cls(np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 
-class ScoredBuckets(NamedTuple):
-    """The buckets scored so far of every read.
+class Diagonals(NamedTuple):
+    """Diagonals of reads: `read_strand` uint32[k], `diagonal` uint32[k]."""
+
+    read_strand: U32
+    diagonal: U32
+
+
+class KeysByRead(NamedTuple):
+    """Buckets or diagonals of every read.
 
     Attributes
     ----------
     keys : uint64[s]
-        `read_strand << 32 | bucket`, sorted.
+        `read_strand << 32 | bucket`, or diagonal; sorted.
     start : int64[n + 1]
         Keys of read r are start[r] .. start[r + 1].
     """
@@ -88,8 +95,8 @@ class ScoredBuckets(NamedTuple):
     start: I64
 
     @classmethod
-    def none(cls, n: int) -> ScoredBuckets:
-        """Of `n` reads, nothing scored."""
+    def none(cls, n: int) -> KeysByRead:
+        """Of `n` reads, nothing."""
         return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
 
 
@@ -177,6 +184,8 @@ class GlobalResult:
         Share of the seeds of each read of which not every occurrence was looked at.
     hopeless : bool[n]
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
+    fragment : uint16[n]
+        Bases that read and mate share, where both run through their fragment; 0 for all others.
     """
 
     bands: Bands
@@ -188,6 +197,15 @@ class GlobalResult:
     diverted: Bool
     passed_over: F64
     hopeless: Bool
+    fragment: U16
+
+    def without(self, reads: Bool) -> GlobalResult:
+        """The same, as if nothing had been found of some reads (bool[n])."""
+        count = np.diff(self.start)
+        rows = self.rows[np.repeat(~reads, count)]
+        start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
+        proper, diverted, hopeless = self.proper & ~reads, self.diverted & ~reads, self.hopeless | reads
+        return replace(self, rows=rows, start=start, proper=proper, diverted=diverted, hopeless=hopeless)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,3 +220,9 @@ class BatchResult:
     def rows(self) -> tuple[Structs, Structs, U32]:
         """Hits, summaries and CIGARs, as encoders take them."""
         return self.hits, self.summary, self.cigars
+
+    @property
+    def quality(self) -> U8:
+        """uint8[n]: mapping quality of every primary; 0 of unmapped reads."""
+        rows = np.maximum(self.summary["n_reported"], 1).astype(np.int64)
+        return self.hits["mapq"][np.cumsum(rows) - rows]

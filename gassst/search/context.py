@@ -126,7 +126,8 @@ class PairContext:
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
     rescuable : bool[n]
-        Reads long enough to be looked for there: a shorter one would be expected to fit somewhere by chance.
+        Reads to be looked for there. A shorter one would be expected to fit somewhere by chance. None without mate
+        rescue.
     wide : bool
         The window of a mate holds so many buckets that its own seeds cost less.
     missed : float64[rows, lengths, MISS_ERRORS]
@@ -134,6 +135,8 @@ class PairContext:
         2 + the last stage.
     length_rank : int64[]
         Index into the second axis of `missed`, by read length.
+    may_be_cut : bool
+        Mates that run through their fragment may be cut where it ends.
     """
 
     insert: InsertModel
@@ -147,10 +150,11 @@ class PairContext:
     wide: bool
     missed: F64
     length_rank: I64
+    may_be_cut: bool
 
     @classmethod
-    def of(cls, context: BatchContext, mate: U8, insert: InsertModel) -> PairContext:
-        """The pairs that `mate` (uint8[n] of the ReadBatch) names."""
+    def of(cls, context: BatchContext, mate: U8, insert: InsertModel, is_cut: bool = False) -> PairContext:
+        """The pairs that `mate` (uint8[n] of the ReadBatch) names. `is_cut`: they are cut already."""
         plan, lengths = context.plan, context.lengths
         first = np.flatnonzero(mate == 1)
         partner = np.arange(context.n)
@@ -168,10 +172,12 @@ class PairContext:
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
             window_bases=window_bases,
-            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths],
+            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths]
+            & context.params.mate_rescue,
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=_missed_by_row(stages, plan.MAX_STAGES),
             length_rank=np.cumsum(present) - 1,
+            may_be_cut=not is_cut and context.params.mode == "local" and insert.orientation == "fr",
         )
 
     @property

@@ -6,18 +6,22 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
+from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
+from gassst.params import MIN_READ_LENGTH
 from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
+from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     clipped,
     edit_odds,
     mapping_quality,
     phred,
     short_mates_by_chance,
+    unseen_pairs,
     unseen_rivals,
 )
 from gassst.search.state import PairState, SearchState
@@ -34,6 +38,11 @@ RESCUE_PLACES = 16
 # Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
 # place the same reads right in the same time (docs/benchmarks/constants.md).
 QUICK_ANCHORS = 8
+# Mates show where their fragment ends if they differ in one base of so many at most.
+BASES_AN_ERROR = 8
+# What lies behind the fragment does not fit the genome: it costs both mates an error in so many bases at least. Three
+# in four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
+TAIL_BASES_AN_ERROR = 4
 
 
 class HostPairPasses:
@@ -136,6 +145,28 @@ class HostPairPasses:
     def close_diverted(self, search: SearchState, state: PairState) -> None:
         state.open &= ~search.diverted
 
+    def cut_read_through(self, stage: int, search: SearchState, state: PairState, diverted: bool) -> None:
+        if not self.pairs.may_be_cut:
+            return
+        first = self.pairs.first[self.pairs.begin[self.pairs.first] == stage]
+        misfits = np.minimum(search.best[first], search.best[first + 1]) > SURE_ERRORS
+        misfits &= search.diverted[first] | (state.open[first] & (not diverted))
+        asked = first[misfits & (state.fragment[first] == 0)]
+        with self.stats.timed("pairs"):
+            fragment = _read_through.fragment_lengths(
+                self.context.packed, asked, MIN_READ_LENGTH, BASES_AN_ERROR
+            )
+        for mates in (asked, asked + 1):
+            behind = self.context.lengths[mates].astype(np.int64) - fragment
+            fits = search.best[mates] < behind / TAIL_BASES_AN_ERROR
+            # A mate of which seeds were passed over may fit where nobody looked.
+            fits |= (search.best[mates] == NO_SCORE) & (search.capped[mates] > 0)
+            fragment[fits] = 0
+        for mates in (asked, asked + 1):
+            state.fragment[mates] = fragment
+            search.diverted[mates] |= fragment > 0
+            state.open[mates] &= fragment == 0
+
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         preset = self.context.plan.preset
         first, missed, missed_other = self._rivals_missed(state)
@@ -182,7 +213,10 @@ class HostPairPasses:
         context, best, rows = self.context, selected.summary["best"], selected.rows
         read_strand, edits = np.take(found.bands.read_strand, rows), np.take(found.bands.edits, rows)
         ends = np.take(found.ends, rows)
-        odds = edit_odds(np.where(best == NO_SCORE, 0, best), context.lengths)
+        errors, library = np.where(best == NO_SCORE, 0, best), self.pairs.insert.errors
+        odds = (
+            edit_odds(errors, context.lengths) if library is None else library.odds(errors, context.lengths)
+        )
         with self.stats.timed("select"):
             contig = _selection.contigs_of_places(read_strand, ends, context.lengths, self.pairs.borders)
             places = PlacesByRead(read_strand, ends, edits, contig, selected.start)
@@ -213,15 +247,21 @@ class HostPairPasses:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         self.stats.capped += int(search.capped.sum())
         hopeless, seen = search.hopeless(context), search.seen(context)
-        unseen = unseen_rivals(summary, context.lengths, seen)
-        # A rival of a pair that was settled hastily stays unseen where either mate hides it; otherwise both must.
-        by_chance = short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        together = np.minimum(unseen, unseen[partner] + by_chance)
-        if state is not None:
-            together = np.where(state.hasty, unseen + unseen[partner], together)
+        unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
+        hasty = np.zeros(context.n, bool) if state is None else state.hasty
+        together = unseen_pairs(unseen, unseen[partner], hasty)
+        together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = phred(choice.wrong + together)
         alone = np.flatnonzero(~choice.decided)
-        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen, unseen[alone])
+        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.diverted
-        ended = search.diverted, clipped(seen), hopeless & hopeless[partner]
-        return GlobalResult(found.bands, *selected, quality, proper, *ended)
+        return GlobalResult(
+            found.bands,
+            *selected,
+            quality,
+            proper=proper,
+            diverted=search.diverted,
+            passed_over=clipped(seen),
+            hopeless=hopeless & hopeless[partner],
+            fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,
+        )

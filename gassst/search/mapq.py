@@ -10,6 +10,7 @@ import numpy as np
 from gassst._core import selection as _selection
 from gassst._core import tandem as _tandem
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.pairing.error_rate import ErrorRate
 from gassst.params import MIN_READ_LENGTH
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
 
@@ -56,6 +57,25 @@ class MapqModel:
 MODEL = MapqModel()
 
 
+@dataclass(frozen=True)
+class PairModel:
+    """What unseen rivals of both mates say of the pair, fitted by `scripts/fit/pairs.py`.
+
+    Attributes
+    ----------
+    common : times the geometric mean of both mates' rivals: copies of one often lie beside copies of the other
+    most : times the rivals of the mate that has fewer, at most
+    hasty : times the sum of both, where one mate without a seed hides the pair
+    """
+
+    common: float = 0.571
+    most: float = 12.3
+    hasty: float = 0.556
+
+
+PAIR_MODEL = PairModel()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """What the search looked at.
@@ -76,9 +96,7 @@ class Seen:
         return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
-def mapping_quality(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, unseen: np.ndarray | None = None
-) -> np.ndarray:
+def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
     """Mapping quality of the primary alignment of every read: the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`; places that were not looked
@@ -89,8 +107,6 @@ def mapping_quality(
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
     seen : Seen
-    unseen : float64[n] or None
-        `unseen_rivals` of these, if it is known.
 
     Returns
     -------
@@ -101,7 +117,7 @@ def mapping_quality(
     known = summary["second"] != NO_SCORE
     further = np.where(known, summary["second"].astype(np.int64) - best, 0)
     wrong = np.where(known, summary["n_second"], 0) * rival_odds(best, lengths, further)
-    quality = phred(wrong + (unseen_rivals(summary, lengths, seen) if unseen is None else unseen))
+    quality = phred(wrong + unseen_rivals(summary, lengths, seen))
     quality[(best == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
 
@@ -171,17 +187,38 @@ def rival_odds(
 
 
 def unseen_rivals(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None = None
 ) -> np.ndarray:
     """float64[n]: weight, relative to the best place of each read, of the places that the search has not counted.
 
-    Parameters as for `mapping_quality`. It holds for the read alone: what a mate adds is the caller's to weigh.
+    Parameters as for `mapping_quality`. `errors`: of the library; None: every read shows its own. It holds for the
+    read alone: what a mate adds is for `unseen_pairs` to weigh.
     """
     first, case = _selection.distinct_cases(summary, lengths, seen)
-    return _unseen_rivals(summary[first], lengths[first], seen.take(first), model)[case]
+    return _unseen_rivals(summary[first], lengths[first], seen.take(first), errors)[case]
 
 
-def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel) -> np.ndarray:
+def unseen_pairs(
+    own: np.ndarray, other: np.ndarray, hasty: np.ndarray, model: PairModel = PAIR_MODEL
+) -> np.ndarray:
+    """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted.
+
+    Parameters
+    ----------
+    own, other : float64[n]
+        `unseen_rivals` of reads and of their mates.
+    hasty : bool[n]
+        Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
+        where both mates hide it.
+    """
+    fewer, more = np.minimum(own, other), np.maximum(own, other)
+    both = np.minimum(model.common * np.sqrt(fewer * more), model.most * fewer)
+    return np.where(hasty, model.hasty * (own + other), both)
+
+
+def _unseen_rivals(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None
+) -> np.ndarray:
     """`unseen_rivals` of a read of each case."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
@@ -195,7 +232,8 @@ def _unseen_rivals(summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: 
         missed_shares(best, lengths, seen),
         seen.plan.n_bases,
     )
-    return unseen_weight(features, model) + chance_places(lengths, best, seen.plan.n_bases)
+    odds = None if errors is None else errors.odds(best, lengths)
+    return unseen_weight(features, MODEL, odds) + chance_places(lengths, best, seen.plan.n_bases)
 
 
 class UnseenFeatures(NamedTuple):
@@ -211,10 +249,10 @@ class UnseenFeatures(NamedTuple):
     n_bases: float | np.ndarray
 
 
-def unseen_weight(features: UnseenFeatures, model: MapqModel) -> np.ndarray:
-    """float64[n]: the fitted part of `unseen_rivals`."""
+def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray | None = None) -> np.ndarray:
+    """float64[n]: the fitted part of `unseen_rivals`. `odds` float64[n]: of one error more, by default `edit_odds`."""
     best, lengths, counted, clipped, capped, missed, n_bases = features
-    step = model.growth * edit_odds(best, lengths, model)
+    step = model.growth * (edit_odds(best, lengths, model) if odds is None else odds)
     stratum = np.arange(1, UNSEEN_STRATA)
     # Of the strata behind the second nothing was counted; without a second, EXTRA_STRATA strata were found empty.
     uncounted = stratum > np.where(counted > 0, counted, EXTRA_STRATA)[:, None]

@@ -6,6 +6,7 @@ An alignment is missed when every seed holds an error. Errors are taken to be sp
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,24 +67,26 @@ def seed_offsets(m: int, stage: Stage) -> list[int]:
     return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
 
 
-@lru_cache(maxsize=4096)
-def _missed_by_seeds(m: int, stage: Stage) -> np.ndarray:
+@lru_cache(maxsize=8192)
+def _missed_by_seeds(m: int, stage: Stage, most: int = MAX_ERRORS) -> np.ndarray:
     """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number: float64[e].
 
-    Errors are spread uniformly. Sets of errors that hit every seed are counted by their last error. The one before it
-    must not lie so far back that a seed fits between the two.
+    Up to `most` errors, which are spread uniformly. Sets of errors that hit every seed are counted by their last
+    error. The one before it must not lie so far back that a seed fits between the two.
     """
     starts = np.array(seed_offsets(m, stage))
     # The last seed to end at or before each base, or -1: an error must have hit it.
     last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
     due = np.where(last >= 0, starts[last], -1) + 1
-    share = np.empty(min(m, MAX_ERRORS + 1))
+    first = np.minimum(due[:m], np.arange(1, m + 1))
+    share = np.empty(min(m, most + 1))
     sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
     sets[0] = 1.0
+    before = np.zeros(m + 2)  # sums of all sets before each
     for errors in range(len(share)):
         share[errors] = sets[due[m] :].sum()
-        before = np.concatenate([[0.0], np.cumsum(sets)])
-        sets[1:] = np.maximum(before[1 : m + 1] - before[np.minimum(due[:m], np.arange(1, m + 1))], 0.0)
+        np.cumsum(sets, out=before[1:])
+        np.maximum(before[1 : m + 1] - before[first], 0.0, out=sets[1:])
         sets[0] = 0.0
         sets *= (errors + 1) / (m - errors)
     return np.minimum(share, 1.0)
@@ -93,20 +96,43 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
     if stage.disjoint:
         return miss_share(m, errors, stage.length, stage.looked_up)
-    if stage.every == 1 and stage.number == m - stage.length + 1:
+    if _has_every_seed(m, stage):
         return _cached_miss_probability(m, errors, stage.length)
-    return float(_missed_by_seeds(m, stage)[errors]) if errors < min(m, MAX_ERRORS + 1) else 1.0
+    if errors >= min(m, MAX_ERRORS + 1):
+        return 1.0
+    most = MISS_ERRORS - 1 if errors < MISS_ERRORS else MAX_ERRORS
+    return float(_missed_by_seeds(m, stage, most)[errors])
 
 
 def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
-    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none."""
-    return next((d for d in range(most, -1, -1) if share and stage_miss(m, d, stage) <= share), -1)
+    """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none.
+
+    A stage misses no less of alignments with more errors.
+    """
+    if not share:
+        return -1
+    return bisect_right(range(most + 1), share, key=lambda errors: stage_miss(m, errors, stage)) - 1
+
+
+@lru_cache(maxsize=4096)
+def _stage_misses(m: int, stage: Stage) -> np.ndarray:
+    """`stage_miss` by errors, up to `MISS_ERRORS` - 1: float64[e]."""
+    if not stage.disjoint and not _has_every_seed(m, stage):
+        return _missed_by_seeds(m, stage, MISS_ERRORS - 1)
+    return np.array([stage_miss(m, errors, stage) for errors in range(min(m, MISS_ERRORS))])
+
+
+def _has_every_seed(m: int, stage: Stage) -> bool:
+    """Whether a seed begins with each base of a read of `m` bases."""
+    return stage.every == 1 and stage.number == m - stage.length + 1
 
 
 @lru_cache(maxsize=4096)
 def best_of_stages(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
     """float64[MISS_ERRORS]: share of alignments of `m` bases, by errors, in which the best of these stages finds no
     seed."""
-    errors = range(min(m, MISS_ERRORS))
-    shares = [min((stage_miss(m, e, stage) for stage in stages), default=1.0) for e in errors]
-    return np.array(shares + [1.0] * (MISS_ERRORS - len(shares)))
+    best = np.ones(MISS_ERRORS)
+    for stage in stages:
+        misses = _stage_misses(m, stage)
+        best[: len(misses)] = np.minimum(best[: len(misses)], misses)
+    return best

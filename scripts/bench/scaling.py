@@ -10,6 +10,9 @@ Speed is reads by wall seconds beyond start-up, which is a run on the first read
 BAM to a file in the work folder, which should be in memory. gassst runs as the package that this Python imports: a
 wheel will do, no network is needed.
 
+Rows called `gassst x N` are N runs of one thread at the same time, which share nothing but the machine: as many times
+one thread is all that N threads of one run could reach there.
+
 The memory of a run is the sum of the PSS of its processes, so what they share counts once. Reading it disturbs a run,
 so it is taken in runs of its own. What the index takes of it is the size of its file.
 """
@@ -58,6 +61,8 @@ class Row:
     threads: int
     output: str = "sam"
     compressed: bool = False
+    at_once: int = 1
+    """Runs that begin at the same time."""
     n_reads: int = 0
     runs: list[dict[str, float]] = field(default_factory=list)
     startup: list[dict[str, float]] = field(default_factory=list)
@@ -67,7 +72,7 @@ class Row:
         """For people and for JSON."""
         middle = {key: statistics.median(r[key] for r in self.runs) for key in ("wall", "cpu")}
         start = statistics.median(r["wall"] for r in self.startup)
-        speed = self.n_reads / max(middle["wall"] - start, 1e-9)
+        speed = self.at_once * self.n_reads / max(middle["wall"] - start, 1e-9)
         return {**vars(self), **middle, "startup_wall": start, "reads_per_second": speed}
 
 
@@ -163,24 +168,23 @@ class Bench:
         return [*job.program, *TOOLS[row.tool].map(job, "/dev/null")]
 
     def measured(self, row: Row, reads: int | None = None) -> tuple[dict[str, float], int]:
-        """Wall and CPU seconds of a run, and how many reads it had."""
+        """Wall and CPU seconds of a run, and how many reads it had; of runs at once the longest, and all CPU time."""
         job, n = self.job(row, reads)
-        usage = job.folder / "usage.json"
-        timed = [
-            sys.executable,
-            "-I",
-            "-S",
-            BENCH / "timed.py",
-            usage,
-            "/dev/null",
-            job.folder / "stderr",
-            "900",
-        ]
-        subprocess.run([*timed, *self.command(row, job)], check=True, cwd=job.folder, env=self.environment())
-        result = json.loads(usage.read_text())
-        if result["status"]:
-            raise SystemExit(f"{row.tool}: {(job.folder / 'stderr').read_text()[-500:]}")
-        return {key: result[key] for key in ("wall", "cpu", "rss")}, n
+        runs = []
+        for i in range(row.at_once):
+            usage, stderr = job.folder / f"usage{i}.json", job.folder / f"stderr{i}"
+            timed = [sys.executable, "-I", "-S", BENCH / "timed.py", usage, "/dev/null", stderr, "900"]
+            command = [*timed, *self.command(row, job)]
+            runs.append((subprocess.Popen(command, cwd=job.folder, env=self.environment()), usage, stderr))
+        results = []
+        for process, usage, stderr in runs:
+            if process.wait():
+                raise subprocess.CalledProcessError(process.returncode, process.args)
+            results.append(json.loads(usage.read_text()))
+            if results[-1]["status"]:
+                raise SystemExit(f"{row.tool}: {stderr.read_text()[-500:]}")
+        longest = {key: max(result[key] for result in results) for key in ("wall", "rss")}
+        return {**longest, "cpu": sum(result["cpu"] for result in results)}, n
 
     def peak_pss(self, row: Row) -> int:
         """Bytes of memory at most, of all processes of a run."""
@@ -226,6 +230,7 @@ def rows_of(bench: Bench, threads: list[int], peer_threads: list[int], tools: li
     rows += [
         Row(name, tool, t) for name in names for tool in tools for t in sorted(peer_threads, reverse=True)
     ]
+    rows += [Row(name, "gassst", 1, at_once=t) for name in names for t in big if t > 1]
     rows += [
         Row(names[0], "gassst", t, output, compressed)
         for t in big
@@ -248,7 +253,12 @@ def run(bench: Bench, rows: list[Row], rounds: int, seconds: float, save) -> Non
             row.runs.append(measured)
         save()
     for row in rows:
-        if row.tool == "gassst" and time.monotonic() - began < 1.1 * seconds and row.runs:
+        if (
+            row.tool == "gassst"
+            and row.at_once == 1
+            and time.monotonic() - began < 1.1 * seconds
+            and row.runs
+        ):
             row.pss = bench.peak_pss(row)
     save()
 
@@ -258,7 +268,7 @@ def print_table(rows: list[Row]) -> None:
     first: dict[tuple, float] = {}
     head = f"{'reads':<14} {'tool':<12} {'output':<9} {'thr':>3} {'runs':>4} {'Mreads':>7} {'wall s':>7} {'CPU s':>8}"
     print(f"{head} {'start s':>7} {'Mreads/s':>8} {'times':>6} {'PSS MB':>7}")
-    for row in sorted(rows, key=lambda r: (r.reads, r.tool, r.output, r.compressed, r.threads)):
+    for row in sorted(rows, key=lambda r: (r.reads, r.tool, r.output, r.compressed, r.threads, r.at_once)):
         if not row.runs:
             continue
         m = row.medians()
@@ -267,8 +277,9 @@ def print_table(rows: list[Row]) -> None:
         times = speed / first.setdefault(key, speed)
         output = f"{'gz>' if row.compressed else ''}{row.output}"
         memory = f"{row.pss / 1e6:7.0f}" if row.pss else " " * 7
+        tool = row.tool if row.at_once == 1 else f"{row.tool} x {row.at_once}"
         print(
-            f"{row.reads:<14} {row.tool:<12} {output:<9} {row.threads:>3} {len(row.runs):>4} {row.n_reads / 1e6:7.2f} "
+            f"{row.reads:<14} {tool:<12} {output:<9} {row.threads:>3} {len(row.runs):>4} {row.n_reads / 1e6:7.2f} "
             f"{m['wall']:7.2f} {m['cpu']:8.2f} {m['startup_wall']:7.2f} {speed / 1e6:8.3f} {times:6.1f} {memory}"
         )
 
@@ -282,7 +293,7 @@ def parse_set(text: str) -> tuple[str, Path, list[Path]]:
     return name, reference, reads
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     def numbers(text: str) -> list[int]:
         return [int(n) for n in text.split(",")]
 
@@ -304,7 +315,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three rounds at most, in about seven minutes")
     parser.add_argument("--work", type=Path, help="folder for reads, indexes and output")
     parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     if args.quick:
         args.rounds, args.seconds = 3, 360
     cores = len(os.sched_getaffinity(0))
@@ -323,7 +334,7 @@ def main() -> None:
                 results = [row.medians() for row in rows if row.runs]
                 machine = {"machine": platform.platform(), "cpus": cores}
                 args.json.write_text(
-                    json.dumps({"command": sys.argv, **machine, "results": results}, indent=1) + "\n"
+                    json.dumps({"command": argv or sys.argv, **machine, "results": results}, indent=1) + "\n"
                 )
 
         run(bench, rows, args.rounds, args.seconds, save)

@@ -60,7 +60,16 @@ def test_groups_of_map_say_what_they_are_about(run):
     code, out, _ = run("map", "--help")
     assert code == 0
     titles = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["input", "output", "alignment", "sensitivity", "pairs", "scoring", "machine"]
+    assert titles == [
+        "input",
+        "output",
+        "duplicates",
+        "alignment",
+        "sensitivity",
+        "pairs",
+        "scoring",
+        "machine",
+    ]
     after = dict(zip(out.splitlines(), out.splitlines()[1:], strict=False))
     assert all(after[f"{title}:"].strip() for title in titles)
 
@@ -105,6 +114,7 @@ ANOTHER_WAY = [
     ("REF READS --local", "--mode local"),
     ("REF READS --rg-id x", "-R '@RG"),
     ("REF READS --no-unal", "--no-unmapped"),
+    ("REF READS --use-read-groups", "--markdup-within read-group"),
 ]
 
 
@@ -131,7 +141,7 @@ def test_seed_length_of_other_mappers_is_remarked_on(run, small_index, small_fas
 def test_no_hint_hides_an_option_that_works(option):
     """Hints are for unknown options, and for known ones that take a value or refuse one."""
     known = subparser_of(build_parser("map"), "map")._option_string_actions
-    assert option not in known or option in {"-p", "-O", "-w", "-k", "-s", "-M"}
+    assert option not in known or option in {"-p", "-O", "-w", "-k", "-s", "-M", "-5"}
 
 
 @pytest.mark.parametrize("option", habits.HINTS)
@@ -182,7 +192,20 @@ def test_completion_script_knows_every_command(run, shell):
 
 @pytest.mark.parametrize("command, action", EVERY)
 def test_files_and_only_files_complete_as_files(command, action):
-    suffixes = (".fa", ".fq", ".fa[.gz]", ".fq[.gz]", ".gz", ".gsi", ".json", ".html", ".png", ".vcf", ".csv")
+    suffixes = (
+        ".fa",
+        ".fq",
+        ".txt",
+        ".fa[.gz]",
+        ".fq[.gz]",
+        ".gz",
+        ".gsi",
+        ".json",
+        ".html",
+        ".png",
+        ".vcf",
+        ".csv",
+    )
     metavar = str(action.metavar)
     is_file = metavar.endswith(suffixes) or metavar in {"OUT", "REF", "FASTQ", "FILE", "SAM"}
     assert (action.type in PATHS) == is_file

@@ -9,7 +9,7 @@ import pytest
 
 from gassst.cli.main import main
 
-OWN = {"NM", "MD", "AS", "XS", "X0", "X1", "NH", "HI", "MC", "MQ", "SA", "XA"}
+OWN = {"NM", "MD", "AS", "XS", "X0", "X1", "NH", "HI", "MC", "MQ", "SA", "XA", "dt"}
 TAGS = [
     "BC:Z:ACGT-TTGC\tRX:Z:AC-GT",
     "",

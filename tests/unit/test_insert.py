@@ -7,7 +7,7 @@ import pytest
 
 from gassst.errors import UsageError
 from gassst.layouts import HIT
-from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, template_lengths
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, pair_sample
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 
 
@@ -86,10 +86,11 @@ def placed(orientation: str, first_reverse: bool, at: int, template: int, length
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_template_lengths_of_good_pairs_and_of_no_others(orientation):
+def test_good_pairs_teach_and_no_others(orientation):
     rng = np.random.default_rng(9)
     starts = np.array([2048, 102_560], np.int64)
     hits, lengths, expected, first = [], [], [], []
+    taught = []  # mismatches and aligned bases of the mates of confident reads
     for i in range(300):
         if i % 7 == 0:  # a single read between the pairs
             hits.append((len(lengths), 5000, 0, 0, 0, 0, 60, 0))
@@ -112,9 +113,12 @@ def test_template_lengths_of_good_pairs_and_of_no_others(orientation):
         else:
             expected.append(template)
         first.append(len(lengths))
+        errors = rng.integers(0, 9, 2).tolist()
+        taught += [(errors[j], m[j], j) for j in range(2) if fault in (0, 2, 5) and quality[1 - j] >= 20]
         for j in range(2):
             row = len(lengths)
-            hits.append((row, spots[j][0], 0, 0, 0, flags[j] | 0x10 * spots[j][1], quality[j], spots[j][1]))
+            flag = flags[j] | 0x10 * spots[j][1]
+            hits.append((row, spots[j][0], row, 1, errors[j], flag, quality[j], spots[j][1]))
             if rng.random() < 0.3:  # a secondary hit behind the primary one
                 hits.append((row, 77_777, 0, 0, 0, 0x100, 60, 0))
             lengths.append(m[j])
@@ -122,11 +126,26 @@ def test_template_lengths_of_good_pairs_and_of_no_others(orientation):
     names = ("read", "position", "cigar_start", "cigar_runs", "edits", "flag", "mapq", "strand")
     for name, column in zip(names, zip(*hits, strict=True), strict=True):
         rows[name] = column
-    got = template_lengths(orientation, np.array(first), rows, np.array(lengths, np.uint32), starts)
-    assert got.tolist() == expected
+    got = pair_sample(orientation, np.array(first), rows, np.array(lengths, np.uint32) << 4, starts)
+    assert got.templates.tolist() == expected
+    in_order = [t[:2] for t in sorted(taught, key=lambda t: t[2])]
+    assert list(zip(got.mismatches.tolist(), got.aligned.tolist(), strict=True)) == in_order
 
 
-def test_no_pairs_no_lengths():
+def test_gap_bases_are_no_mismatches():
+    hits = np.zeros(2, HIT)
+    hits["read"], hits["position"], hits["mapq"] = (0, 1), (3000, 3200), 60
+    hits["strand"], hits["edits"] = (0, 1), (5, 4)
+    hits["cigar_start"], hits["cigar_runs"] = (0, 4), (4, 3)
+    operations = [(20, 4), (30, 0), (3, 1), (47, 0), (50, 0), (2, 2), (50, 0)]  # 20S30M3I47M, 50M2D50M
+    cigars = np.array([length << 4 | operation for length, operation in operations], np.uint32)
+    got = pair_sample("fr", np.array([0]), hits, cigars, np.array([2048]))
+    assert got.templates.tolist() == [302]
+    assert got.mismatches.tolist() == [2, 2]
+    assert got.aligned.tolist() == [77, 102]
+
+
+def test_no_pairs_teach_nothing():
     hits = np.zeros(1, HIT)
-    got = template_lengths("fr", np.empty(0, np.int64), hits, np.array([100]), np.array([2048]))
-    assert len(got) == 0
+    got = pair_sample("fr", np.empty(0, np.int64), hits, np.empty(0, np.uint32), np.array([2048]))
+    assert not any(len(column) for column in got)

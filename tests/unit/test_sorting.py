@@ -134,7 +134,7 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch, reference, batches, at)
     elif at == "index":
         monkeypatch.setattr(sorting, "BamIndex", FullIndex)
     else:
-        monkeypatch.setattr(sorting, "_mapped", fail)
+        monkeypatch.setattr(sorting, "mapped", fail)
     with pytest.raises(OutputError, match="cannot write .*out.bam: No space left on device"):
         write(tmp_path / "out.bam", reference, batches, sort=True, sort_memory=1)
     assert list(tmp_path.iterdir()) == []

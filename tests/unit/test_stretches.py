@@ -162,8 +162,9 @@ def test_promising_buckets_are_rivals_and_other_parts():
     )
 
     def found(most, relevant):
-        strands, buckets = promising_buckets(anchors, context, most, relevant)
-        assert (strands == 0).all()
+        strands, buckets, diagonals, alone = promising_buckets(anchors, context, most, relevant, 100)
+        assert (strands == 0).all() and alone.all()
+        np.testing.assert_array_equal(diagonals >> 5, buckets)
         return sorted(np.searchsorted(diagonal >> 5, buckets).tolist())
 
     assert found(32, 3) == [0, 1, 2]

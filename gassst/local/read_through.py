@@ -1,0 +1,77 @@
+"""Pairs that run through their fragment: mapped as if they had been cut where it ends.
+
+Mates of a short fragment hold all of it, and then an adapter. Where they show where it ends, no alignment has to find
+that out: both are cut there and mapped as any clean pair. Their alignments are put back into the whole reads, and go on
+behind the cut only where that scores better. So reads whose adapters were trimmed and reads with their adapters lie at
+the same places, with the same mapping qualities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gassst._core import local_hits as _local_hits
+from gassst._core import read_through as _read_through
+from gassst.io.read_batch import PackedReads
+from gassst.local.places import Aligned, joined
+from gassst.sam_flags import NOT_PRIMARY, UNMAPPED
+from gassst.search.arrays import I64, U16, BatchResult
+from gassst.search.context import BatchContext
+
+
+def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContext:
+    """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
+    packed = PackedReads(*_cut(context.packed, rows, fragment))
+    shared = context.index, context.shards, context.plan, context.cascade, context.params
+    return replace(BatchContext.of(*shared, packed), left_out=context.left_out)
+
+
+def _cut(packed: PackedReads, rows: I64, fragment: U16) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lengths, planes and where they begin."""
+    return _read_through.first_bases_of(packed, rows, fragment)
+
+
+def put_back(
+    result: BatchResult, cut: BatchResult, rows: I64, context: BatchContext, fragments: BatchContext
+) -> BatchResult:
+    """The result of a batch with the alignments of those of its reads that were cut.
+
+    Parameters
+    ----------
+    result : BatchResult
+        Of the batch, in which the reads that were cut are unmapped.
+    cut : BatchResult
+        Of `fragments`.
+    rows : int64[k]
+        The reads of the batch that were cut, ascending.
+    context, fragments : BatchContext
+        The batch, and the reads that were cut.
+    """
+    mapped = np.flatnonzero(cut.hits["flag"] & UNMAPPED == 0)
+    own = cut.hits.copy()
+    own["read"] = rows[own["read"]]
+    hits, cigars = _of_whole_reads(cut.hits[mapped], own["read"][mapped], cut, context, fragments)
+    hits["cigar_start"] += np.uint32(len(result.cigars))
+    own[mapped] = hits
+    is_cut = np.zeros(context.n, bool)
+    is_cut[rows] = True
+    hits = joined([result.hits[~is_cut[result.hits["read"]]], own])
+    summary = result.summary.copy()
+    summary[rows] = cut.summary
+    primary = mapped[own["flag"][mapped] & NOT_PRIMARY == 0]
+    summary["best"][own["read"][primary]] = own["edits"][primary]
+    order = np.argsort(hits["read"], kind="stable")
+    return BatchResult(np.take(hits, order), summary, np.concatenate([result.cigars, cigars]))
+
+
+def _of_whole_reads(hits, reads, cut, context, fragments):
+    """HIT[k] and their CIGARs: mapped hits of cut reads as alignments of the whole ones, uint32[k]."""
+    tails = context.lengths[reads] - fragments.lengths[hits["read"]]
+    read_strand = (2 * reads + hits["strand"]).astype(np.uint32)
+    aligned = Aligned(read_strand, *_read_through.with_tails(hits, cut.cigars, tails))
+    whole, cigars, *_ = _local_hits.hits_from_alignments(aligned, context, 0, best_parts=True)
+    for name in ("flag", "mapq"):
+        whole[name] = hits[name]
+    return whole, cigars

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Fits what unseen rivals of both mates say of a pair (`gassst.search.mapq.PairModel`) to simulated pairs; checks it.
+
+    scripts/fit/pairs.py REF.gsi=R1.fq,R2.fq REF.gsi=R1.fq,R2.fq ..
+
+Pairs are named as `gassst simulate` names them, and mapped with the defaults. Of every pair that both mates decide, and
+that has no strong known rival, the unseen rivals of both mates are noted, and whether the first mate is wrong. The
+constants are found that make this most probable (`mapq.scoring`). Prints them, and the wrong pairs observed/promised by
+mapping quality before stretching, with the constants in use and with those found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import astuple
+from pathlib import Path
+
+import mapq as single
+import numpy as np
+
+from gassst import batch as pipeline
+from gassst.errors import UsageError
+from gassst.io.read_batch import ReadBatch
+from gassst.io.reads import open_unparsed
+from gassst.mapper import Mapper
+from gassst.pairing.insert_size import is_primary, reference_spans
+from gassst.run import MappingRun, MappingWork
+from gassst.sam_flags import UNMAPPED
+from gassst.search.arrays import BatchResult
+from gassst.search.host_pairs import HostPairPasses
+from gassst.search.mapq import PAIR_MODEL, PairModel, unseen_pairs, unseen_rivals
+from gassst.tools.evaluate import is_correct
+from gassst.tools.truth import Alignments, detect
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
+from harness import run  # noqa: E402
+
+KNOWN = 0.05  # weight of known rivals from which on a pair says nothing of unseen ones
+EDGES = (0, 5, 10, 15, 20, 25, 30, 35, 40, 43, 50, 61)
+SOFT_CLIP = 4  # BAM operation
+
+
+class ObservedPasses(HostPairPasses):
+    """The passes over pairs, which keep what the mapping quality looks at: own, other, known float64[n], hasty,
+    usable bool[n] of each batch."""
+
+    observed: list[tuple[np.ndarray, ...]] = []
+
+    def rate(self, search, state, found, selected, choice):
+        unseen = unseen_rivals(
+            selected.summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors
+        )
+        partner = self.pairs.partner
+        whole = ~(search.diverted | search.diverted[partner]) & choice.decided & (choice.wrong < KNOWN)
+        self.observed.append((unseen, unseen[partner], choice.wrong.copy(), state.hasty.copy(), whole))
+        return super().rate(search, state, found, selected, choice)
+
+
+def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray, np.ndarray]:
+    """bool[n], bool[n]: reads that are mapped, and those at their true place, as `gassst evaluate` has it."""
+    hits = result.hits[is_primary(result.hits)]
+    runs = hits["cigar_runs"].astype(np.int64)
+    start = hits["cigar_start"].astype(np.int64)
+    cigars = np.append(result.cigars, np.uint32(0))
+    before, behind = (cigars[np.where(runs > 0, row, -1)] for row in (start, start + runs - 1))
+    clips = [np.where((run & 15) == SOFT_CLIP, run >> 4, 0).astype(np.int64) for run in (before, behind)]
+    contig = np.searchsorted(reference.starts, hits["position"], side="right") - 1
+    first = hits["position"].astype(np.int64) - np.asarray(reference.starts)[contig] + 1
+    last = first + reference_spans(hits, result.cigars) - 1
+    flags = hits["flag"].astype(np.int64) | np.where(batch.mate == 1, 0x41, 0x81)
+    flags |= hits["strand"].astype(np.int64) << 4
+    text, at = bytes(batch.names), batch.name_offsets
+    names = [text[a:b].decode() for a, b in zip(at[:-1], at[1:], strict=True)]
+    contigs = np.array(reference.names, dtype=object)[contig]
+    found = Alignments(names, flags, contigs, first - clips[0], last + clips[1], hits["mapq"])
+    mapped = hits["flag"] & UNMAPPED == 0
+    return mapped, mapped & is_correct(found, detect(names[0], "the reads").truth(found, "the reads"), 10)
+
+
+def observe(argument: str) -> np.ndarray:
+    """float64[k, 5]: own, other, known, hasty and wrong of the first mates of a set INDEX=R1,R2."""
+    index, _, files = argument.partition("=")
+    if files.count(",") != 1:
+        raise UsageError(f"{argument!r} is not INDEX=R1,R2")
+    mapper = Mapper(index, threads=1, device="none")
+    ObservedPasses.observed = []
+    reference = mapper.index.reference
+    work = MappingWork(mapper, lambda batch, result: judged(batch, result, reference))
+    first, last = files.split(",")
+    batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
+    right = [found for found, _ in MappingRun(work).results(batches)]
+    rows = []
+    for (own, other, known, hasty, usable), (mapped, correct) in zip(
+        ObservedPasses.observed, right, strict=True
+    ):
+        some = np.flatnonzero(usable & mapped)
+        some = some[some % 2 == 0]  # the mates of a pair are wrong together
+        rows.append(np.stack([own, other, known, hasty, ~correct], axis=1)[some])
+    return np.concatenate(rows)
+
+
+def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
+    """float64[k]: that the pair is wrong."""
+    own, other, known, hasty, _ = rows.T
+    weight = known + unseen_pairs(own, other, hasty > 0, model)
+    return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
+
+
+def fit(rows: np.ndarray) -> PairModel:
+    """The model of most likelihood."""
+
+    def as_probability(x: np.ndarray) -> np.ndarray:
+        return probability(rows, PairModel(*np.exp(x).tolist()))
+
+    x = single.scoring(as_probability, np.log(astuple(PAIR_MODEL)), np.ones(len(rows)), rows[:, 4])
+    return PairModel(*np.exp(x).tolist())
+
+
+def calibration(rows: np.ndarray, model: PairModel) -> str:
+    """Wrong pairs observed/promised between neighbouring EDGES."""
+    chance = probability(rows, model)
+    quality = np.minimum(60, -10 * np.log10(chance))
+    cells = []
+    for low, high in zip(EDGES, EDGES[1:], strict=False):
+        some = (quality >= low) & (quality < high)
+        cells.append(f"{low}-{high - 1}: {rows[some, 4].sum():.0f}/{chance[some].sum():.1f}")
+    return "  ".join(cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sets", nargs="+", metavar="INDEX=R1,R2")
+    args = parser.parse_args()
+    pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
+    rows = np.concatenate([observe(argument) for argument in args.sets])
+    found = fit(rows)
+    print(f"{len(rows):,} pairs, {rows[:, 4].sum():.0f} wrong")
+    for name, model in (("in use", PAIR_MODEL), ("fitted", found)):
+        print(f"{name}: {model}\n  {calibration(rows, model)}")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,137 @@
+"""The scripts that measure runs of many threads: what they count, on runs that take no time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+
+import pytest
+import scaling
+import timeline
+from scaling import Bench, Row
+from timeline import Slice
+
+READ = "@r{i}\n{bases}\n+\n{bases}\n"
+
+
+def text_of(reads: int) -> str:
+    return "".join(READ.format(i=i, bases="A" * 30) for i in range(reads))
+
+
+@pytest.fixture
+def bench(small_fasta, tmp_path):
+    """Two sets: 64 single reads, mapped twice over, and 40 pairs."""
+    (tmp_path / "work").mkdir()
+    bench = Bench(tmp_path / "work", None, 2)
+    files = [tmp_path / name for name in ("s.fq.gz", "1.fq", "2.fq")]
+    files[0].write_bytes(gzip.compress(text_of(64).encode()))
+    for file in files[1:]:
+        file.write_text(text_of(40))
+    bench.add("single", small_fasta, files[:1], 2)
+    bench.add("pairs", small_fasta, files[1:], 1)
+    return bench
+
+
+def test_runs_with_few_threads_get_few_reads(bench):
+    assert {name: total for name, (_, _, total) in bench.sets.items()} == {"single": 128, "pairs": 80}
+    for row, reads in ((Row("single", "gassst", 4), 32), (Row("pairs", "gassst", 32), 80)):
+        job, n = bench.job(row)
+        assert n == reads and len(job.fastq) == (2 if row.reads == "pairs" else 1)
+        for file in job.fastq:
+            with open(file) as lines:
+                assert sum(1 for _ in lines) == 4 * reads // len(job.fastq)
+
+
+def test_two_runs_at_once(bench):
+    """Each is a whole run; the CPU time is that of both."""
+    row = Row("single", "gassst", 1, at_once=2)
+    result, n = bench.measured(row)
+    assert n == 8 and min(result.values()) > 0 and not (bench.job(row)[0].folder / "stderr0").read_text()
+    row.runs, row.startup, row.n_reads = [{"wall": 3.0, "cpu": 4.0}], [{"wall": 1.0, "cpu": 1.0}], n
+    assert row.medians()["reads_per_second"] == pytest.approx(8)
+    with pytest.raises(SystemExit, match="gassst"):
+        bench.sets["single"][1][0].write_text("no reads")
+        bench.measured(row, 4)
+
+
+def test_every_row_is_measured_and_told(bench, monkeypatch, tmp_path, capsys):
+    """Speeds are beyond start-up, and in multiples of one thread."""
+    took = {1: 5.0, 16: 2.0}
+    monkeypatch.setattr(
+        Bench,
+        "measured",
+        lambda self, row, reads=None: (
+            {"wall": 1.0 if reads else took[row.threads], "cpu": 7.0, "rss": 1.0},
+            1_000_000 * row.threads,
+        ),
+    )
+    monkeypatch.setattr(Bench, "peak_pss", lambda self, row: 3_000_000)
+    rows = scaling.rows_of(bench, [1, 16], [16], ["minibwa"])
+    assert [row.reads for row in rows[:2]] == ["pairs", "pairs"]  # the most telling first
+    saved = []
+    scaling.run(
+        bench, rows, 2, 1e9, lambda: saved.append(json.dumps([row.medians() for row in rows if row.runs]))
+    )
+    assert all(len(row.runs) == 2 for row in rows) and len(saved) == 3
+    scaling.print_table(rows)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(rows)
+    first, many = (
+        next(line for line in lines if line.split()[:4] == ["single", "gassst", "sam", n])
+        for n in ("1", "16")
+    )
+    assert first.split()[-2:] == ["1.0", "3"] and many.split()[-2:] == ["64.0", "3"]
+    assert sum("gassst x 16" in line for line in lines) == 2
+
+
+def test_the_command_line_takes_sets(tmp_path):
+    name, reference, reads = scaling.parse_set("a=ref.fa,1.fq,2.fq")
+    assert (name, reference.name, [read.name for read in reads]) == ("a", "ref.fa", ["1.fq", "2.fq"])
+    for text in ("ref.fa", "a=ref.fa", "a=ref.fa,1,2,3"):
+        with pytest.raises(scaling.argparse.ArgumentTypeError):
+            scaling.parse_set(text)
+
+
+def test_a_process_and_its_threads_are_counted():
+    own = timeline.used_by(os.getpid())
+    assert own[os.getpid(), os.getpid()].ran > 0
+    assert scaling.pss_of(os.getpid()) > 1 << 20 and os.getpid() in scaling.tree_of(os.getpid())
+    assert timeline.used_by(1 << 30) == {} and list(timeline.children_of(1 << 30)) == []
+
+
+def test_slices_of_a_run():
+    """Differences of what each thread has used, in cores."""
+    before = {
+        (7, 7): timeline.Used(1.0, 0.0),
+        (7, 9): timeline.Used(0.5, 0.0),
+        (8, 8): timeline.Used(0.0, 0.0),
+    }
+    latest = {
+        (7, 7): timeline.Used(1.5, 0.0),
+        (7, 9): timeline.Used(0.5, 0.0),
+        (8, 8): timeline.Used(1.0, 0.5),
+    }
+    latest[8, 12] = timeline.Used(0.5, 0.0)  # a thread that has begun since
+    found = timeline._slice(7, 2.0, 3.0, before, latest)
+    assert found == Slice(2.0, 3.0, {"main": 0.5, "1": 0.0}, 1.5, 0.5)
+
+
+def test_the_parts_of_a_run():
+    workers = [0.0, 0.0, 2.0, 8.0, 8.0, 6.0, 1.0]
+    found = [Slice(i / 2, (i + 1) / 2, {"main": 0.5}, busy, 0.0) for i, busy in enumerate(workers)]
+    total = timeline.summary(found)
+    assert (total["before_workers"], total["until_busy"], total["busy"], total["after"]) == (
+        1.0,
+        0.5,
+        1.5,
+        0.5,
+    )
+    assert total["wall"] == 3.5 and total["workers_cpu"] == 12.5 and total["parent_main_while_busy"] == 0.5
+    assert timeline.summary(found[:2]) == {"wall": 1.0}
+
+
+def test_a_timeline_ends_as_its_command_does(tmp_path, capsys):
+    code = timeline.main(["--json", str(tmp_path / "t.json"), "--", "sh", "-c", "exit 3"])
+    assert code == 3 and "wall" in capsys.readouterr().out
+    assert json.loads((tmp_path / "t.json").read_text())["slices"]
