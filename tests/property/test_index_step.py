@@ -14,7 +14,7 @@ from gassst._core import seeds as _seeds
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import FRONT, GAP, TAIL, Reference
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import ScoredBuckets
+from gassst.search.arrays import KeysByRead
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
 from gassst.seeding.shards import IndexParts, WholeIndex
@@ -86,8 +86,8 @@ class Looked:
         parts.resolve(self.seeds, most)
         self.clipped, self.capped = self.seeds.limit(most)
         parts.copy_positions(self.seeds)
-        scored = ScoredBuckets.none(len(reads))
-        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context, scored)
+        none = KeysByRead.none(len(reads))
+        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context, none, none)
 
     def cells(self) -> set[tuple[int, int, int]]:
         """(read and strand, diagonal, base) of every base of an anchor."""

@@ -189,7 +189,8 @@ print("done")
 
 
 @pytest.mark.parametrize(
-    "mode, seed, index", [("global", 1, "copy"), ("local", 2, "copy"), ("local", 3, "stepped")]
+    "mode, seed, index",
+    [("global", 1, "copy"), ("local", 2, "copy"), ("local", 1, "stepped"), ("global", 2, "stepped")],
 )
 def test_no_damage_crashes_a_run_or_goes_unseen(request, small_reads, tmp_path, mode, seed, index):
     """In a process of its own, which a wrong access would end."""
