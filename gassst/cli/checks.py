@@ -39,6 +39,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         from gassst.tools.report_plots import require_matplotlib
 
         require_matplotlib()
+    if args.multiqc is not None:
+        from gassst.tools.multiqc import verify_name
+
+        verify_name(args.multiqc)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
@@ -50,7 +54,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     metrics = [sample.metrics or args.markdup_metrics for sample in samples]
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report, *metrics]
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)

@@ -278,7 +278,13 @@ def _add_output(group: Any) -> None:
         "--report",
         metavar="OUT.html",
         type=output_path,
-        help="Write a web page about the run (needs matplotlib).",
+        help="Write a web page about the run.",
+    )
+    add(
+        "--multiqc",
+        metavar="OUT_mqc.json",
+        type=output_path,
+        help="Write the main figures of the run for MultiQC, which finds this file by its name.",
     )
 
 

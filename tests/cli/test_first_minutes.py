@@ -19,7 +19,7 @@ from gassst.cli.summary import internals, summary
 from gassst.errors import OutputError
 from gassst.io.whole_file import write_text
 from gassst.stats import Stats
-from gassst.tools.report import STAGES
+from gassst.tools.report_numbers import STAGES
 
 
 @pytest.fixture
