@@ -33,12 +33,16 @@ SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
+RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
+DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/io/duplicates.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
 WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
 SURVIVOR = "tests/property/test_filters.py::test_every_seed_has_a_survivor_that_stands_for_it"
+DUPLICATE_TESTS = "tests/property/test_duplicates.py::"
+AS_SAMTOOLS = f"{DUPLICATE_TESTS}test_duplicates_are_those_of_samtools"
 
 
 class Mutation(NamedTuple):
@@ -281,6 +285,61 @@ MUTATIONS = [
     Mutation(
         "records: the first base of a contig belongs to the one before", CONTIGS_H,
         "starts[middle] <= coordinate", "starts[middle] < coordinate", "tests/unit/test_sam.py",
+    ),
+    # Duplicates: places, scores, ties, single reads beside pairs, ordinals of batches, marks of records.
+    Mutation(
+        "duplicates: clips at the end of a read do not count", RECORD_ENDS,
+        "r->position + span + trail",
+        "r->position + span",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: bases of quality 15 count nothing", RECORD_ENDS,
+        "r->quals[i] >= LEAST_QUALITY ?",
+        "r->quals[i] > LEAST_QUALITY ?",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: tandem pairs are the same either way round", DUPLICATES,
+        "TANDEM if left.is_first_mate != left.reverse else TANDEM_TURNED",
+        "TANDEM",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: the greatest name stays", DUPLICATES,
+        "<const char *>other.name) < 0",
+        "<const char *>other.name) > 0",
+        f"{DUPLICATE_TESTS}test_of_equal_pairs_the_least_name_stays",
+    ),
+    Mutation(
+        "duplicates: the last single read of equal ones stays", DUPLICATES,
+        "one.position < other.position",
+        "one.position > other.position",
+        f"{DUPLICATE_TESTS}test_of_equal_single_reads_the_first_in_the_file_stays",
+    ),
+    Mutation(
+        "duplicates: a single read stays beside a pair", DUPLICATES,
+        "blocked = e < n_ends and is_equal(ends, e, rows, i, barcodes)",
+        "blocked = False",
+        f"{DUPLICATE_TESTS}test_a_pair_stays_beside_better_single_reads",
+    ),
+    Mutation(
+        "duplicates: spots are near if x is", DUPLICATES,
+        "if -distance <= <int64_t>spots[j].y - <int64_t>spots[i].y <= distance:",
+        "if True:",
+        f"{DUPLICATE_TESTS}test_optical_duplicates_are_those_of_samtools",
+    ),
+    Mutation(
+        "duplicates: ordinals begin anew with each batch", DUPLICATES_PY,
+        "self._templates += signed.templates",
+        "self._templates = signed.templates",
+        f"{DUPLICATE_TESTS}test_nothing_depends_on_memory_threads_and_batches",
+    ),
+    Mutation(
+        "duplicates: marks are not sorted with their records", SORTING,
+        "mark = marks[order[i]] if",
+        "mark = marks[i] if",
+        AS_SAMTOOLS,
     ),
 ]  # fmt: skip
 
