@@ -408,7 +408,7 @@ def test_no_narrow_band_on_a_processor_without_it():
 def test_one_long_gap_passes(gap, side):
     """All gap bases that are allowed, in one flank: those of the default on both sides of the band, and one more."""
     rng = np.random.default_rng(16)
-    window = rng.integers(0, 4, (1, 400), np.uint8)
+    window = rng.integers(0, 4, (1, 800), np.uint8)
     first, m, offset = 150, 200, 100
     behind = window[:, first + offset :]
     before = window[:, : first + offset]
