@@ -141,6 +141,8 @@ def normalised(vcf: Path, reference: Path, work: Path) -> Calls:
         if line.startswith("#"):
             continue
         contig, position, _, ref, alt, quality, *_, values = line.split("\t")
+        if alt == "*":  # a base that the other allele of the genotype covers
+            continue
         genotype = values.split(":")[0]
         call = Call(float(quality) if quality != "." else float("inf"), genotype.count("1"))
         found[Allele(contig, int(position), ref.upper(), alt.upper())] = call
