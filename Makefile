@@ -53,7 +53,7 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 	$(BIN)/python scripts/check/doc_commands.py
 
 $(VENV)/.docs: docs/requirements.txt | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet -r docs/requirements.txt matplotlib
+	$(BIN)/python -m pip install --quiet -r docs/requirements.txt
 	@touch $@
 
 clean:

@@ -80,7 +80,10 @@ SOURCES = {
     "build_facts": "ext/io/build_facts.pyx",
 }
 # C files that a module links besides its own.
-KERNELS = {"banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"]}
+KERNELS = {
+    "banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"],
+    "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
+}
 
 
 def extensions():

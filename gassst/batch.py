@@ -10,15 +10,18 @@ import numpy as np
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
+from gassst.io.reference import Reference
 from gassst.local import read_through
 from gassst.local.realign import realign
-from gassst.pairing.insert_size import InsertModel
+from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
+from gassst.params import LONGEST_TEMPLATE
+from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search import paired, single
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
-from gassst.stats import Stats
+from gassst.stats import CONFIDENT, Stats
 
 
 def map_batch(
@@ -87,6 +90,23 @@ def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator
         bands = extender.open_reads(context.packed)
     with bands:
         yield HostBackend(context, bands, stats)
+
+
+def count_places(
+    stats: Stats, result: BatchResult, reference: Reference, mate: np.ndarray | None, orientation: str
+) -> None:
+    """Count the coverage of the reference and, of pairs in this orientation, the template lengths."""
+    hits = result.hits
+    spans = reference_spans(hits, result.cigars)
+    counted = hits["flag"] & (UNMAPPED | SECONDARY) == 0
+    stats.count_coverage(hits["position"][counted].astype(np.int64), spans[counted], reference)
+    if mate is not None:
+        primary = is_primary(hits)
+        rows, spans, first = hits[primary], spans[primary], np.flatnonzero(mate == 1)
+        a, b = rows[first], rows[first + 1]
+        lengths = pair_templates(orientation, a, b, spans[first], spans[first + 1], reference.starts)
+        is_sure = np.minimum(a["mapq"], b["mapq"]) >= CONFIDENT
+        stats.count_templates(lengths[is_sure & (lengths > 0) & (lengths <= LONGEST_TEMPLATE)])
 
 
 def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:

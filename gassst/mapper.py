@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
@@ -12,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gassst.alt import map_batch_with_alt
-from gassst.batch import map_batch
+from gassst.batch import count_places, map_batch
 from gassst.errors import UsageError
 from gassst.extension.base import Times
 from gassst.extension.choose import FasterExtender, make_extender
@@ -23,7 +24,7 @@ from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
-from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
+from gassst.io.read_groups import NO_GROUP, ReadGroups, fields_of, read_groups
 from gassst.io.read_records import Record, batch_records
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -141,6 +142,7 @@ class Mapper:
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+        count_places(stats, result, self.index.reference, batch.mate, params.orientation)
         return result, stats
 
     @property
@@ -283,13 +285,15 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        start = time.monotonic()
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         written = [*with_indexes(output), *options.unmapped.paths]
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
         inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
-        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
+        alone = len(reads) == 1 and mates is None
+        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference, alone)
         kept_groups, comments = kept_lines(alignments.values(), own)
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
@@ -322,6 +326,10 @@ class Mapper:
             for counters in workers.accounts():
                 mapper.extender.add(counters)
         total.run = mapper.describe(command_line)
+        total.run["effective"] = self.effective(total)
+        total.run["reference"] = {"names": self.reference.names, "lengths": self.reference.lengths.tolist()}
+        total.run["seconds"] = round(time.monotonic() - start, 3)
+        total.run["read_groups"] = [fields_of(line) for line in header.splitlines() if line.startswith("@RG")]
         total.run["parameters"]["batch_size"] = size
         if total.pairs:
             total.run["insert"] = run.insert.as_dict()
@@ -352,6 +360,18 @@ class Mapper:
         """This mapper with compiled code alone: one device would not keep up with several processes."""
         extender = self.extender
         return self._with(extender=extender.compiled) if isinstance(extender, FasterExtender) else self
+
+    def effective(self, stats: Stats) -> dict[str, Any]:
+        """What the parameters came to in a run: what `None` among them has meant for a read of mean length."""
+        length = round(stats.bases / stats.reads) if stats.reads else 0
+        plan = self.plan.plan(min(length, self.params.longest_read))
+        return {
+            "mode": (self.params.for_pairs() if stats.pairs else self.params).mode or "global",
+            "read_length": length,
+            "errors": plan.errors,
+            "gaps": plan.gaps,
+            "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
+        }
 
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
@@ -402,4 +422,4 @@ def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.k, len(index.positions))
-    return {"params": params, "plan": plan, "cascade": Cascade(params.filters, plan.gaps, plan.shift)}
+    return {"params": params, "plan": plan, "cascade": Cascade.of_run(params, plan)}

@@ -23,9 +23,8 @@ MAX_MATCH = 10
 MAX_PENALTY = 1000
 MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
 MODES = ("global", "local")
-DEFAULT_FILTERS: tuple[
-    str, ...
-] = ()  # a filter costs more than the bands it saves (docs/benchmarks/sensitivity.md)
+AUTO = "auto"  # of the filters, those that pay
+DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
@@ -100,7 +99,7 @@ class MapParams:
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
     filters : tuple of str
-        Names of `search.filters.FILTERS`, in the order in which they are run.
+        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto".
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gassst._core.error_cycles import errors_by_cycle
 from gassst.funnel import Funnel
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
+
+if TYPE_CHECKING:
+    from gassst.io.reference import Reference
 
 CONFIDENT = 20  # MAPQ from which a read counts as placed with confidence (Rizk Table 4.2)
 CYCLE_COUNTS = ("reads", "mismatches", "insertions", "deletions")
@@ -39,7 +42,10 @@ TOTALS = (
     "duplicates",
 )
 WORK = ("occurrences", "candidates", "scored", "traced", "rescued")
-COUNTERS = ("errors", "mapq", "nanoseconds")
+COUNTERS = ("errors", "mapq", "inserts", "nanoseconds")
+WINDOWS = 256  # of the reference, for a picture of coverage
+
+OF_ONE_RUN = ("insert", "read_groups")  # parts of `Stats.run` that a sum of runs has not
 
 
 @dataclass
@@ -69,6 +75,9 @@ class Stats:
         Mapped reads by mapping quality.
     occurrences, candidates, scored, traced : int
         Seed occurrences looked at, anchors made of them, bands scored, alignments traced back.
+    inserts : Counter
+        Pairs by template length, of mates that are both mapped with confidence, on one contig and in the orientation of
+        the library.
     nanoseconds : Counter
         Time by stage, summed over worker threads.
     funnel : Funnel
@@ -76,6 +85,11 @@ class Stats:
     cycles : int64[c, 4]
         By position in the reads as sequenced: mapped reads that have it; mismatches, inserted and
         deleted bases of their primary alignments there.
+    windows : int64[WINDOWS]
+        Aligned bases of the reference, of primary and supplementary alignments, by windows of equal size over all
+        contigs; empty before the first batch.
+    contigs : int64[c]
+        The same by contig.
     run : dict
         What ran, as `Mapper.describe` says; of pairs also the insert sizes.
     """
@@ -98,9 +112,12 @@ class Stats:
     duplicates: int = 0
     errors: Counter = field(default_factory=Counter)
     mapq: Counter = field(default_factory=Counter)
+    inserts: Counter = field(default_factory=Counter)
     nanoseconds: Counter = field(default_factory=Counter)
     funnel: Funnel = field(default_factory=Funnel)
     cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
+    windows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
+    contigs: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     run: dict = field(default_factory=dict)
 
     @classmethod
@@ -109,7 +126,8 @@ class Stats:
         total = cls()
         for stats in runs.values():
             total += stats
-            total.run = {key: value for key, value in stats.run.items() if key != "insert"}
+            total.run = {key: value for key, value in stats.run.items() if key not in OF_ONE_RUN}
+        total.run["seconds"] = sum(stats.run.get("seconds", 0.0) for stats in runs.values())
         counts = ("reads", "mapped", "confident", "pairs", "proper")
         total.run["samples"] = {
             output: {name: getattr(stats, name) for name in counts} | {"insert": stats.run.get("insert")}
@@ -147,6 +165,18 @@ class Stats:
             reads = packed.planes, packed.plane_start, packed.lengths
             self.cycles = _sum_of_cycles(self.cycles, errors_by_cycle(hits, cigars, planes, *reads))
 
+    def count_templates(self, lengths: np.ndarray) -> None:
+        """Count pairs by template length, int64[p], all positive."""
+        counts = np.bincount(lengths)
+        self.inserts.update({n: int(counts[n]) for n in np.flatnonzero(counts).tolist()})
+
+    def count_coverage(self, start: np.ndarray, span: np.ndarray, reference: Reference) -> None:
+        """Count aligned bases: `start` and `span` int64[h] of alignments, in the coordinate of the reference."""
+        edges = np.linspace(0, reference.total, WINDOWS + 1).astype(np.int64)
+        self.windows = _sum_of_counts(self.windows, _bases_between(edges, start, span))
+        edges = np.append(reference.starts, reference.total)
+        self.contigs = _sum_of_counts(self.contigs, _bases_between(edges, start, span))
+
     def add_work_of(self, other: Stats) -> None:
         """Add what was done and how long it took, not the reads for which it was done."""
         for name in WORK:
@@ -162,6 +192,8 @@ class Stats:
             getattr(self, name).update(getattr(other, name))
         self.funnel += other.funnel
         self.cycles = _sum_of_cycles(self.cycles, other.cycles)
+        self.windows = _sum_of_counts(self.windows, other.windows)
+        self.contigs = _sum_of_counts(self.contigs, other.contigs)
         return self
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,11 +202,43 @@ class Stats:
         for name in COUNTERS:
             result[name] = {str(k): v for k, v in sorted(getattr(self, name).items())}
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
+        result["coverage"] = {"windows": self.windows.tolist(), "contigs": self.contigs.tolist()}
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
 
     def write_json(self, path: str | os.PathLike[str]) -> None:
         """Write `as_dict()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""
         write_text(path, json.dumps(self.as_dict(), indent=1) + "\n")
+
+
+def _sum_of_counts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Sum of two arrays of one length, either of which may be empty; neither is changed."""
+    return a + b if len(a) == len(b) else a if len(a) else b
+
+
+def _bases_between(edges: np.ndarray, start: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Bases of intervals between neighbouring edges.
+
+    An interval has max(0, x - start) - max(0, x - end) bases before a coordinate x.
+
+    Parameters
+    ----------
+    edges : int64[k]
+        Ascending.
+    start, span : int64[h]
+        Of the intervals.
+
+    Returns
+    -------
+    int64[k - 1]
+    """
+
+    def before(points: np.ndarray) -> np.ndarray:
+        points = np.sort(points)
+        sums = np.append(0, np.cumsum(points))
+        n = np.searchsorted(points, edges)
+        return n * edges - sums[n]
+
+    return np.diff(before(start) - before(start + span))
 
 
 def _sum_of_cycles(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -18,6 +18,12 @@ cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use
 
 
+cdef struct keys_t:
+    # Sorted keys of one read, and the first that is not before the anchor at hand.
+    const uint64_t *keys
+    Py_ssize_t n, at
+
+
 cdef struct read_t:
     # What the anchors of one read are made of.
     uint32_t number
@@ -25,8 +31,7 @@ cdef struct read_t:
     int shift               # log2 of the bucket span
     const Seed *seeds
     Py_ssize_t n_seeds
-    const uint64_t *scored  # sorted keys of its scored buckets
-    Py_ssize_t n_scored
+    keys_t scored, rejected  # buckets and diagonals of the read
 
 
 cdef struct columns_t:
@@ -135,11 +140,11 @@ cdef inline Py_ssize_t first_from(uint64_t key, const uint64_t *keys, Py_ssize_t
     return lo
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
-    before are left out: the whole band of that bucket is known.
+    before are left out: the whole band of that bucket is known. So are those on a rejected diagonal.
 
     Parameters
     ----------
@@ -149,8 +154,10 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
     active : uint32[a]
     context : search.context.BatchContext
         Of n reads. Read: `shift`; `flip`, as anchors come in the order of the canonical strand.
-    scored : search.arrays.ScoredBuckets
+    scored : search.arrays.KeysByRead
         The buckets scored before.
+    rejected : search.arrays.KeysByRead
+        The diagonals rejected before.
 
     Returns
     -------
@@ -159,15 +166,16 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         Anchors of active read i are start[i] .. start[i + 1].
     """
     cdef const uint8_t[::1] flip = context.flip
-    cdef const uint64_t[::1] scored_keys = scored.keys
-    cdef const int64_t[::1] scored_start = scored.start
+    cdef const uint64_t[::1] scored_keys = scored.keys, rejected_keys = rejected.keys
+    cdef const int64_t[::1] scored_start = scored.start, rejected_start = rejected.start
     cdef Anchors out = Anchors()
     cdef KeyBuffer buffer = KeyBuffer()
     cdef Py_ssize_t a = active.shape[0], i, j
     start_array = np.zeros(a + 1, np.int64)
     cdef int64_t[::1] start = start_array
     cdef const uint32_t *p = &positions[0] if positions.shape[0] else NULL
-    cdef const uint64_t *keys = &scored_keys[0] if scored_keys.shape[0] else NULL
+    cdef const uint64_t *in_scored = &scored_keys[0] if scored_keys.shape[0] else NULL
+    cdef const uint64_t *in_rejected = &rejected_keys[0] if rejected_keys.shape[0] else NULL
     cdef int shift = context.shift
     cdef int64_t at = 0
     cdef uint32_t r
@@ -185,13 +193,14 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
                 if seeds.seeds[j].count:
                     prefetch(p + seeds.seeds[j].lo)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
-                          keys + scored_start[r], scored_start[r + 1] - scored_start[r])
+                          keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
+                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
             gather_read(&read, p, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
 
 
-cdef int gather_read(const read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil:
+cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil:
     # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
     cdef size_t total = 0
     cdef Py_ssize_t i
@@ -220,19 +229,28 @@ cdef int gather_read(const read_t *read, const uint32_t *positions, KeyBuffer bu
     return 0
 
 
-cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, const read_t *read, const columns_t *out) noexcept nogil:
-    """Anchors of the sorted keys of a read that lie in no scored bucket; returns how many."""
+cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept nogil:
+    """Whether a key is there. Keys ascend from call to call, but for those with `restart`."""
+    if restart:
+        known.at = first_from(key, known.keys, known.n)
+    while known.at < known.n and known.keys[known.at] < key:
+        known.at += 1
+    return known.at < known.n and known.keys[known.at] == key
+
+
+cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, const columns_t *out) noexcept nogil:
+    """Anchors of the sorted keys of a read that are in no scored bucket and on no rejected diagonal; returns how many."""
     # Locals: the compiler cannot know that what is written does not change them.
     cdef uint32_t *read_strand = out.read_strand
     cdef uint32_t *diagonal = out.diagonal
     cdef uint16_t *offset = out.offset
     cdef uint16_t *length = out.length
-    cdef const uint64_t *scored = read.scored
-    cdef Py_ssize_t n_scored = read.n_scored
+    cdef keys_t scored = read.scored, rejected = read.rejected
     cdef uint32_t forward = read.number << 1, flip = read.flip
     cdef int shift = read.shift
-    cdef Py_ssize_t i, m = 0, at = 0
-    cdef uint64_t bucket_key, previous = 0, place
+    cdef Py_ssize_t i, m = 0
+    cdef uint64_t strand_key, previous = 0, place
+    cdef bint restart
     cdef uint32_t end, first, width, own, strand = 0xffffffff
     for i in range(n):
         place = keys[i] >> 24  # canonical strand, diagonal
@@ -243,13 +261,11 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, const read_t *
                 length[m - 1] = <uint16_t>(max(first + width, end) - offset[m - 1])
                 continue
         own = forward | (<uint32_t>(place >> 32) ^ flip)
-        if n_scored:
-            bucket_key = <uint64_t>own << 32 | <uint32_t>place >> shift
-            if own != strand:
-                at, strand = first_from(bucket_key, scored, n_scored), own
-            while at < n_scored and scored[at] < bucket_key:
-                at += 1
-            if at < n_scored and scored[at] == bucket_key:
+        if scored.n or rejected.n:
+            strand_key, restart = <uint64_t>own << 32, own != strand
+            strand = own
+            if is_among(&scored, strand_key | <uint32_t>place >> shift, restart) | is_among(
+                    &rejected, strand_key | <uint32_t>place, restart):
                 continue
         read_strand[m] = own
         diagonal[m] = <uint32_t>place

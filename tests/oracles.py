@@ -69,6 +69,22 @@ def candidate_costs(sequences, windows, start, offset, length, gaps):
     return left + flank_costs(sequences[:, offset + length :], windows[:, start + offset + length :], gaps)
 
 
+def band_errors(sequences, windows, start, lengths, before, after):
+    """Least errors of each read on the diagonals -before to after, masked bases as A; starts and ends are free.
+
+    `sequences` uint8[n, m], of which the first `lengths` int[n] count; base 0 faces column `start` of `windows`.
+    """
+    shifts = np.arange(-before, after + 1)[:, None]
+    row = np.zeros((len(shifts), len(sequences)), np.int16)
+    for i in range(sequences.shape[1]):
+        facing = windows[:, start - before + i : start + after + 1 + i].T % MASKED
+        best = row + (facing != sequences[:, i] % MASKED)
+        best[:-1] = np.minimum(best[:-1], row[1:] + 1)
+        best = np.minimum.accumulate(best - shifts, axis=0) + shifts
+        row = np.where(i < lengths, best, row)
+    return row.min(axis=0)
+
+
 @cache
 def word_score(x, y):
     """Best semi-global score of two words of equal length: any path to the right column or the bottom row."""

@@ -11,6 +11,10 @@
 #include <htslib/sam.h>
 #include <stdlib.h>
 
+#ifndef BAM_MAX_QNAME_LEN /* as htslib before 1.22 does not say */
+#define BAM_MAX_QNAME_LEN 254
+#endif
+
 enum {
     MAX_DECIMAL = 20,                 /* digits of a 64-bit number and its sign */
     MAX_INT_TAG = 6 + MAX_DECIMAL,    /* text: tab, name, type, colons, value */

@@ -17,7 +17,7 @@ from pysam.libchtslib cimport (
     BAM_CREF_SKIP, BAM_CSOFT_CLIP, BAM_FDUP, BAM_FMREVERSE, BAM_FMUNMAP, BAM_FPAIRED, BAM_FPROPER_PAIR, BAM_FREAD1,
     BAM_FREAD2, BAM_FREVERSE, BAM_FSECONDARY, BAM_FSUPPLEMENTARY, BAM_FUNMAP,
     HTS_FMT_BAI, HTS_FMT_CSI, bam1_core_t, bam1_t, bam_cigar_op, bam_cigar_oplen, bam_cigar_type, bam_destroy1, bam_init1, hFILE, hclose, hdopen,
-    herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_finish, hts_idx_init,
+    herrno, hts_close, hts_hopen, hts_idx_destroy, hts_idx_init,
     hts_idx_push, hts_idx_save_as, hts_idx_t, hts_reg2bin, hts_set_fai_filename, hts_set_threads, htsFile, sam_hdr_write,
     sam_write1,
 )
@@ -35,7 +35,9 @@ from gassst.errors import InputError
 cdef extern from *:
     void PREFETCH "__builtin_prefetch"(const void *) nogil
 
-cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, and lacks these
+cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, lacks these
+    # or says that they return nothing.
+    int hts_idx_finish(hts_idx_t *index, uint64_t final_offset)
     int sam_hdr_nref(const void *header)
     int64_t sam_hdr_tid2len(const void *header, int tid)
     const char *sam_hdr_tid2name(const void *header, int tid)

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bound_kernels.h"
+#include "filter_job.h"
 #include "planes.h"
 
 enum {
@@ -27,26 +29,8 @@ enum {
     CHUNK = 32,      /* bases of reference packed at a time */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */
+    BOUND_BLOCK = 2048, /* candidates that go through a vector kernel at a time */
 };
-
-typedef struct {
-    uint32_t *read_strand, *diagonal;
-    uint16_t *offset, *length;
-} columns_t;
-
-typedef struct {
-    columns_t candidates, kept;
-    int64_t n;
-    planes_t reads, reference;
-    const uint32_t *plane_start, *read_lengths;
-    const uint16_t *limits;
-    int64_t n_reads;
-    int gaps;
-    const uint8_t *scores;     /* PST_4 or PST_5, whichever the filter needs */
-    const uint64_t *verified;  /* sorted (read_strand << 32 | bucket) */
-    int64_t n_verified;
-    int bucket_shift;
-} job_t;
 
 typedef struct {
     int64_t read;      /* coordinate of read base 0 in the planes of the reads */
@@ -59,17 +43,11 @@ typedef struct {
 INLINE int smaller(int a, int b) { return a < b ? a : b; }
 INLINE int larger(int a, int b) { return a > b ? a : b; }
 
-INLINE int64_t read_coordinate(const job_t *job, uint32_t read_strand)
-{
-    const uint32_t read = read_strand >> 1, rows = (job->read_lengths[read] + 63) / 64;
-    return 64 * ((int64_t)job->plane_start[read] + (read_strand & 1 ? rows : 0));
-}
-
 INLINE site_t site_at(const job_t *job, int64_t i)
 {
     const uint32_t read_strand = job->candidates.read_strand[i], read = read_strand >> 1;
     const int offset = job->candidates.offset[i];
-    return (site_t){read_coordinate(job, read_strand), job->candidates.diagonal[i], offset,
+    return (site_t){64 * read_row(job, read_strand), job->candidates.diagonal[i], offset,
                     offset + job->candidates.length[i], (int)job->read_lengths[read], job->limits[read]};
 }
 
@@ -473,6 +451,62 @@ static int64_t keep_first(const job_t *job)
             job->kept.length[kept] = (uint16_t)(run - job->kept.offset[kept]);
         }
         kept++;
+    }
+    return kept;
+}
+
+/* ---- Vector kernels ----------------------------------------------------------------------------------- */
+
+/* The fastest first; the last runs on every processor. */
+static const bound_kernels *const bound_tables[] = {
+#ifdef BOUND_X86
+    &bound_kernels_avx512,
+    &bound_kernels_avx2,
+#endif
+    &bound_kernels_generic,
+};
+enum { BOUND_TABLES = sizeof bound_tables / sizeof bound_tables[0] };
+
+/* Whether the kernel may read all of the candidate's narrow band. */
+INLINE int band_is_inside(const job_t *job, const site_t *site)
+{
+    const int64_t first = site->reference - BAND_LEAD;
+    return site->length && first >= 0 &&
+           ((first + ((site->length - 1) & ~63)) >> 6) + BAND_ROWS < job->reference.rows;
+}
+
+/* Whether the narrow band holds every alignment that matters through the seed of the candidate: one that leaves it has
+   more gap bases than are allowed, or than errors. */
+INLINE int band_decides(const job_t *job, const site_t *site)
+{
+    return smaller(job->gaps, site->limit) <= BAND_REACH;
+}
+
+/* Candidates with an alignment within the limit in their narrow band, and those of which it does not decide. */
+static int64_t keep_band(const job_t *job)
+{
+    int64_t kept = 0;
+    uint32_t rows[BOUND_BLOCK];
+    uint16_t errors[BOUND_BLOCK];
+    for (int64_t start = 0; start < job->n; start += BOUND_BLOCK) {
+        const int64_t stop = start + BOUND_BLOCK < job->n ? start + BOUND_BLOCK : job->n;
+        int n = 0, next = 0;
+        for (int64_t i = start; i < stop; i++) {
+            const site_t site = site_at(job, i);
+            rows[n] = (uint32_t)i;
+            n += band_is_inside(job, &site) && band_decides(job, &site);
+        }
+        job->kernels->band(job, rows, n, errors);
+        for (int64_t i = start; i < stop; i++) {
+            const uint32_t read_strand = job->candidates.read_strand[i];
+            const int decided = next < n && rows[next] == i;
+            const int passes = !decided || errors[next] <= job->limits[read_strand >> 1];
+            next += decided;
+            keep(job, kept, i);
+            job->rejected_read_strand[i - kept] = read_strand;
+            job->rejected_diagonal[i - kept] = job->candidates.diagonal[i];
+            kept += passes;
+        }
     }
     return kept;
 }

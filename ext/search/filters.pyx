@@ -7,6 +7,9 @@ from gassst._core.planes cimport planes_of, planes_t
 
 
 cdef extern from "filters.h" nogil:
+    ctypedef struct bound_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
     ctypedef struct columns_t:
         uint32_t *read_strand
         uint32_t *diagonal
@@ -14,6 +17,8 @@ cdef extern from "filters.h" nogil:
         uint16_t *length
     ctypedef struct job_t:
         columns_t candidates, kept
+        uint32_t *rejected_read_strand
+        uint32_t *rejected_diagonal
         int64_t n
         planes_t reads, reference
         const uint32_t *plane_start
@@ -25,6 +30,7 @@ cdef extern from "filters.h" nogil:
         const uint64_t *verified
         int64_t n_verified
         int bucket_shift
+        const bound_kernels *kernels
     void fill_scores(uint8_t *scores, int l)
     int64_t first_outside(const job_t *job)
     int64_t keep_tnw4_4(const job_t *job)
@@ -32,6 +38,9 @@ cdef extern from "filters.h" nogil:
     int64_t keep_tnw4_16(const job_t *job)
     int64_t keep_tnw5_full(const job_t *job)
     int64_t keep_first(const job_t *job)
+    int64_t keep_band(const job_t *job)
+    const bound_kernels *const *bound_tables
+    int BOUND_TABLES
 
 ctypedef int64_t (*keep_t)(const job_t *job) noexcept nogil
 
@@ -115,6 +124,21 @@ cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, referenc
     return tuple(column[:kept] for column in survivors)
 
 
+def instruction_sets():
+    """Names of the variants of the vector kernels that this processor can run, the fastest first; the last is always
+    "generic"."""
+    return [bound_tables[i].name.decode() for i in range(BOUND_TABLES) if bound_tables[i].usable()]
+
+
+cdef int _use_kernels(job_t *job, str instruction_set) except -1:
+    """Those of the instruction set, or the fastest where it is None."""
+    for i in range(BOUND_TABLES):
+        if bound_tables[i].usable() and instruction_set in (None, bound_tables[i].name.decode()):
+            job.kernels = bound_tables[i]
+            return 0
+    raise ValueError(f"this processor has no {instruction_set!r}")
+
+
 cdef int _use_scores(job_t *job, int l, int gaps) except -1:
     cdef const uint8_t[:, ::1] scores = score_table(l)
     job.scores, job.gaps = &scores[0, 0], gaps
@@ -157,6 +181,25 @@ def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
     cdef job_t job
     _use_scores(&job, 5, gaps)
     return _filter(keep_tnw5_full, &job, candidates, limits, packed, reference_planes)
+
+
+def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):
+    """Least errors of the whole read on the 32 diagonals around the candidate (`ext/isa/bound_band.h`).
+
+    Rejects where these are more than the limit, and no alignment within the limit and with up to `gaps` gap bases
+    leaves the 32 diagonals. `instruction_set`: one of `instruction_sets()`, else ValueError.
+
+    Returns the four arrays of the candidates that pass, and read_strand uint32[r] and diagonal uint32[r] of the
+    others.
+    """
+    cdef job_t job
+    cdef Py_ssize_t n = len(candidates.read_strand)
+    cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32), diagonal = np.empty(n + 1, np.uint32)
+    job.gaps, job.rejected_read_strand, job.rejected_diagonal = gaps, &read_strand[0], &diagonal[0]
+    _use_kernels(&job, instruction_set)
+    kept = _filter(keep_band, &job, candidates, limits, packed, reference_planes)
+    n -= len(kept[0])
+    return kept, (read_strand.base[:n], diagonal.base[:n])
 
 
 def duplicate(candidates, limits, packed, reference_planes, int shift=0, verified=None):

@@ -30,6 +30,15 @@ def tnw4_16(
 def tnw5_full(
     candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
 ) -> Columns: ...
+def instruction_sets() -> list[str]: ...
+def band32(
+    candidates: Candidates,
+    limits: U16,
+    packed: _Packed,
+    reference_planes: U64,
+    gaps: int,
+    instruction_set: str | None = None,
+) -> tuple[Columns, tuple[U32, U32]]: ...
 def duplicate(
     candidates: Candidates,
     limits: U16,

@@ -39,6 +39,10 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         from gassst.tools.report_plots import require_matplotlib
 
         require_matplotlib()
+    if args.multiqc is not None:
+        from gassst.tools.multiqc import verify_name
+
+        verify_name(args.multiqc)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
@@ -50,7 +54,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     metrics = [sample.metrics or args.markdup_metrics for sample in samples]
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
-    others = [args.unmapped, args.unmapped2, args.stats, args.report, *metrics]
+    others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
     inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)
@@ -86,7 +90,10 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
     from gassst.io.alignment_input import is_alignment_file
 
-    return sample.mates is not None or interleaved or any(map(is_alignment_file, sample.reads))
+    if sample.mates is not None or interleaved:
+        return True
+    alone = len(sample.reads) == 1
+    return any(is_alignment_file(path, alone) for path in sample.reads)
 
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
@@ -140,7 +147,8 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
     from gassst.io.alignment_input import is_alignment_file
 
-    found = [path for path in paths if is_alignment_file(path)]
+    alone = len(paths) == 1 and not beside
+    found = [path for path in paths if is_alignment_file(path, alone)]
     if found and (beside or len(found) < len(paths)):
         raise UsageError(
             f"{found[0]}: an alignment file holds both mates: name no other kind of file with it"

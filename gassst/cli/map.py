@@ -84,6 +84,10 @@ def main(args: argparse.Namespace) -> int:
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
     if args.stats:
         stats.write_json(args.stats)
+    if args.multiqc:
+        from gassst.tools.multiqc import write_multiqc
+
+        write_multiqc({output: run.as_dict() for output, run in runs.items()}, args.multiqc)
     if args.report:
         from gassst.tools.report import write_report
 

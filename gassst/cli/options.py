@@ -278,7 +278,13 @@ def _add_output(group: Any) -> None:
         "--report",
         metavar="OUT.html",
         type=output_path,
-        help="Write a web page about the run (needs matplotlib).",
+        help="Write a web page about the run.",
+    )
+    add(
+        "--multiqc",
+        metavar="OUT_mqc.json",
+        type=output_path,
+        help="Write the main figures of the run for MultiQC, which finds this file by its name.",
     )
 
 
@@ -391,8 +397,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment "
-        f"(default: {','.join(DEFAULT_FILTERS) or 'none'}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
+        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from gassst.errors import InputError
 from gassst.io.inflate import MAGIC_SIZE, Decompressed, format_of
 from gassst.io.input_progress import InputProgress
+from gassst.io.pipes import held
 
 
 class RecordCounter(Protocol):
@@ -58,7 +59,7 @@ class Source:
     def _open(self, path: str) -> Any:
         if path == "-":
             return sys.stdin.buffer
-        return self._closing.enter_context(open(path, "rb", buffering=0))
+        return self._closing.enter_context(held(path) or open(path, "rb", buffering=0))
 
     def _begin(self) -> Callable[[memoryview], int]:
         """A way to read, by the first bytes. What is there is taken: no waiting until the target is full."""

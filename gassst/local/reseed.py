@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core import stretches as _stretches
 from gassst.params import MAX_READ_LENGTH
-from gassst.search.arrays import F64, I64, U8, U32, Bool, ScoredBuckets
+from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
@@ -95,7 +95,7 @@ def look_again(backend: SearchBackend, reads: U32) -> tuple[Promising, PassedOve
     context = backend.context
     caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
     seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
-    anchors = backend.gather(seeds, reads, ScoredBuckets.none(context.n))
+    anchors = backend.gather(seeds, reads, None)
     reach = 64 * max(int(context.words.max(initial=0)), WORDS)
     found = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT, reach)
     read_strand, bucket, diagonal, alone = found

@@ -73,13 +73,20 @@ class Buckets(NamedTuple):
         return cls(np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 
-class ScoredBuckets(NamedTuple):
-    """The buckets scored so far of every read.
+class Diagonals(NamedTuple):
+    """Diagonals of reads: `read_strand` uint32[k], `diagonal` uint32[k]."""
+
+    read_strand: U32
+    diagonal: U32
+
+
+class KeysByRead(NamedTuple):
+    """Buckets or diagonals of every read.
 
     Attributes
     ----------
     keys : uint64[s]
-        `read_strand << 32 | bucket`, sorted.
+        `read_strand << 32 | bucket`, or diagonal; sorted.
     start : int64[n + 1]
         Keys of read r are start[r] .. start[r + 1].
     """
@@ -88,8 +95,8 @@ class ScoredBuckets(NamedTuple):
     start: I64
 
     @classmethod
-    def none(cls, n: int) -> ScoredBuckets:
-        """Of `n` reads, nothing scored."""
+    def none(cls, n: int) -> KeysByRead:
+        """Of `n` reads, nothing."""
         return cls(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
 
 

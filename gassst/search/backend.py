@@ -24,7 +24,6 @@ from gassst.search.arrays import (
     Buckets,
     Candidates,
     GlobalResult,
-    ScoredBuckets,
 )
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState, SearchState
@@ -87,8 +86,11 @@ class SearchBackend(Protocol):
         """
         ...
 
-    def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
-        """The occurrences of seeds as anchors, sorted and merged by diagonal, without those in scored buckets."""
+    def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
+        """The occurrences of seeds as anchors, sorted and merged by diagonal.
+
+        Without those in the scored buckets and on the rejected diagonals of `state`.
+        """
         ...
 
     def divert(
@@ -112,13 +114,16 @@ class SearchBackend(Protocol):
         ...
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
-        """Move the `fresh` buckets of the reads that go on into `scored`."""
+        """Move the `fresh` buckets of the reads that go on into `scored`, and `fresh_rejected` into `rejected`."""
         ...
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
-    def filter(self, candidates: Candidates, limit: U16) -> Candidates:
-        """Candidates that every filter passes (Rizk 4.6.5)."""
+    def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
+        """Candidates that every filter passes (Rizk 4.6.5) at the limits of the state.
+
+        Changes `fresh_rejected` of the state.
+        """
         ...
 
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
 from gassst.funnel import Funnel
-from gassst.search.arrays import Candidates
+from gassst.params import AUTO, MapParams
+from gassst.search.arrays import Candidates, Diagonals
+from gassst.seeding.plan import SearchPlan
 
 
 class Batch(NamedTuple):
@@ -28,6 +30,7 @@ class Batch(NamedTuple):
     gaps: int
     shift: int = 0
     verified: NDArray[np.uint64] | None = None
+    rejected: list[Diagonals] | None = None
 
 
 def _tnw4_4(candidates: Candidates, batch: Batch) -> Candidates:
@@ -50,6 +53,13 @@ def _tnw5_full(candidates: Candidates, batch: Batch) -> Candidates:
     return Candidates(*_filters.tnw5_full(candidates, *batch[:4]))
 
 
+def _band32(candidates: Candidates, batch: Batch) -> Candidates:
+    kept, rejected = _filters.band32(candidates, *batch[:4])
+    if batch.rejected is not None:
+        batch.rejected.append(Diagonals(*rejected))
+    return Candidates(*kept)
+
+
 # In the order of Rizk's cascade.
 FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
     "tnw4-4": _tnw4_4,
@@ -57,23 +67,40 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
     "duplicate": _duplicate,
     "tnw4-16": _tnw4_16,
     "tnw5-full": _tnw5_full,
+    "band32": _band32,
 }
+
+
+# What "auto" stands for. A narrow band costs half of a band and rejects four in five to nineteen in twenty of them
+# (docs/benchmarks/sensitivity.md).
+AUTO_FILTERS = ("band32",)
 
 
 class Cascade:
     """Filters run one after another, in the order given.
 
-    `names` from `FILTERS`; `gaps`, the most gap bases an alignment may have; `shift`: a bucket of the
-    `duplicate` stage is `2**shift` diagonals. Raises UsageError for an unknown name.
+    `names` from `FILTERS`, or "auto" for `AUTO_FILTERS`; `gaps`, the most gap bases an alignment may have;
+    `shift`: a bucket of the `duplicate` stage is `2**shift` diagonals. Raises UsageError for an unknown name.
     """
 
     def __init__(self, names: Iterable[str], gaps: int, shift: int = 0):
-        self.names = tuple(names)
+        self.names = tuple(n for name in names for n in (AUTO_FILTERS if name == AUTO else (name,)))
         self.gaps = gaps
         self.shift = shift
         for name in self.names:
             if name not in FILTERS:
-                raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)}")
+                raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)} and {AUTO}")
+
+    @classmethod
+    def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
+        """The filters that the parameters ask for.
+
+        Where all alignments are wanted, "auto" stands for none: a band may hold some without a seed.
+        """
+        names = params.filters
+        if params.all_hits:
+            names = tuple(name for name in names if name != AUTO)
+        return cls(names, plan.gaps, plan.shift)
 
     def run(
         self,
@@ -83,14 +110,16 @@ class Cascade:
         reference_planes: NDArray[np.uint64],
         verified: NDArray[np.uint64] | None = None,
         counters: Funnel | None = None,
+        rejected: list[Diagonals] | None = None,
     ) -> Candidates:
         """The candidates that pass all filters, in their order.
 
         `limits` uint16[n_reads]: most errors of each read. `packed`: the PackedReads. `verified`: sorted
         uint64 of `read_strand << 32 | diagonal >> shift`, the buckets whose bands have been scored.
-        Counts are added to `counters`.
+        Counts are added to `counters`; to `rejected`, the diagonals on which no seed leads to an alignment
+        within the limit.
         """
-        batch = Batch(limits, packed, reference_planes, self.gaps, self.shift, verified)
+        batch = Batch(limits, packed, reference_planes, self.gaps, self.shift, verified, rejected)
         for name in self.names:
             entered, start = len(candidates), perf_counter_ns()
             candidates = FILTERS[name](candidates, batch)

@@ -31,7 +31,7 @@ from gassst.search.arrays import (
     Buckets,
     Candidates,
     GlobalResult,
-    ScoredBuckets,
+    KeysByRead,
     Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
@@ -102,10 +102,12 @@ class HostBackend:
         context.shards.copy_positions(seeds)
         return Resolved(seeds, clipped, capped)
 
-    def gather(self, seeds: Any, reads: U32, scored: ScoredBuckets) -> Anchors:
+    def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
+        scored = state.scored if state else KeysByRead.none(context.n)
+        rejected = state.rejected if state else scored
         with self.stats.timed("candidates"):
-            gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored)
+            gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored, rejected)
             anchors = Anchors(*gathered, reads)
             return anchors if context.left_out is None else _without_contigs(anchors, context)
 
@@ -127,21 +129,18 @@ class HostBackend:
         return self.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
-        if not state.fresh:
-            return
         with self.stats.timed("candidates"):
-            read_strand, bucket = (np.concatenate(column) for column in zip(*state.fresh, strict=True))
-            state.scored = ScoredBuckets(
-                *_bookkeeping.merge_scored(*state.scored, reads, read_strand, bucket)
-            )
-            state.fresh = []
+            state.scored = _merged(state.scored, state.fresh, reads)
+            state.rejected = _merged(state.rejected, state.fresh_rejected, reads)
+            state.fresh, state.fresh_rejected = [], []
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
-    def filter(self, candidates: Candidates, limit: U16) -> Candidates:
-        planes = self.context.reference.planes
-        return self.context.cascade.run(
-            candidates, limit, self.context.packed, planes, counters=self.stats.funnel
+    def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
+        context, funnel = self.context, self.stats.funnel
+        seen = context.packed, context.reference.planes
+        return context.cascade.run(
+            candidates, state.limit, *seen, counters=funnel, rejected=state.fresh_rejected
         )
 
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
@@ -292,6 +291,14 @@ class HostBackend:
     def align_local(self, read_strand: U32, band_start: U32, width: int, scoring: Scoring) -> tuple[Any, ...]:
         self.stats.traced += len(read_strand)
         return self._bands.align_local(read_strand, band_start, width, scoring)
+
+
+def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
+    """The keys of the reads that go on, and the fresh ones: pairs of read strands and buckets, or diagonals."""
+    if not fresh:
+        return known
+    read_strand, place = (np.concatenate(column) for column in zip(*fresh, strict=True))
+    return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))
 
 
 def _without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gassst.search import single
-from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult, ScoredBuckets
+from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import EXTRA_ERRORS
@@ -105,7 +105,7 @@ class PairedSearch:
     def _all_anchors(self, reads: U32, every: int | None = None) -> Anchors:
         """Anchors of the first stage, those in scored buckets, too: pairs are formed of them."""
         seeds = self.backend.look_up(self.state, 0, reads, every)
-        return self.backend.gather(seeds, reads, ScoredBuckets.none(self.backend.context.n))
+        return self.backend.gather(seeds, reads, None)
 
     def _scout(self, anchors: Anchors, chosen: U8) -> None:
         """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
@@ -121,7 +121,7 @@ class PairedSearch:
 
     def _verify(self, anchors: Anchors, chosen: U8) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""
-        survivors = self.backend.filter(self.backend.take(anchors, chosen), self.state.limit)
+        survivors = self.backend.filter(self.backend.take(anchors, chosen), self.state)
         self._score_fresh(self.backend.buckets(survivors, Buckets.none()))
 
     def _rescue(self, stage: int, reads: U32) -> None:

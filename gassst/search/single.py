@@ -41,7 +41,7 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     """Look up one stage of seeds of these reads and score what they lead to."""
     anchors = anchors_of(backend, state, stage, reads)
     if backend.context.params.all_hits:
-        survivors = backend.filter(anchors, state.limit)
+        survivors = backend.filter(anchors, state)
         state.bands += backend.all_minima(backend.buckets(survivors, Buckets.none()))
         return
     # The best supported place tightens the limit, by which the filters reject more of the others.
@@ -50,19 +50,19 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     left: Candidates = anchors
     if backend.divert(state, anchors):
         left = backend.still_searched(anchors, state)
-    survivors = backend.filter(left, state.limit)
     if stage == 0:
-        survivors = backend.supported(survivors, state)
+        left = backend.supported(left, state)
+    survivors = backend.filter(left, state)
     found = backend.buckets(survivors, scouts)
     score(backend, state, found)
     state.fresh += [scouts, found]
 
 
 def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U32) -> Anchors:
-    """The anchors of these reads in a stage, without those in buckets that were scored before."""
+    """The anchors of these reads in a stage, without those that are known to be of no use."""
     seeds = backend.look_up(state, stage, reads)
     backend.merge_scored(state, reads)
-    anchors = backend.gather(seeds, reads, state.scored)
+    anchors = backend.gather(seeds, reads, state)
     backend.stats.candidates += len(anchors)
     return anchors
 

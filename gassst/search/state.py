@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core.placements import Placements
 from gassst.layouts import NO_SCORE
-from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, ScoredBuckets
+from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
 
@@ -44,10 +44,14 @@ class SearchState:
         diagonal of the longest anchor of a stage.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
-    scored : ScoredBuckets
+    scored : KeysByRead
         Buckets that need not be scored again.
+    rejected : KeysByRead
+        Diagonals whose narrow bands have more errors than matter. That bounds the diagonal, not the bucket.
     fresh : list of Buckets
         Buckets scored since `scored` was brought up to date.
+    fresh_rejected : list of Diagonals
+        The same for `rejected`.
     known_seeds : Seeds or None
         Those looked up last, if the next stage holds them, too.
     """
@@ -61,9 +65,11 @@ class SearchState:
     planned: U16
     diverted: Bool
     evidence: U16
-    scored: ScoredBuckets
+    scored: KeysByRead
+    rejected: KeysByRead
     bands: list[Bands] = field(default_factory=list)
     fresh: list[Buckets] = field(default_factory=list)
+    fresh_rejected: list[Diagonals] = field(default_factory=list)
     known_seeds: Any = None
 
     @classmethod
@@ -80,7 +86,8 @@ class SearchState:
             planned=np.zeros(n, np.uint16),
             diverted=np.zeros(n, bool),
             evidence=np.zeros(n, np.uint16),
-            scored=ScoredBuckets.none(n),
+            scored=KeysByRead.none(n),
+            rejected=KeysByRead.none(n),
         )
 
     def hopeless(self, context: BatchContext) -> Bool:

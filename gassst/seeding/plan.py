@@ -31,7 +31,10 @@ from gassst.seeding.miss_model import (
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
-DEFAULT_MAX_GAPS = 16  # the widest that shares one 64-bit word with a bucket of 32 diagonals
+WORD_GAPS = 16  # most gap bases with which a bucket of 32 diagonals fits one 64-bit word
+DEFAULT_MAX_GAPS = (
+    15  # most that a band of 32 diagonals holds to either side of a seed (ext/isa/bound_band.h)
+)
 MISS_SHARE = 0.01  # thesis: "missing at most 1 %"
 # Of disjoint seeds, before the shortest (docs/benchmarks/tried.md, "Index and seeds").
 STAGE_LENGTHS = (25, 20, 14)
@@ -118,7 +121,7 @@ class SearchPlan:
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
         self.gaps = default_gaps if params.gaps is None else params.gaps
-        self.shift = 5 if self.gaps <= DEFAULT_MAX_GAPS else 4
+        self.shift = 5 if self.gaps <= WORD_GAPS else 4
         self.words = np.zeros(size, np.uint8)
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.settled_alone = self.settled.copy()

@@ -290,7 +290,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plot",
         metavar="OUT.png",
         type=output_path,
-        help="Draw calibration and ROC (.png, .svg, .pdf; needs matplotlib).",
+        help="Draw calibration and ROC (.png, .svg, .pdf).",
     )
 
 

@@ -1,148 +1,100 @@
-"""Report of a mapping run: one HTML page that needs nothing else, neither network nor script nor font.
+"""Report of mapping runs: one HTML page that needs nothing else, neither network nor script nor font.
 
-It shows the numbers of `Stats.as_dict()`; every plot comes with a table of its values.
+It shows the numbers of `Stats.as_dict()`; every plot comes with a table of its values. Of several runs it shows the
+same side by side (`gassst.tools.report_compare`).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gassst.arguments import file_path, output_path
-from gassst.errors import InputError
+from gassst.errors import UsageError
 from gassst.io.distinct import check_distinct
 from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
-from gassst.tools.report_page import facts, page, panel, plot_and_table, table, tiles
-from gassst.tools.report_plots import bars, ranking, rates, require_matplotlib, svg
+from gassst.tools import report_compare
+from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats
+from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
+from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg
 
-COUNTS = ("reads", "bases", "mapped", "confident", "capped")
-WORK = {
-    "occurrences": "seed occurrences",
-    "candidates": "candidates",
-    "scored": "bands scored",
-    "traced": "alignments traced back",
-}
-STAGES = {
-    "parse": "text to records",
-    "pack": "reads to bit planes",
-    "upload": "reads to the device",
-    "seeds": "seeds looked up in the index",
-    "candidates": "seed occurrences to candidates and buckets",
-    "filters": "the cascade of filters",
-    "score": "errors of bands",
-    "pairs": "mates looked for beside each other, pairs scored",
-    "select": "best places chosen",
-    "align": "tracebacks and CIGARs",
-    "local": "local alignments at the places found",
-    "cycles": "errors counted by cycle",
-    "encode": "records made",
-    "write": "records written",
-}
-FUNNEL = {
-    "in": "in",
-    "out": "out",
-    "step_percent": "rejected, %",
-    "total_percent": "so far, %",
-    "ns_per_candidate": "ns each",
-}
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of a run, of the right types; what a run did not count is empty.
-
-    Attributes
-    ----------
-    counts, work : dict of str to int
-        `COUNTS` and `WORK`.
-    errors, mapq : dict of int to int
-        Value -> reads, ascending.
-    nanoseconds : dict of str to int
-        By stage in the order of the pipeline, the filters as one.
-    funnel : dict of str to dict
-        As of `Funnel.as_dict()`.
-    cycles : int64[c, 4]
-        Columns `CYCLE_COUNTS`.
-    run : dict
-        `Stats.run`.
-    """
-
-    counts: dict[str, int]
-    work: dict[str, int]
-    errors: dict[int, int]
-    mapq: dict[int, int]
-    nanoseconds: dict[str, int]
-    funnel: dict[str, dict[str, float]]
-    cycles: np.ndarray
-    run: dict[str, Any]
-
-    @classmethod
-    def from_dict(cls, stats: dict[str, Any], source: str = "statistics") -> Numbers:
-        """From `Stats.as_dict()`; raises InputError, with `source` as its subject, for anything else."""
-        try:
-            funnel = stats.get("funnel", {})
-            return cls(
-                {name: _count(stats[name]) for name in COUNTS},
-                {name: _count(stats[name]) for name in WORK if name in stats},
-                _histogram(stats.get("errors", {})),
-                _histogram(stats.get("mapq", {})),
-                _stage_times(stats.get("nanoseconds", {}), funnel),
-                {name: {key: float(row[key]) for key in FUNNEL} for name, row in funnel.items()},
-                _cycle_table(stats.get("cycles", {})),
-                dict(stats.get("run", {})),
-            )
-        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise InputError(f"{source}: not what `gassst map --stats` writes ({error!r})") from None
-
-
-def _count(value: Any) -> int:
-    """A number of things; ValueError for one that cannot be."""
-    count = int(value)
-    if not 0 <= count < 1 << 63:
-        raise ValueError(f"{count} is no count")
-    return count
-
-
-def _histogram(counts: dict[str, int]) -> dict[int, int]:
-    return dict(sorted((_count(value), _count(n)) for value, n in counts.items()))
-
-
-def _stage_times(nanoseconds: dict[str, int], funnel: dict[str, dict[str, float]]) -> dict[str, int]:
-    times = {name: _count(ns) for name, ns in nanoseconds.items()}
-    if funnel:
-        times["filters"] = sum(_count(row["nanoseconds"]) for row in funnel.values())
-    order = {name: place for place, name in enumerate(STAGES)}
-    return dict(sorted(times.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
-
-
-def _cycle_table(cycles: dict[str, list[int]]) -> np.ndarray:
-    columns = [cycles[name] for name in CYCLE_COUNTS] if cycles else [[]] * len(CYCLE_COUNTS)
-    return np.array(columns, np.int64).T
-
-
-def _percent(part: float, whole: float, digits: int = 2) -> str:
-    return f"{100 * part / whole:.{digits}f}\N{NO-BREAK SPACE}%" if whole else "–"
+NOT_SHOWN = ("reference", "read_groups")  # parts of `Stats.run` that are shown in other ways
+MOST_CONTIGS = 50
 
 
 def _overview(numbers: Numbers) -> str:
     n, reads = numbers.counts, numbers.counts["reads"]
     edits = sum(value * count for value, count in numbers.errors.items())
-    edits_each = f"{edits / n['mapped']:.3f}" if n["mapped"] else "–"
-    return tiles(
-        [
-            ("Reads", f"{reads:,}", f"{n['bases']:,} bases"),
-            ("Mapped", _percent(n["mapped"], reads), f"{n['mapped']:,} reads"),
-            (f"MAPQ ≥ {CONFIDENT}", _percent(n["confident"], reads), f"{n['confident']:,} reads"),
-            ("Capped", _percent(n["capped"], reads), f"{n['capped']:,} reads with a seed passed over"),
-            ("Errors per mapped read", edits_each, f"{edits:,} in all"),
-        ]
-    )
+    values = [
+        ("Reads", f"{reads:,}", f"{n['bases']:,} bases"),
+        ("Mapped", percent(n["mapped"], reads), f"{n['mapped']:,} reads"),
+        (f"MAPQ ≥ {CONFIDENT}", percent(n["confident"], reads), f"{n['confident']:,} reads"),
+    ]
+    if n["pairs"]:
+        values.append(
+            ("Proper pairs", percent(n["proper"], n["pairs"]), f"{n['proper']:,} of {n['pairs']:,}")
+        )
+    if numbers.inserts:
+        values.append(("Insert size", f"{numbers.median_insert:,}", "bases, the median"))
+    if numbers.reference_bases:
+        remark = f"of {numbers.reference_bases:,} bases, on average"
+        values.append(("Coverage", f"{numbers.mean_coverage:,.2f}x", remark))
+    edits_each = f"{numbers.edits_per_read:.3f}" if n["mapped"] else "–"
+    values.append(("Errors per mapped read", edits_each, f"{edits:,} in all"))
+    if seconds := numbers.run.get("seconds"):
+        values.append(("Wall time", f"{seconds:,.1f} s", f"{reads / seconds:,.0f} reads a second"))
+    values.append(("Capped", percent(n["capped"], reads), f"{n['capped']:,} reads with a seed passed over"))
+    return tiles(values)
+
+
+def _insert_sizes(numbers: Numbers) -> str:
+    if not numbers.inserts:
+        return ""
+    title = "Insert sizes"
+    length, pairs = _binned(numbers.inserts)
+    drawing = curves({"": (length, pairs)}, "template length, bases", "pairs")
+    plot = svg("insert", title, drawing)
+    rows = list(zip(length.tolist(), pairs.tolist(), strict=True))
+    note = "Pairs whose mates are both placed with confidence, on one contig and in the orientation of the library."
+    content = plot_and_table(plot, table(title, ("length from", "pairs"), rows))
+    return panel("insert-sizes", title, note, content)
+
+
+def _binned(inserts: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Bins of equal width, at most 100, over all but the longest 0.5 %: their least lengths, and their pairs."""
+    lengths, pairs = np.array(list(inserts)), np.array(list(inserts.values()))
+    most = lengths[np.searchsorted(np.cumsum(pairs), 0.995 * pairs.sum())]
+    width = max(1, -(-(int(most) + 1) // 100))
+    kept = lengths <= most
+    counts = np.bincount(lengths[kept] // width, pairs[kept]).astype(np.int64)
+    first = int(np.flatnonzero(counts)[0])
+    return np.arange(first, len(counts)) * width, counts[first:]
+
+
+def _coverage(numbers: Numbers) -> str:
+    bases = numbers.reference_bases
+    if not bases or not len(numbers.windows):
+        return ""
+    title, size = "Coverage", bases / len(numbers.windows)
+    depth = numbers.windows / size
+    middle = (np.arange(len(depth)) + 0.5) * size / 1e6
+    drawing = curves({"": (middle, depth)}, "all contigs one after the other, Mb", "reads that cover a base")
+    plot = svg("coverage", title, drawing)
+    contigs = numbers.run["reference"]
+    rows = [
+        (name, length, int(aligned), int(aligned) / max(length, 1))
+        for name, length, aligned in zip(contigs["names"], contigs["lengths"], numbers.contigs, strict=True)
+    ]
+    rows = sorted(rows, key=lambda row: -row[1])
+    note = f"Mean coverage of {len(depth)} windows of {size:,.0f} bases, by primary and supplementary alignments."
+    if len(rows) > MOST_CONTIGS:
+        note += f" The table has the {MOST_CONTIGS} longest of {len(rows):,} contigs."
+    head = ("contig", "bases", "aligned bases", "coverage")
+    return panel("coverage", title, note, plot_and_table(plot, table(title, head, rows[:MOST_CONTIGS])))
 
 
 def _edit_distances(numbers: Numbers) -> str:
@@ -196,7 +148,7 @@ def _filters(numbers: Numbers) -> str:
     left = {"candidates": entered, **{name: row["out"] for name, row in rows.items()}}
     plot = "<p>No candidates.</p>"
     if entered:
-        notes = [_percent(n, entered, 1) for n in left.values()]
+        notes = [percent(n, entered, 1) for n in left.values()]
         plot = svg("cascade", title, ranking(left, notes, "candidates left"), 0.7 + 0.26 * len(left))
     values = [
         (name, int(row["in"]), int(row["out"]), *(row[key] for key in list(FUNNEL)[2:]))
@@ -212,7 +164,7 @@ def _stages(numbers: Numbers) -> str:
     if not total:
         return ""
     title, seconds = "Time by stage", {name: ns / 1e9 for name, ns in numbers.nanoseconds.items()}
-    notes = [_percent(ns, total, 1) for ns in numbers.nanoseconds.values()]
+    notes = [percent(ns, total, 1) for ns in numbers.nanoseconds.values()]
     plot = svg("time", title, ranking(seconds, notes, "seconds"), 0.7 + 0.23 * len(seconds))
     rows = [(name, s, 100e9 * s / total, STAGES.get(name, "")) for name, s in seconds.items()]
     note = f"Summed over worker threads: {total / 1e9:,.2f} s in all."
@@ -228,43 +180,51 @@ def _work(numbers: Numbers) -> str:
     return panel("work", title, "", table(title, ("", "number", "per read"), rows))
 
 
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return "not given" if value is None else "yes" if value else "no"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value)) or "none"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def _extension_text(name: str, value: Any) -> str:
     """Counters of `extension.base.Times`: two counts, the others ns, 0 where no clock was asked for."""
     if name in ("calls", "pairs") or not isinstance(value, int):
-        return _text(value)
+        return text_of(value)
     return f"{value / 1e9:,.3f} s" if value else "not measured"
 
 
 def _run(numbers: Numbers) -> str:
     """All that is known of the run: its simple facts, then each group of them."""
-    simple = {name: value for name, value in numbers.run.items() if not isinstance(value, dict)}
-    groups = {name: value for name, value in numbers.run.items() if isinstance(value, dict)}
+    shown = {name: value for name, value in numbers.run.items() if name not in NOT_SHOWN}
+    simple = {"sample": numbers.sample} if numbers.sample else {}
+    simple |= {name: value for name, value in shown.items() if not isinstance(value, dict)}
+    groups = {name: value for name, value in shown.items() if isinstance(value, dict)}
     panels = []
     for i, (group, values) in enumerate({"run": simple, **groups}.items()):
-        write = _extension_text if group == "extension" else lambda _, value: _text(value)
+        write = _extension_text if group == "extension" else lambda _, value: text_of(value)
         texts = {name.replace("_", " "): write(name, value) for name, value in values.items()}
         if texts:
             panels.append(panel(f"run-{i}", group.capitalize(), "", facts(texts), wide=i == 0))
     return "\n".join(panels)
 
 
-PANELS = (_edit_distances, _mapping_qualities, _errors_by_cycle, _filters, _stages, _work, _run)
+PANELS = (
+    _mapping_qualities,
+    _edit_distances,
+    _errors_by_cycle,
+    _insert_sizes,
+    _coverage,
+    _filters,
+    _stages,
+    _work,
+    _run,
+)
 
 
 def render(stats: dict[str, Any], source: str = "statistics") -> str:
     """The page for the dict of `Stats.as_dict()`; InputError for another, UsageError without matplotlib."""
     numbers = Numbers.from_dict(stats, source)
     require_matplotlib()
+    return _page(numbers)
+
+
+def _page(numbers: Numbers) -> str:
     command = str(numbers.run.get("command", ""))
-    return page(command, _overview(numbers), [section(numbers) for section in PANELS])
+    return page("Mapping report", command, _overview(numbers), [section(numbers) for section in PANELS])
 
 
 def write_report(stats: dict[str, Any], path: str | os.PathLike[str], source: str = "statistics") -> None:
@@ -291,10 +251,22 @@ def write_report(stats: dict[str, Any], path: str | os.PathLike[str], source: st
     write_text(path, render(stats, source))
 
 
+def write_comparison(runs: dict[str, Numbers], path: str | os.PathLike[str]) -> None:
+    """Writes a page of several runs, by name, side by side. Raises UsageError, OutputError."""
+    require_matplotlib()
+    write_text(path, report_compare.render(runs))
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst report`."""
     add = parser.add_argument
-    add("stats", metavar="STATS.json", type=file_path, help="What `gassst map --stats` wrote.")
+    add(
+        "stats",
+        metavar="STATS.json",
+        nargs="+",
+        type=file_path,
+        help="What `gassst map --stats` wrote; of several runs, the page shows them side by side.",
+    )
     add(
         "-o",
         "--output",
@@ -307,16 +279,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst report`. Raises UsageError, InputError, OutputError."""
-    check_distinct([args.output], [args.stats])
-    write_report(_read_json(args.stats), args.output, args.stats)
+    check_distinct([args.output], args.stats)
+    if len(args.stats) > report_compare.MOST_RUNS:
+        raise UsageError(f"{len(args.stats)} runs: at most {report_compare.MOST_RUNS} fit side by side")
+    runs = [read_stats(path) for path in args.stats]
+    if len(runs) == 1:
+        require_matplotlib()
+        write_text(args.output, _page(runs[0]))
+    else:
+        write_comparison(report_compare.named(args.stats, runs), args.output)
     return 0
-
-
-def _read_json(path: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None

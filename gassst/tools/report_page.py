@@ -11,12 +11,12 @@ STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #fff; --ink: #1b1f24; --muted: #57606a; --line: #d8dee4; --tile: #f3f6f9;
-  --blue: #0072b2; --orange: #d55e00;
+  --blue: #0072b2; --orange: #d55e00; --green: #009e73; --pink: #cc79a7; --gold: #b8860b; --sky: #3a8fc4;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #12161b; --ink: #e6e9ec; --muted: #9aa4ae; --line: #2d343c; --tile: #1b2129;
-    --blue: #56b4e9; --orange: #e69f00;
+    --blue: #56b4e9; --orange: #e69f00; --green: #2fc79a; --pink: #e39ac6; --gold: #d9b44a; --sky: #8ccbf0;
   }
 }
 * { box-sizing: border-box }
@@ -85,11 +85,11 @@ PAGE = Template("""<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>gassst mapping report</title>
+<title>gassst: $title</title>
 <style>$style</style>
 </head>
 <body>
-<header><h1>Mapping report</h1>$command</header>
+<header><h1>$title</h1>$command</header>
 <main>
 $tiles
 <div class="panels">
@@ -101,10 +101,25 @@ $panels
 """)
 
 
-def page(command: str, tiles: str, panels: Iterable[str]) -> str:
-    """The whole page; `tiles` and `panels` are HTML, `command` is text."""
+def percent(part: float, whole: float, digits: int = 2) -> str:
+    """A share as text, a dash where there is no whole."""
+    return f"{100 * part / whole:.{digits}f}\N{NO-BREAK SPACE}%" if whole else "–"
+
+
+def text_of(value: Any) -> str:
+    """A parameter as people read it."""
+    if value is None or isinstance(value, bool):
+        return "not given" if value is None else "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def page(title: str, command: str, tiles: str, panels: Iterable[str]) -> str:
+    """The whole page; `tiles` and `panels` are HTML, `title` and `command` are text."""
     code = f"<code>{escape(command)}</code>" if command else ""
-    return PAGE.substitute(style=STYLE, command=code, tiles=tiles, panels="\n".join(filter(None, panels)))
+    content = "\n".join(filter(None, panels))
+    return PAGE.substitute(style=STYLE, title=escape(title), command=code, tiles=tiles, panels=content)
 
 
 def tiles(values: Iterable[tuple[str, str, str]]) -> str:

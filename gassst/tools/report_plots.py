@@ -14,7 +14,20 @@ from gassst.errors import UsageError
 
 # Stand-ins that matplotlib writes for the colours of the page: CSS variables of `report_page.STYLE`.
 INK, MUTED, LINE, BLUE, ORANGE = "#010101", "#020202", "#030303", "#040404", "#050505"
-VARIABLES = {INK: "ink", MUTED: "muted", LINE: "line", BLUE: "blue", ORANGE: "orange"}
+GREEN, PINK, GOLD, SKY = "#060606", "#070707", "#080808", "#090909"
+VARIABLES = {
+    INK: "ink",
+    MUTED: "muted",
+    LINE: "line",
+    BLUE: "blue",
+    ORANGE: "orange",
+    GREEN: "green",
+    PINK: "pink",
+    GOLD: "gold",
+    SKY: "sky",
+}
+# Of several lines in one plot: no two share both a colour and a dash.
+LINES = [(colour, dash) for dash in ("-", "--") for colour in (BLUE, ORANGE, GREEN, PINK, GOLD, SKY)]
 WIDTH = 4.2  # inches: letters of 9.5 points stay readable where a phone shows the plot 350 pixels wide
 PLOT_STYLE = {
     "font.size": 9.5,
@@ -44,7 +57,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
-        raise UsageError('a report needs matplotlib: pip install "gassst[plot]"') from None
+        raise UsageError("a report needs matplotlib: pip install matplotlib") from None
 
 
 def svg(name: str, title: str, draw: Callable[[Any], None], height: float = 2.4) -> str:
@@ -128,6 +141,26 @@ def rates(percent: np.ndarray) -> Callable[[Any], None]:
         below.set_xlabel("cycle")
         below.margins(x=0.01)
         _whole_numbers(below.xaxis)
+
+    return draw
+
+
+def curves(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], xlabel: str, ylabel: str, *, from_zero: bool = True
+) -> Callable[[Any], None]:
+    """Lines by name, as x and y each; a legend names them where there are several."""
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        for (name, (x, y)), (colour, dash) in zip(lines.items(), LINES, strict=False):
+            axes.plot(x, y, color=colour, linestyle=dash, label=name, linewidth=1.2)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.margins(x=0.01)
+        if from_zero:
+            axes.set_ylim(0, max(1.08 * axes.dataLim.y1, 1e-9))
+        axes.yaxis.set_major_formatter(_plain)
+        if len(lines) > 1:
+            figure.legend(loc="outside upper center", ncols=2)
 
     return draw
 

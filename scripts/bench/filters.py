@@ -45,9 +45,9 @@ from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import batch_of_records
 from gassst.io.reads import open_reads
 from gassst.mapper import Mapper
-from gassst.params import DEFAULT_FILTERS, MAX_READ_LENGTH
+from gassst.params import MAX_READ_LENGTH
 from gassst.search.arrays import Buckets
-from gassst.search.filters import FILTERS, Batch, Candidates, Cascade
+from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
 from gassst.stats import Stats
 from gassst.threads import usable_threads
 
@@ -87,10 +87,10 @@ class RecordingCascade(Cascade):
         super().__init__(names, gaps, shift)
         self.calls: list[Call] = []
 
-    def run(self, candidates, limits, packed, reference_planes, verified=None, counters=None):
+    def run(self, candidates, limits, packed, reference_planes, verified=None, counters=None, rejected=None):
         batch = Batch(limits.copy(), packed, reference_planes, self.gaps, self.shift, verified)
         self.calls.append(Call(candidates, batch))
-        return super().run(candidates, limits, packed, reference_planes, verified, counters)
+        return super().run(candidates, limits, packed, reference_planes, verified, counters, rejected)
 
 
 def first_reads(path: str, most: int, batch_size: int) -> Iterator[ReadBatch]:
@@ -397,7 +397,7 @@ def parse_orders(text: str) -> list[tuple[str, ...]]:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    default = ";".join((",".join(DEFAULT_FILTERS) or "none", ",".join(FILTERS), "none"))
+    default = ";".join((",".join(AUTO_FILTERS), ",".join(FILTERS), "none"))
     p = benchmark_parser(__doc__, plot=True)
     add = p.add_argument
     add("index", metavar="REF.gsi", help="index, or a FASTA")
@@ -406,7 +406,7 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--record",
         type=parse_filters,
-        default=DEFAULT_FILTERS,
+        default=AUTO_FILTERS,
         metavar="A,B",
         help="filters of the recorded run",
     )

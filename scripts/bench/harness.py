@@ -143,7 +143,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise GassstError("--plot needs matplotlib (pip install 'gassst[plot]')") from error
+        raise GassstError("--plot needs matplotlib (pip install matplotlib)") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

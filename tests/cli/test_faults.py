@@ -33,7 +33,11 @@ INPUTS = {
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
 }
-FILES = {("map", "--output"): "x.bam", ("simulate", "--output"): "x.fq.gz"}
+FILES = {
+    ("map", "--output"): "x.bam",
+    ("simulate", "--output"): "x.fq.gz",
+    ("map", "--multiqc"): "x_mqc.json",
+}
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
 MARKED = ["--sort", "--markdup"]

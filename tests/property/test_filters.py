@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import (
     MASKED,
+    band_errors,
     candidate_costs,
     composition_distance,
     flank_costs,
@@ -118,7 +119,7 @@ def shapes(rng):
         for i in range(times):
             length = int(rng.integers(8, min(m, 40)))
             offset = (0, m - length)[i] if i < 2 else int(rng.integers(0, m - length + 1))
-            yield n, m, offset, length, int(rng.choice([0, 1, 2, 4, 7, 15]))
+            yield n, m, offset, length, int(rng.choice([0, 1, 2, 4, 7, 15, 16]))
 
 
 # ---- The oracle itself ------------------------------------------------------------------------------------
@@ -171,6 +172,7 @@ def test_filters_do_reject():
         and shares["fd"] > 0.7
         and shares["tnw4-16"] > 0.98
         and shares["tnw5-full"] > 0.999
+        and shares["band32"] > 0.999
     )
 
 
@@ -315,6 +317,78 @@ def test_frequency_distance_is_counting(m, offset, length):
         assert score == sum(composition_distance(a[:16], b[:16]) for a, b in sides)
 
 
+def ragged_cases(rng, n, m):
+    """Reads of any length up to `m`, sorted by none, and those lengths."""
+    cases = random_cases(rng, n, m, 20, 15, 16)
+    lengths = rng.integers(35, m + 1, n)
+    lengths[::7] = 64 * (lengths[::7] // 64)
+    lengths = np.maximum(lengths, 35)
+    cases.strand[:] = 0
+    cases.packed = pack_reads(np.where(np.arange(m) < lengths[:, None], cases.sequences, 0), cases.strand)
+    cases.packed.lengths = lengths.astype(np.uint32)
+    return cases, lengths
+
+
+@pytest.mark.parametrize("m", [50, 64, 100, 200])
+def test_narrow_band_is_textbook_dp(m):
+    cases = random_cases(np.random.default_rng(m), 300, m, 13, 12, 16)
+    lengths = np.full(300, m)
+    expected = band_errors(cases.sequences, cases.windows, cases.start, lengths, 16, 15)
+    scores = score_of("band32", cases.candidates(13, 12), cases.batch(0, 15), m)
+    assert scores.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
+    """In groups of which each read ends elsewhere; the rows of planes hold the bases of other strands behind it."""
+    cases, lengths = ragged_cases(np.random.default_rng(32), 3001, 200)
+    errors = band_errors(cases.sequences, cases.windows, cases.start, lengths, 16, 15)
+    limits = np.maximum(errors - np.arange(3001) % 2, 0)
+    candidates, (limits, *seen, gaps) = cases.candidates(20, 15), cases.batch(limits, 15)[:4]
+    kept, rejected = _filters.band32(candidates, limits, *seen, gaps, instruction_set)
+    passes = errors <= limits
+    assert kept[0].tolist() == candidates.read_strand[passes].tolist()
+    assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
+    assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
+    assert 0.4 < passes.mean() < 0.6
+
+
+def test_no_narrow_band_on_a_processor_without_it():
+    cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
+    with pytest.raises(ValueError, match="'sse5'"):
+        _filters.band32(cases.candidates(20, 12), *cases.batch(3, 3)[:4], "sse5")
+
+
+@pytest.mark.parametrize("gap", [-16, -15, 15, 16])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_long_gap_passes(gap, side):
+    """All gap bases that are allowed, in one flank: those of the default on both sides of the band, and one more."""
+    rng = np.random.default_rng(16)
+    window = rng.integers(0, 4, (1, 400), np.uint8)
+    first, m, offset = 150, 200, 100
+    behind = window[:, first + offset :]
+    before = window[:, : first + offset]
+    inserted = rng.integers(0, 4, (1, max(-gap, 0)), np.uint8)
+    if side == "left":
+        before = np.concatenate([before[:, : -20 - max(gap, 0)], inserted, before[:, -20:]], axis=1)
+    else:
+        behind = np.concatenate([behind[:, :35], inserted, behind[:, 35 + max(gap, 0) :]], axis=1)
+    sequences = np.concatenate([before[:, -offset:], behind[:, : m - offset]], axis=1)
+    cases = Cases(rng, sequences, window, first)
+    batch = cases.batch(abs(gap), abs(gap))
+    assert cases.costs(offset, 15, abs(gap)).tolist() == [abs(gap)]
+    assert reads_that_pass("band32", cases.candidates(offset, 15), batch).all()
+
+
+def test_a_candidate_at_the_end_of_the_reference_passes():
+    """Its narrow band is not all there to be looked at."""
+    rng = np.random.default_rng(3)
+    sequences, windows = (rng.integers(0, 4, (1, n), np.uint8) for n in (40, 500))
+    for start, passes in ((0, True), (15, True), (16, False), (300, False), (449, True)):
+        cases = Cases(rng, sequences, windows, start)
+        assert reads_that_pass("band32", cases.candidates(10, 12), cases.batch(2, 5)) == [passes]
+
+
 def test_limits_above_seven_switch_off_the_first_filter_per_candidate():
     rng = np.random.default_rng(1)
     cases = Cases(rng, np.zeros((2, 30), np.uint8), np.full((2, 60), 1, np.uint8), 10)
@@ -398,7 +472,7 @@ def test_order_counts_and_table():
     cases = random_cases(np.random.default_rng(2), 2000, 60, 20, 12, 4)
     candidates, batch, funnel = cases.candidates(20, 12), cases.batch(3, 3), Funnel()
     kept = Cascade(FILTERS, 3).run(candidates, *batch[:3], counters=funnel)
-    assert list(funnel.stages) == ["tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"]
+    assert list(funnel.stages) == ["tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", "band32"]
     rows = list(funnel.as_dict().values())
     assert rows[0]["in"] == 2000 and rows[-1]["out"] == len(kept) < 2000
     assert all(a["out"] == b["in"] for a, b in zip(rows, rows[1:], strict=False))
@@ -426,7 +500,7 @@ def test_no_candidates_no_filters():
 
 
 def test_unknown_filter_lists_the_known_ones():
-    with pytest.raises(UsageError, match="tnw4-5.*tnw4-4, fd, duplicate, tnw4-16, tnw5-full"):
+    with pytest.raises(UsageError, match="tnw4-5.*tnw4-4, fd, duplicate, tnw4-16, tnw5-full, band32"):
         Cascade(["fd", "tnw4-5"], 3)
 
 

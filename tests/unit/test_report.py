@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from collections import Counter
 from html.parser import HTMLParser
 
 import numpy as np
 import oracles
+import pysam
 import pytest
+from matplotlib import image
 
 import gassst
 from gassst._core.error_cycles import errors_by_cycle
+from gassst.cli.main import main
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.read_records import batch_of_records
 from gassst.layouts import HIT
 from gassst.mapper import Mapper
-from gassst.stats import Stats
+from gassst.stats import Stats, _bases_between
 from gassst.tools import report
+from gassst.tools.report_compare import named
+from gassst.tools.report_numbers import read_stats
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -236,18 +242,13 @@ def as_number(text: str) -> float | str:
 
 
 @pytest.fixture(scope="module")
-def needs_matplotlib():
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-
-
-@pytest.fixture(scope="module")
 def stats(mapped) -> dict:
     """The statistics as they come back from JSON."""
     return json.loads(json.dumps(mapped.as_dict()))
 
 
 @pytest.fixture(scope="module")
-def text(stats, needs_matplotlib) -> str:
+def text(stats) -> str:
     return report.render(stats)
 
 
@@ -346,7 +347,7 @@ def test_same_numbers_give_the_same_page(text, stats):
 
 
 @pytest.mark.parametrize("missing", ["errors", "mapq", "cycles", "funnel", "nanoseconds", "run"])
-def test_a_part_may_be_missing(stats, text, missing, needs_matplotlib):
+def test_a_part_may_be_missing(stats, text, missing):
     headings = Page(report.render({k: v for k, v in stats.items() if k != missing})).headings
     gone = [heading for heading in Page(text).headings if heading not in headings]
     assert (
@@ -362,7 +363,7 @@ def test_a_part_may_be_missing(stats, text, missing, needs_matplotlib):
     )
 
 
-def test_no_reads(small_index, needs_matplotlib):
+def test_no_reads(small_index):
     shown = Page(report.render(Stats().as_dict()))
     assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("0", "–")
     batch = batch_of_records([("random", "ACGT", None)])
@@ -374,14 +375,14 @@ def test_no_reads(small_index, needs_matplotlib):
     assert stats.as_dict()["cycles"]["reads"] == []
 
 
-def test_text_is_escaped(stats, needs_matplotlib):
+def test_text_is_escaped(stats):
     run = {"command": "gassst map '<script>alert(1)</script>&.fq'", "<b>": {"<i>": ["<u>", 1]}}
     shown = report.render({**stats, "run": run})
     assert not any(tag in shown for tag in ("<script>", "<b>", "<i>", "<u>"))
     assert Page(shown).definitions["command"] == run["command"]
 
 
-def test_command(tmp_path, stats, text, needs_matplotlib, capsys):
+def test_command(tmp_path, stats, text, capsys):
     parser = argparse.ArgumentParser()
     report.add_arguments(parser)
     source, target = tmp_path / "stats.json", tmp_path / "report.html"
@@ -391,16 +392,25 @@ def test_command(tmp_path, stats, text, needs_matplotlib, capsys):
     assert sorted(tmp_path.iterdir()) == [target, source]
 
 
-def test_matplotlib_is_optional(monkeypatch, tmp_path):
+def test_a_broken_installation_is_one_line(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"gassst\[plot\]"):
+    with pytest.raises(UsageError, match="pip install matplotlib"):
         report.write_report(Stats().as_dict(), tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
 
 
+def changed(**changes) -> str:
+    return json.dumps({**Stats().as_dict(), **changes})
+
+
 BROKEN = {
+    "negative coverage": changed(coverage={"windows": [-1], "contigs": []}),
+    "contigs without lengths": changed(run={"reference": {"names": ["a"], "lengths": []}}),
+    "a list of read groups of text": changed(run={"read_groups": ["a"]}),
+    "a word for the wall time": changed(run={"seconds": "long"}),
+    "huge insert sizes": changed(inserts={"1e9": 1}),
     "no JSON": "{",
     "binary": "\udcff",
     "a list": "[]",
@@ -419,12 +429,146 @@ def test_no_statistics(tmp_path, content):
     source = tmp_path / "stats.json"
     source.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match="stats.json: not"):
-        report.main(argparse.Namespace(stats=str(source), output=str(tmp_path / "report.html")))
+        report.main(argparse.Namespace(stats=[str(source)], output=str(tmp_path / "report.html")))
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_files_that_cannot_be_opened(tmp_path, needs_matplotlib):
+def test_files_that_cannot_be_opened(tmp_path):
     with pytest.raises(InputError, match="none.json: No such file"):
-        report.main(argparse.Namespace(stats=str(tmp_path / "none.json"), output="-"))
+        report.main(argparse.Namespace(stats=[str(tmp_path / "none.json")], output="-"))
     with pytest.raises(OutputError, match="report.html"):
         report.write_report(Stats().as_dict(), tmp_path / "none" / "report.html")
+
+
+# What pairs add, and several runs side by side
+
+
+@pytest.fixture(scope="module")
+def runs(small_fasta, small_index, tmp_path_factory):
+    """Files of statistics of simulated pairs: as one sample, and at another sensitivity without a sample."""
+    folder = tmp_path_factory.mktemp("runs")
+    mates = [folder / "r1.fq", folder / "r2.fq"]
+    options = ["-n", "300", "-l", "80", "-e", "0.01", "--pairs", "300,20"]
+    assert main(["simulate", str(small_fasta), *options, *(f"-o{path}" for path in mates)]) == 0
+    common = ["map", "-q", "--device", "none", small_index, *mates]
+    for name, more in {"pairs": ["-R", r"@RG\tID:1\tSM:mouse"], "again": ["-s", 0]}.items():
+        files = ["-o", folder / f"{name}.bam", "--stats", folder / f"{name}.json"]
+        assert main([*map(str, [*common, *more, *files])]) == 0
+    return folder
+
+
+def page_of(*paths) -> Page:
+    output = paths[0].with_suffix(".html")
+    assert main(["report", *map(str, paths), "-o", str(output)]) == 0
+    return Page(output.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page_of_pairs(runs) -> Page:
+    return page_of(runs / "pairs.json")
+
+
+def test_pairs_have_their_figures(runs, page_of_pairs):
+    stats, shown = json.loads((runs / "pairs.json").read_text()), page_of_pairs.definitions
+    assert shown["Proper pairs, remark"] == f"{stats['proper']} of 300"
+    assert shown["sample"] == "mouse" and shown["mode"] == "local" and shown["read length"] == "80"
+    assert shown["Wall time"] == f"{stats['run']['seconds']:,.1f} s"
+    assert shown["Coverage, remark"] == "of 60,000 bases, on average"
+
+
+def test_insert_sizes_are_those_of_the_records(runs, page_of_pairs):
+    with pysam.AlignmentFile(runs / "pairs.bam", check_sq=False) as file:
+        records = [r for r in file if not r.is_secondary and not r.is_supplementary]
+    mates = zip(records[::2], records[1::2], strict=True)
+    facing = [(a, b) for a, b in mates if a.template_length > 0 or b.template_length > 0]
+    expected = Counter(
+        abs(a.template_length) for a, b in facing if min(a.mapping_quality, b.mapping_quality) >= 20
+    )
+    stats = json.loads((runs / "pairs.json").read_text())
+    assert {int(length): n for length, n in stats["inserts"].items()} == expected
+    lengths = sorted(expected.elements())
+    assert page_of_pairs.definitions["Insert size"] == str(lengths[(len(lengths) - 1) // 2])
+    assert abs(int(page_of_pairs.definitions["Insert size"]) - 300) < 10
+    shown = page_of_pairs.numbers("Insert sizes")
+    assert 0.99 * len(lengths) <= sum(n for _, n in shown) <= len(lengths)
+
+
+def test_coverage_is_that_of_the_records(runs, page_of_pairs, small_genome):
+    expected = Counter()
+    with pysam.AlignmentFile(runs / "pairs.bam", check_sq=False) as file:
+        for record in file:
+            if not record.is_unmapped and not record.is_secondary:
+                expected[record.reference_name] += record.reference_length
+    rows = page_of_pairs.numbers("Coverage")
+    assert [row[0] for row in rows] == sorted(small_genome, key=lambda name: -len(small_genome[name]))
+    assert {name: aligned for name, _, aligned, _ in rows} == expected
+    assert [row[3] for row in rows] == pytest.approx([expected[row[0]] / row[1] for row in rows], abs=0.006)
+    stats = json.loads((runs / "pairs.json").read_text())
+    assert sum(stats["coverage"]["windows"]) == sum(expected.values())
+
+
+def test_bases_between_edges():
+    starts, spans = np.array([0, 5, 9, 40]), np.array([10, 3, 20, 0])
+    covered = np.zeros(50, int)
+    for start, span in zip(starts, spans, strict=True):
+        covered[start : start + span] += 1
+    edges = np.array([0, 7, 10, 29, 50])
+    expected = [covered[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    assert _bases_between(edges, starts, spans).tolist() == expected
+
+
+def test_runs_side_by_side(runs):
+    page = page_of(runs / "again.json", runs / "pairs.json")
+    assert page.headings[0] == "Main figures"
+    assert page.tables["Main figures"][0] == ["", "again", "mouse"]
+    shown = {row[0]: row[1:] for row in page.tables["Main figures"][1:]}
+    assert shown["reads"] == ["600", "600"] and float(shown["mapped"][1].split("\N{NO-BREAK SPACE}")[0]) > 95
+    for title in ("Mapping quality", "Edit distance", "Mismatches by cycle", "Insert sizes", "Coverage"):
+        assert title in page.headings and page.tables[title][0][1:] == ["again", "mouse"]
+    differ = {row[0]: row[1:] for row in page.tables["Parameters that differ"][1:]}
+    assert differ["sensitivity (parameters)"] == ["0", "2"] and "mode (effective)" not in differ
+
+
+def test_names_of_runs_differ(runs):
+    one, other = (read_stats(runs / name) for name in ("pairs.json", "again.json"))
+    paths = ["a/x.json", "b/x.json", "c/y.json", "d/x.json"]
+    assert list(named(paths, [one, one, one, other])) == ["mouse (x) (1)", "mouse (x) (2)", "mouse (y)", "x"]
+
+
+def test_a_run_without_a_curve_keeps_its_column(runs, tmp_path):
+    (tmp_path / "old.json").write_text(json.dumps(Stats().as_dict()))
+    page = page_of(tmp_path / "old.json", runs / "pairs.json")
+    assert page.tables["Insert sizes"][0][1:] == ["old", "mouse"]
+    assert {row[1] for row in page.tables["Insert sizes"][1:]} == {""}
+
+
+def test_more_runs_than_lines(runs, capfd):
+    assert main(["report", *[str(runs / "pairs.json")] * 13]) == 2
+    assert capfd.readouterr().err == "gassst: 13 runs: at most 12 fit side by side\n"
+
+
+@pytest.mark.external("chromium")
+def test_a_browser_draws_it(runs, page_of_pairs, tmp_path):
+    """Headless Chromium lays the page out; what it makes of the page still has every panel and every plot."""
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    page = (runs / "pairs.html").as_uri()
+    done = subprocess.run([*command, "--dump-dom", page], capture_output=True, text=True, timeout=120)
+    dom = done.stdout
+    assert dom.count("<svg ") >= 6 and dom.count("<section ") == len(page_of_pairs.headings)
+    assert all(f">{heading}</h2>" in dom for heading in page_of_pairs.headings)
+    picture = tmp_path / "page.png"
+    subprocess.run(
+        [*command, f"--screenshot={picture}", "--window-size=900,2400", page],
+        capture_output=True,
+        timeout=120,
+    )
+    pixels = image.imread(picture)[:, :, :3]
+    assert pixels.shape[:2] == (2400, 900)
+    blue = (np.abs(pixels - np.array([0, 0x72, 0xB2]) / 255) < 0.02).all(axis=2)
+    assert blue.sum() > 2000  # bars and curves, in the colour of the style sheet

@@ -1,0 +1,38 @@
+/* The vector kernels of the filters: one table per instruction set, each in its own source file (bound_avx512.c,
+ * bound_avx2.c, bound_generic.c). The caller picks a table at run time; all of them compute the same. */
+#ifndef GASSST_BOUND_KERNELS_H
+#define GASSST_BOUND_KERNELS_H
+
+#include "filter_job.h"
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define BOUND_X86
+#include <immintrin.h>
+#endif
+
+enum {
+    BAND_WIDTH = 32,                 /* diagonals of a narrow band */
+    BAND_LEAD = BAND_WIDTH / 2,      /* of them before the candidate's own */
+    BAND_REACH = BAND_LEAD - 1,      /* gap bases that never leave the band */
+    BAND_ROWS = 2,                   /* rows of planes that the bases of a block may reach into behind its first */
+};
+
+typedef struct bound_kernels {
+    const char *name;
+    int (*usable)(void); /* does this processor have the instructions? */
+    /* Least errors of the read in the narrow band of each of the n candidates `rows`. The caller makes sure that the
+       bands lie inside the reference. */
+    void (*band)(const job_t *job, const uint32_t *rows, int n, uint16_t *errors);
+} bound_kernels;
+
+#if defined(__GNUC__)
+#define BOUND_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define BOUND_HIDDEN
+#endif
+#ifdef BOUND_X86
+extern BOUND_HIDDEN const bound_kernels bound_kernels_avx512, bound_kernels_avx2;
+#endif
+extern BOUND_HIDDEN const bound_kernels bound_kernels_generic;
+
+#endif

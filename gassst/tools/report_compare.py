@@ -1,0 +1,141 @@
+"""Several mapping runs on one page: a table of their main figures, and their curves in the same plots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gassst.stats import CONFIDENT
+from gassst.tools.report_numbers import STAGES, Numbers
+from gassst.tools.report_page import page, panel, percent, plot_and_table, table, text_of
+from gassst.tools.report_plots import LINES, curves, svg
+
+MOST_RUNS = len(LINES)  # lines of one plot that can be distinguished
+Curve = tuple[np.ndarray, np.ndarray]
+
+
+def named(paths: Sequence[str | os.PathLike[str]], runs: Sequence[Numbers]) -> dict[str, Numbers]:
+    """The runs by sample or, without one, by file; by both, and a number, where names would be the same."""
+    stems = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    names = [run.sample or stem for run, stem in zip(runs, stems, strict=True)]
+    for others in (stems, list(map(str, range(1, len(runs) + 1)))):
+        names = [
+            name if names.count(name) == 1 or name == other else f"{name} ({other})"
+            for name, other in zip(names, others, strict=True)
+        ]
+    return dict(zip(names, runs, strict=True))
+
+
+def render(runs: dict[str, Numbers]) -> str:
+    """The page, as HTML."""
+    sections = [
+        _figures(runs),
+        _plot(runs, "Mapping quality", _qualities, "MAPQ", "% of reads with at least this"),
+        _plot(runs, "Edit distance", _edits, "errors of the best alignment", "% of mapped reads"),
+        _plot(runs, "Mismatches by cycle", _mismatches, "cycle", "% of reads"),
+        _plot(runs, "Insert sizes", _inserts, "template length, bases", "% of pairs"),
+        _plot(runs, "Coverage", _coverage, "% of the reference", "coverage / its mean"),
+        _stages(runs),
+        _parameters(runs),
+    ]
+    return page(f"{len(runs)} mapping runs", "", "", sections)
+
+
+def _figures(runs: dict[str, Numbers]) -> str:
+    title = "Main figures"
+    rows: list[tuple[str, Callable[[Numbers], str]]] = [
+        ("reads", lambda run: f"{run.counts['reads']:,}"),
+        ("mapped", lambda run: percent(run.counts["mapped"], run.counts["reads"])),
+        (f"MAPQ ≥ {CONFIDENT}", lambda run: percent(run.counts["confident"], run.counts["reads"])),
+        ("proper pairs", lambda run: percent(run.counts["proper"], run.counts["pairs"])),
+        ("insert size, median", lambda run: f"{run.median_insert:,}" if run.inserts else "–"),
+        ("coverage, mean", lambda run: f"{run.mean_coverage:,.2f}x" if run.reference_bases else "–"),
+        ("errors per mapped read", lambda run: f"{run.edits_per_read:.3f}" if run.counts["mapped"] else "–"),
+        ("wall time", lambda run: f"{run.run['seconds']:,.1f} s" if "seconds" in run.run else "–"),
+        ("version", lambda run: str(run.run.get("version", "–"))),
+    ]
+    body = [(name, *(text(run) for run in runs.values())) for name, text in rows]
+    return panel("figures", title, "", table(title, ("", *runs), body), wide=True)
+
+
+def _plot(
+    runs: dict[str, Numbers], title: str, curve: Callable[[Numbers], Curve], xlabel: str, ylabel: str
+) -> str:
+    """A panel with a curve of every run that has one, and the values in a table."""
+    lines = {name: curve(run) for name, run in runs.items()}
+    if not any(len(x) for x, _ in lines.values()):
+        return ""  # a run that has no curve keeps its colour and its column
+    identifier = title.lower().replace(" ", "-")
+    plot = svg(identifier, title, curves(lines, xlabel, ylabel), height=3.0)
+    found: dict[float, dict[str, float]] = {}
+    for name, (x, y) in lines.items():
+        for at, value in zip(x.tolist(), y.tolist(), strict=True):
+            found.setdefault(at, {})[name] = value
+    rows = [
+        (f"{at:g}", *(f"{found[at][name]:,.3f}" if name in found[at] else "" for name in lines))
+        for at in sorted(found)
+    ]
+    return panel(f"panel-{identifier}", title, "", plot_and_table(plot, table(title, (xlabel, *lines), rows)))
+
+
+def _qualities(run: Numbers) -> Curve:
+    values = np.array(list(run.mapq), np.int64)
+    counts = np.array(list(run.mapq.values()), np.int64)
+    return values, 100 * np.cumsum(counts[::-1])[::-1] / max(run.counts["reads"], 1)
+
+
+def _edits(run: Numbers) -> Curve:
+    counts = np.array(list(run.errors.values()), np.int64)
+    return np.array(list(run.errors), np.int64), 100 * counts / max(int(counts.sum()), 1)
+
+
+def _mismatches(run: Numbers) -> Curve:
+    reads, mismatches = (run.cycles[:, column] if len(run.cycles) else np.zeros(0) for column in (0, 1))
+    return np.arange(1, len(reads) + 1), 100 * mismatches / np.maximum(reads, 1)
+
+
+def _inserts(run: Numbers) -> Curve:
+    """In bins of 10 bases, but for the longest 0.5 %."""
+    lengths, pairs = np.array(list(run.inserts), np.int64), np.array(list(run.inserts.values()), np.int64)
+    if not len(lengths):
+        return lengths, pairs
+    kept = np.cumsum(pairs) <= max(0.995 * pairs.sum(), pairs[0])
+    counts = np.bincount(lengths[kept] // 10, pairs[kept])
+    return 10 * np.arange(len(counts)), 100 * counts / pairs.sum()
+
+
+def _coverage(run: Numbers) -> Curve:
+    """Relative to the mean: runs of different size, and references of different length, share a scale."""
+    windows = run.windows
+    if not windows.sum():
+        return np.zeros(0), np.zeros(0)
+    return 100 * (np.arange(len(windows)) + 0.5) / len(windows), windows / windows.mean()
+
+
+def _stages(runs: dict[str, Numbers]) -> str:
+    found = [name for run in runs.values() for name in run.nanoseconds]
+    if not found:
+        return ""
+    title = "Time by stage"
+    order = [*(name for name in STAGES if name in found), *sorted(set(found) - STAGES.keys())]
+    rows = [(name, *(run.nanoseconds.get(name, 0) / 1e9 for run in runs.values())) for name in order]
+    note = "Seconds, summed over worker threads."
+    return panel("stages", title, note, table(title, ("stage", *runs), rows))
+
+
+def _parameters(runs: dict[str, Numbers]) -> str:
+    """Those that differ, as given, and what they came to."""
+    values: dict[str, list[Any]] = {}
+    for group in ("parameters", "effective"):
+        sets = [run.run.get(group, {}) for run in runs.values()]
+        for name in dict.fromkeys(name for each in sets for name in each):
+            values[f"{name.replace('_', ' ')} ({group})"] = [each.get(name) for each in sets]
+    values["device"] = [run.run.get("device") for run in runs.values()]
+    rows = [
+        (name, *map(text_of, row)) for name, row in values.items() if any(value != row[0] for value in row)
+    ]
+    title = "Parameters that differ"
+    return panel("parameters", title, "", table(title, ("", *runs), rows)) if rows else ""

@@ -1,0 +1,194 @@
+"""The numbers of a run as the reports need them: of the right types, whatever file they came from."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gassst.errors import InputError
+from gassst.stats import CYCLE_COUNTS
+
+COUNTS = ("reads", "bases", "mapped", "confident", "capped")
+PAIR_COUNTS = ("pairs", "proper")
+WORK = {
+    "occurrences": "seed occurrences",
+    "candidates": "candidates",
+    "scored": "bands scored",
+    "traced": "alignments traced back",
+}
+STAGES = {
+    "parse": "text to records",
+    "pack": "reads to bit planes",
+    "upload": "reads to the device",
+    "seeds": "seeds looked up in the index",
+    "candidates": "seed occurrences to candidates and buckets",
+    "filters": "the cascade of filters",
+    "score": "errors of bands",
+    "pairs": "mates looked for beside each other, pairs scored",
+    "select": "best places chosen",
+    "align": "tracebacks and CIGARs",
+    "local": "local alignments at the places found",
+    "cycles": "errors counted by cycle",
+    "encode": "records made",
+    "write": "records written",
+}
+FUNNEL = {
+    "in": "in",
+    "out": "out",
+    "step_percent": "rejected, %",
+    "total_percent": "so far, %",
+    "ns_per_candidate": "ns each",
+}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a run, of the right types; what a run did not count is empty.
+
+    Attributes
+    ----------
+    counts, work : dict of str to int
+        `COUNTS` with `PAIR_COUNTS`, and `WORK`.
+    errors, mapq : dict of int to int
+        Value -> reads, ascending.
+    nanoseconds : dict of str to int
+        By stage in the order of the pipeline, the filters as one.
+    funnel : dict of str to dict
+        As of `Funnel.as_dict()`.
+    cycles : int64[c, 4]
+        Columns `CYCLE_COUNTS`.
+    inserts : dict of int to int
+        Template length -> pairs, ascending.
+    windows, contigs : int64[w], int64[c]
+        Aligned bases by window of the reference and by contig.
+    run : dict
+        `Stats.run`.
+    """
+
+    counts: dict[str, int]
+    work: dict[str, int]
+    errors: dict[int, int]
+    mapq: dict[int, int]
+    nanoseconds: dict[str, int]
+    funnel: dict[str, dict[str, float]]
+    cycles: np.ndarray
+    inserts: dict[int, int]
+    windows: np.ndarray
+    contigs: np.ndarray
+    run: dict[str, Any]
+
+    @classmethod
+    def from_dict(cls, stats: dict[str, Any], source: str = "statistics") -> Numbers:
+        """From `Stats.as_dict()`; raises InputError, with `source` as its subject, for anything else."""
+        try:
+            funnel = stats.get("funnel", {})
+            return cls(
+                {
+                    name: _count(stats[name] if name in COUNTS else stats.get(name, 0))
+                    for name in COUNTS + PAIR_COUNTS
+                },
+                {name: _count(stats[name]) for name in WORK if name in stats},
+                _histogram(stats.get("errors", {})),
+                _histogram(stats.get("mapq", {})),
+                _stage_times(stats.get("nanoseconds", {}), funnel),
+                {name: {key: float(row[key]) for key in FUNNEL} for name, row in funnel.items()},
+                _cycle_table(stats.get("cycles", {})),
+                _histogram(stats.get("inserts", {})),
+                *_coverage(stats.get("coverage", {})),
+                _run(stats.get("run", {})),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise InputError(f"{source}: not what `gassst map --stats` writes ({error!r})") from None
+
+    @property
+    def sample(self) -> str:
+        """The samples of the read groups, "" where there are none."""
+        names = [group.get("SM", "") for group in self.run.get("read_groups", [])]
+        return ", ".join(dict.fromkeys(filter(None, names)))
+
+    @property
+    def reference_bases(self) -> int:
+        """Of all contigs, 0 where they are not known."""
+        return sum(self.run.get("reference", {}).get("lengths", []))
+
+    @property
+    def mean_coverage(self) -> float:
+        """Aligned bases for each base of the reference."""
+        return int(self.windows.sum()) / self.reference_bases if self.reference_bases else 0.0
+
+    @property
+    def edits_per_read(self) -> float:
+        """Errors of a mapped read."""
+        edits = sum(value * count for value, count in self.errors.items())
+        return edits / self.counts["mapped"] if self.counts["mapped"] else 0.0
+
+    @property
+    def median_insert(self) -> int:
+        """Of the template lengths that were counted, 0 where there are none."""
+        half = (sum(self.inserts.values()) + 1) // 2
+        for length, n in self.inserts.items():
+            half -= n
+            if half <= 0:
+                return length
+        return 0
+
+
+def _count(value: Any) -> int:
+    """A number of things; ValueError for one that cannot be."""
+    count = int(value)
+    if not 0 <= count < 1 << 63:
+        raise ValueError(f"{count} is no count")
+    return count
+
+
+def _histogram(counts: dict[str, int]) -> dict[int, int]:
+    return dict(sorted((_count(value), _count(n)) for value, n in counts.items()))
+
+
+def _stage_times(nanoseconds: dict[str, int], funnel: dict[str, dict[str, float]]) -> dict[str, int]:
+    times = {name: _count(ns) for name, ns in nanoseconds.items()}
+    if funnel:
+        times["filters"] = sum(_count(row["nanoseconds"]) for row in funnel.values())
+    order = {name: place for place, name in enumerate(STAGES)}
+    return dict(sorted(times.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+
+
+def _cycle_table(cycles: dict[str, list[int]]) -> np.ndarray:
+    columns = [cycles[name] for name in CYCLE_COUNTS] if cycles else [[]] * len(CYCLE_COUNTS)
+    return np.array(columns, np.int64).T
+
+
+def _coverage(coverage: dict[str, list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    windows, contigs = ([_count(n) for n in coverage.get(name, [])] for name in ("windows", "contigs"))
+    return np.array(windows, np.int64), np.array(contigs, np.int64)
+
+
+def _run(run: dict[str, Any]) -> dict[str, Any]:
+    """A copy, once the parts that are looked into are of the right types."""
+    reference, groups = run.get("reference", {}), run.get("read_groups", [])
+    names, lengths = list(reference.get("names", [])), [_count(n) for n in reference.get("lengths", [])]
+    if len(names) != len(lengths):
+        raise ValueError("contigs without a length")
+    groups = [{str(key): str(value) for key, value in group.items()} for group in groups]
+    known: dict[str, Any] = {"read_groups": groups}
+    if reference:
+        known["reference"] = {"names": list(map(str, names)), "lengths": lengths}
+    if "seconds" in run:
+        known["seconds"] = float(run["seconds"])
+    return {**run, **{name: value for name, value in known.items() if name in run}}
+
+
+def read_stats(path: str | os.PathLike[str]) -> Numbers:
+    """The numbers in a file of `gassst map --stats`. Raises InputError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            stats = json.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+    return Numbers.from_dict(stats, str(path))

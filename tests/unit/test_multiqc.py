@@ -1,0 +1,125 @@
+"""What other programs read: the schema of --stats, the file for MultiQC, the @PG line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from importlib import resources
+
+import jsonschema
+import pysam
+import pytest
+
+from gassst.cli.main import main
+from gassst.errors import UsageError
+from gassst.stats import Stats
+from gassst.tools.multiqc import COLUMNS, content, row, verify_name
+from gassst.tools.report_numbers import Numbers
+
+SCHEMA = json.loads(resources.files("gassst.tools").joinpath("data/stats.schema.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def folder(small_index, small_reads, tmp_path_factory):
+    """Outputs of a run on pairs, sorted, and of one on single reads."""
+    folder = tmp_path_factory.mktemp("runs")
+    reads = folder / "pairs.fq"
+    reads.write_text("".join(f"@r{i // 2}\n{s}\n+\n{q}\n" for i, (_, s, q) in enumerate(small_reads[:200])))
+    common = ["map", "-q", "--device", "none", str(small_index), str(reads), "--sort"]
+    for name, more in {
+        "pairs": ["--interleaved", "--filters", "fd", "-R", r"@RG\tID:l1\tSM:mouse"],
+        "single": [],
+    }.items():
+        path = str(folder / name)
+        files = ["-o", f"{path}.cram", "--stats", f"{path}.json", "--multiqc", f"{path}_mqc.json"]
+        assert main([*common, *more, *files]) == 0
+    return folder
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["pairs", "single"])
+def test_statistics_follow_the_schema(folder, name):
+    stats = read(folder / f"{name}.json")
+    jsonschema.validate(stats, SCHEMA)
+    assert stats.keys() <= SCHEMA["properties"].keys(), "a new property needs its line in stats.schema.json"
+    assert stats["run"].keys() <= SCHEMA["properties"]["run"]["properties"].keys()
+
+
+def test_statistics_of_nothing_follow_the_schema():
+    jsonschema.validate(Stats().as_dict(), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "change", [{"reads": -1}, {"mapq": {"high": 3}}, {"coverage": {}}, {"run": {"seconds": "1"}}]
+)
+def test_the_schema_refuses(folder, change):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**read(folder / "single.json"), **change}, SCHEMA)
+
+
+def test_columns_for_multiqc(folder):
+    stats = Numbers.from_dict(read(folder / "pairs.json"))
+    written = read(folder / "pairs_mqc.json")
+    assert written == content({"mouse": stats})
+    assert (written["plot_type"], list(written["headers"])) == ("generalstats", list(COLUMNS))
+    values = written["data"]["mouse"]
+    assert values.keys() == COLUMNS.keys() and values["reads"] == 200
+    assert values["mapped"] == pytest.approx(stats.counts["mapped"] / 2)
+    assert values["proper"] == pytest.approx(stats.counts["proper"])
+    edits = sum(errors * n for errors, n in stats.errors.items())
+    length = stats.counts["bases"] / 200
+    assert values["errors"] == pytest.approx(100 * edits / stats.counts["mapped"] / length, abs=1e-4)
+
+
+def test_a_run_without_pairs_has_no_columns_of_pairs(folder):
+    written = read(folder / "single_mqc.json")
+    assert list(written["data"]) == ["single"]
+    assert not {"proper", "insert"} & written["data"]["single"].keys()
+    assert row(Numbers.from_dict(Stats().as_dict())) == {"reads": 0.0}
+
+
+def test_a_name_that_multiqc_does_not_know(small_index, small_fastq, tmp_path, capfd):
+    with pytest.raises(UsageError):
+        verify_name("run.json")
+    path = tmp_path / "run.json"
+    assert main(["map", str(small_index), str(small_fastq), "--multiqc", str(path)]) == 2
+    out, error = capfd.readouterr()
+    assert out == "" and error.count("\n") == 1 and "_mqc.json" in error and not path.exists()
+
+
+@pytest.mark.external("multiqc")
+def test_multiqc_shows_it(folder, tmp_path):
+    """In its table, by sample. `pip install multiqc` in an environment of its own, with its command on PATH."""
+    command = [
+        "multiqc",
+        "--quiet",
+        "--no-ansi",
+        "-o",
+        tmp_path,
+        folder / "pairs_mqc.json",
+        folder / "single_mqc.json",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    table = (tmp_path / "multiqc_data" / "multiqc_general_stats.txt").read_text().splitlines()
+    head, *rows = (line.split("\t") for line in table)
+    assert [name.rpartition("-")[2] for name in head[1:]] == list(COLUMNS)
+    assert {row[0]: float(row[1]) for row in rows} == {"mouse": 200.0, "single": 200.0}
+
+
+def test_the_program_line_is_the_command_alone(folder, small_index):
+    """One @PG line, though samtools sorts CRAM, and nothing in it but what the user typed."""
+    with pysam.AlignmentFile(folder / "pairs.cram", check_sq=False) as file:
+        [line] = file.header["PG"]
+    assert line.keys() == {"ID", "PN", "VN", "CL"}
+    command = line["CL"].split()
+    assert command[:2] == ["gassst", "map"] and str(small_index) in command
+    paths = [part for part in command if part.startswith("/")]
+    assert all(path == str(small_index) or path.startswith(f"{folder}/") for path in paths)
+    assert ".gassst-" not in line["CL"]
