@@ -93,8 +93,8 @@ class MapParams:
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); reads per batch; bytes the index may keep
-        resident.
+        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
+        keep resident.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).

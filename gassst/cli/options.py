@@ -193,8 +193,9 @@ def _add_output(group: Any) -> None:
         dest="format_options",
         action="append",
         metavar="NAME=VALUE",
-        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, seqs_per_slice=N, or one of "
-        "fast, normal, small and archive. CRAM is written against the sequence of the index.",
+        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
+        "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM is written against the sequence of the "
+        "index.",
     )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
     add(
@@ -509,7 +510,8 @@ def _add_machine(group: Any) -> None:
         "--batch-size",
         type=int,
         metavar="READS",
-        help="Reads in a batch of one thread (default: 32768, with several processes 24576).",
+        help="Most reads in a batch of one thread (default: 32768, with several processes 24576). The first and last "
+        "batches of several threads have fewer.",
     )
     add(
         "--memory",

@@ -37,6 +37,8 @@ class ReadOptions(NamedTuple):
         Bytes asked for at once.
     tags : TagSources
         What of the headers becomes tags.
+    inflaters : int
+        Threads that inflate each BGZF file.
     """
 
     reads: int
@@ -44,6 +46,7 @@ class ReadOptions(NamedTuple):
     length: int
     buffer: int
     tags: TagSources = NO_TAGS
+    inflaters: int = 1
 
 
 def batches_of_file(
@@ -57,7 +60,7 @@ def batches_of_file(
     """The batches of one file; where records are easily separated, the batches are not parsed yet."""
     parser = RecordParser(name_of(path), *options[:3], None, interleaved, tags=options.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters))
         window = _begun(source, options)
         if interleaved or not _is_cut(window, options):
             yield from _batches(window, parser)
@@ -84,8 +87,8 @@ def batches_of_pair(
     """
     parser = RecordParser(name_of(first), *options[:3], name_of(second), tags=options.tags)
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
-        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated, options.inflaters))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated, options.inflaters))
         windows = _begun(one, options), _begun(two, options)
         if not all(_is_cut(window, options) for window in windows):
             yield from _pair_batches(*windows, parser)
