@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+INDEX_STEPS = (1, 2, 4)  # distances in bases between the positions that an index may have
 MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
