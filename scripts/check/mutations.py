@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
+BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
@@ -132,8 +133,44 @@ MUTATIONS = [
     ),
     Mutation(
         "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.gaps, self.shift, verified, rejected)", "self.gaps, self.shift, None, rejected)",
+        "self.gaps, self.shift, verified, self.flanks", "self.gaps, self.shift, None, self.flanks",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
+    ),
+    # The vector kernels of the filters.
+    Mutation(
+        "band32: an alignment at the limit is rejected", FILTERS_H,
+        "errors[next] <= job->limits", "errors[next] < job->limits", LOSSLESS,
+    ),
+    Mutation(
+        "band32: trusted although one gap leaves the band", FILTERS_H,
+        "site->limit) <= BAND_REACH", "site->limit) <= BAND_LEAD",
+        "tests/property/test_filters.py::test_one_long_gap_passes",
+    ),
+    Mutation(
+        "band32: the second half of the window comes in late", BOUND_BAND,
+        "<< (31 - r) << 1;", "<< (31 - r);", "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
+    ),
+    Mutation(
+        "band32: rows behind the end of a read count", BOUND_BAND,
+        "if (ragged)", "if (0 && ragged)",
+        "tests/property/test_filters.py::test_narrow_bands_of_reads_of_any_length_side_by_side",
+    ),
+    Mutation(
+        "flanks: an alignment at the limit is rejected", BOUND_FLANKS,
+        "a.square + b.square > limit", "a.square + b.square >= limit", LOSSLESS,
+    ),
+    Mutation(
+        "flanks: the left flank is not mirrored", BOUND_FLANKS,
+        "flank_bounds_of(&left, 1)", "flank_bounds_of(&left, 0)", LOSSLESS,
+    ),
+    Mutation(
+        "flanks: bases behind the end of the read count", BOUND_FLANKS,
+        "BOUND_OR_NOT(p.over, differ)", "~differ", LOSSLESS,
+    ),
+    Mutation(
+        "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
+        "&rejected, strand_key | <uint32_t>place, restart", "&rejected, strand_key | (<uint32_t>place | 1), restart",
+        "tests/unit/test_gather.py",
     ),
     # Search: what is known between two stages.
     Mutation(
