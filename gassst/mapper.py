@@ -292,7 +292,8 @@ class Mapper:
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
         inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
-        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference)
+        alone = len(reads) == 1 and mates is None
+        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference, alone)
         kept_groups, comments = kept_lines(alignments.values(), own)
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)

@@ -522,7 +522,7 @@ cdef class Ties:
     """
 
     cdef readonly object rows
-    cdef object _ordinals, _records, _keep
+    cdef object _ordinals, _records, _keep, _bits
     cdef size_t keys
 
     def __init__(self, rows, bint barcodes):
@@ -532,6 +532,8 @@ cdef class Ties:
         self._ordinals = np.sort(self.rows[:, self.keys] & mask)
         self._records = np.zeros(len(self._ordinals), np.uint64)
         self._keep = []
+        self._bits = np.zeros(int(self._ordinals.max(initial=0)) // 8 + 1, np.uint8)
+        set_bits(self._bits, self._ordinals)
 
     def look(self, const uint8_t[::1] data not None, const uint64_t[::1] ends not None,
              const uint64_t[::1] templates not None):
@@ -540,14 +542,13 @@ cdef class Ties:
         cdef uint64_t[::1] records = self._records
         cdef const uint8_t *record
         cdef size_t n = ordinals.shape[0], i, low, high, middle
-        cdef uint64_t least, most
-        if n == 0:
-            return
-        least, most = ordinals[0], ordinals[n - 1]
+        cdef const uint8_t[::1] bits = self._bits
         self._keep.append(data)
         with nogil:
             for i in range(<size_t>templates.shape[0]):
-                if templates[i] < least or templates[i] > most:
+                if templates[i] >> 3 >= <uint64_t>bits.shape[0]:
+                    continue
+                if not bits[templates[i] >> 3] >> (templates[i] & 7) & 1:
                     continue
                 low, high = 0, n
                 while low < high:
@@ -556,10 +557,9 @@ cdef class Ties:
                         low = middle + 1
                     else:
                         high = middle
-                if ordinals[low] == templates[i]:
-                    record = &data[ends[i - 1] if i else 0]
-                    if not open_record(record).flag & (NOT_PRIMARY | UNMAPPED):
-                        records[low] = <uint64_t>record
+                record = &data[ends[i - 1] if i else 0]
+                if not open_record(record).flag & (NOT_PRIMARY | UNMAPPED):
+                    records[low] = <uint64_t>record
 
     def settled(self):
         """The rows, in each set that which is to be kept first. Raises ValueError where a record was not found."""

@@ -11,7 +11,7 @@ enum {
     LEAST_QUALITY = 15 /* bases of less count nothing for the score of a record, as in samtools and Picard */
 };
 
-static inline uint32_t read_u32(const uint8_t *p)
+static inline uint32_t little_u32(const uint8_t *p)
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -26,12 +26,12 @@ static inline bam_record open_record(const uint8_t *start)
 {
     bam_record r;
     r.start = start;
-    r.end = start + 4 + read_u32(start);
-    r.tid = (int32_t)read_u32(start + 4);
-    r.position = (int32_t)read_u32(start + 8);
-    r.runs = read_u32(start + 16) & 0xffff;
-    r.flag = read_u32(start + 16) >> 16;
-    r.length = read_u32(start + 20);
+    r.end = start + 4 + little_u32(start);
+    r.tid = (int32_t)little_u32(start + 4);
+    r.position = (int32_t)little_u32(start + 8);
+    r.runs = little_u32(start + 16) & 0xffff;
+    r.flag = little_u32(start + 16) >> 16;
+    r.length = little_u32(start + 20);
     r.name = start + 36;
     r.cigar = r.name + start[12];
     r.quals = r.cigar + 4 * (size_t)r.runs + (r.length + 1) / 2;
@@ -49,7 +49,7 @@ static inline void unclipped_ends(const bam_record *r, int64_t *first, int64_t *
 {
     int64_t lead = 0, span = 0, trail = 0;
     for (uint32_t i = 0; i < r->runs; i++) {
-        uint32_t run = read_u32(r->cigar + 4 * (size_t)i);
+        uint32_t run = little_u32(r->cigar + 4 * (size_t)i);
         if (is_clip(run)) {
             *(span ? &trail : &lead) += run >> 4;
         } else if (0x18d >> (run & 15) & 1) { /* M, D, N, =, X */
@@ -90,7 +90,7 @@ static inline const uint8_t *text_of_tag(const bam_record *r, const uint8_t *nam
         if (type == 'Z' || type == 'H')
             size = strlen((const char *)value) + 1;
         else if (type == 'B')
-            size = 5 + size_of_tag_type(value[0]) * (size_t)read_u32(value + 1);
+            size = 5 + size_of_tag_type(value[0]) * (size_t)little_u32(value + 1);
         if (type == 'Z' && p[0] == name[0] && p[1] == name[1]) {
             *length = size - 1;
             return value;

@@ -20,7 +20,7 @@ cdef uint16_t shared_length(planes_t reads, int64_t one, uint32_t one_length, in
 
     `one` and `other`: first bases in the planes, of the other mate on its reverse strand.
     """
-    cdef int64_t length = min(one_length, other_length) - 1, found = 0
+    cdef int64_t length = <int64_t>min(one_length, other_length) - 1, found = 0
     cdef bases64_t head = bases_at(reads, one)
     cdef uint64_t unequal
     cdef int most
@@ -103,7 +103,7 @@ def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):
         for i in range(k):
             m, words = lengths[rows[i]], rows_of(kept[i])
             for strand in range(2):
-                base = 64 * plane_start[rows[i]]
+                base = 64 * <int64_t>plane_start[rows[i]]
                 if strand:
                     base += 64 * rows_of(m) + m - kept[i]
                 for j in range(words):

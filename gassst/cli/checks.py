@@ -90,7 +90,10 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
     from gassst.io.alignment_input import is_alignment_file
 
-    return sample.mates is not None or interleaved or any(map(is_alignment_file, sample.reads))
+    if sample.mates is not None or interleaved:
+        return True
+    alone = len(sample.reads) == 1
+    return any(is_alignment_file(path, alone) for path in sample.reads)
 
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
@@ -144,7 +147,8 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
     from gassst.io.alignment_input import is_alignment_file
 
-    found = [path for path in paths if is_alignment_file(path)]
+    alone = len(paths) == 1 and not beside
+    found = [path for path in paths if is_alignment_file(path, alone)]
     if found and (beside or len(found) < len(paths)):
         raise UsageError(
             f"{found[0]}: an alignment file holds both mates: name no other kind of file with it"

@@ -22,10 +22,11 @@ from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
 from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
+from gassst.io.pipes import first_bytes, held
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_groups import ReadGroups, fields_of
-from gassst.io.read_streams import Sizes
+from gassst.io.read_streams import ReadOptions
 from gassst.io.source import name_of
 from gassst.io.texts import ENOUGH
 
@@ -34,14 +35,17 @@ SUFFIXES = (".sam", ".bam", ".cram")
 SAM_HEADER = re.compile(rb"@(HD|SQ|RG|PG)\t[A-Za-z][A-Za-z0-9]:|@CO\t")
 
 
-def is_alignment_file(path: str) -> bool:
-    """Whether the file holds alignments: by its first bytes, where these can be read twice, else by its name."""
+def is_alignment_file(path: str, alone: bool = False) -> bool:
+    """Whether the file holds alignments: by its first bytes.
+
+    Where these cannot be read twice, the name decides, unless this is the only input of a run (`alone`).
+    """
     if path == "-":
         peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
         return peek is not None and _looks_like_alignments(peek(PEEKED))
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            return path.endswith(SUFFIXES)
+            return _looks_like_alignments(first_bytes(path, PEEKED)) if alone else path.endswith(SUFFIXES)
         with open(path, "rb", buffering=0) as file:
             return _looks_like_alignments(file.read(PEEKED)) or (
                 path.endswith(".sam") and os.path.getsize(path) > 0
@@ -78,7 +82,8 @@ class AlignmentInput:
     def __init__(self, path: str, threads: int = 1, reference: str | None = None):
         self.name = name_of(path)
         self._path, self._threads, self._reference = path, threads, reference
-        self._file, self._reader = self._opened(threads if path == "-" else 0)
+        self._is_seekable = path != "-" and os.path.isfile(path)
+        self._file, self._reader = self._opened(0 if self._is_seekable else threads)
         self.header: str = self._reader.header
         if self._file is not None:  # it is opened again when its turn comes: there may be hundreds
             self._reader.close()
@@ -87,17 +92,19 @@ class AlignmentInput:
     def _opened(self, threads: int) -> tuple[IO[bytes] | None, AlignmentReader]:
         QuietHtslib.enter()
         try:
-            file = None if self._path == "-" else open(self._path, "rb", buffering=0)  # noqa: SIM115 - `batches` closes it
-            fd = _piped(sys.stdin.buffer) if file is None else os.dup(file.fileno())
-            seekable = file is not None and stat.S_ISREG(os.fstat(fd).st_mode)
-            return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=seekable)
+            file = open(self._path, "rb", buffering=0) if self._is_seekable else None  # noqa: SIM115 - `batches` closes it
+            fd = os.dup(file.fileno()) if file is not None else _piped(self._stream())
+            return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=self._is_seekable)
         except OSError as error:
             raise InputError(f"{self.name}: {error.strerror or error}") from error
         finally:
             QuietHtslib.leave()
 
+    def _stream(self) -> Any:
+        return sys.stdin.buffer if self._path == "-" else held(self._path) or open(self._path, "rb")
+
     def batches(
-        self, interleaved: bool, sizes: Sizes, progress: InputProgress | None, allow_truncated: bool
+        self, interleaved: bool, options: ReadOptions, progress: InputProgress | None, allow_truncated: bool
     ) -> Generator[AlignmentBatch, None, None]:
         """Its reads, yet to be parsed. They are pairs where the first one is, or `interleaved` says so.
 
@@ -106,7 +113,7 @@ class AlignmentInput:
         InputError
             Damage; mates that are not neighbours; pairs in a file that begins with a single read.
         """
-        sizes = sizes._replace(tags=replace(sizes.tags, comments=True, casava_barcode=False))
+        options = options._replace(tags=replace(options.tags, comments=True, casava_barcode=False))
         before = 0
         with ExitStack() as stack:
             QuietHtslib.enter()  # before its threads begin to read ahead
@@ -125,12 +132,12 @@ class AlignmentInput:
             try:
                 paired = reader.starts_paired() or interleaved
                 while True:
-                    text, count = reader.read(sizes.reads, ENOUGH)
+                    text, count = reader.read(options.reads, ENOUGH)
                     if not count:
                         return
                     if reader.has_pairs and not paired:
                         raise ValueError("pairs, but the first read is single; --interleaved takes both")
-                    yield AlignmentBatch(text, count, self.name, before, sizes, paired)
+                    yield AlignmentBatch(text, count, self.name, before, options, paired)
                     before += count
             except ValueError as error:
                 where = f"after record {reader.records}: " if reader.records else ""
@@ -145,7 +152,7 @@ class AlignmentBatch:
     records: int
     name: str
     before: int
-    sizes: Sizes
+    options: ReadOptions
     paired: bool
 
     def __len__(self) -> int:
@@ -154,26 +161,27 @@ class AlignmentBatch:
     def parsed(self) -> ReadBatch:
         """The batch; its text is given up, so this works once. Raises InputError for a tag that SAM forbids."""
         text, self.text = self.text, b""
-        most = largest_batch(self.sizes.length)
+        most = largest_batch(self.options.length)
         parser = RecordParser(
             self.name,
             self.records + 1,
             most,
-            self.sizes.length,
+            self.options.length,
             None,
             self.paired,
             before=self.before or None,
-            tags=self.sizes.tags,
+            tags=self.options.tags,
         )
         parser.parse(text, True)
         return take_batch(parser)
 
 
 def alignment_inputs(
-    paths: Iterable[str], threads: int, reference: str | None = None
+    paths: Iterable[str], threads: int, reference: str | None = None, alone: bool = False
 ) -> dict[str, AlignmentInput]:
-    """Those of the paths that are alignment files. Raises InputError."""
-    return {path: AlignmentInput(path, threads, reference) for path in paths if is_alignment_file(path)}
+    """Those of the paths that are alignment files; `alone` as in `is_alignment_file`. Raises InputError."""
+    found = [path for path in paths if is_alignment_file(path, alone)]
+    return {path: AlignmentInput(path, threads, reference) for path in found}
 
 
 def kept_lines(inputs: Iterable[AlignmentInput], own: ReadGroups) -> tuple[tuple[str, ...], tuple[str, ...]]:

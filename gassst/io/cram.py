@@ -22,6 +22,8 @@ OPTIONS = {
     "version": "3.0|3.1",
     "no_ref": "0|1",
     "embed_ref": "0|1|2",
+    "store_nm": "0|1",
+    "store_md": "0|1",
     "seqs_per_slice": "[1-9][0-9]{0,6}",
 }
 PROFILES = ("fast", "normal", "small", "archive")

@@ -222,7 +222,7 @@ def _names_a_descriptor(path: str) -> bool:
 
 
 class SortedDestination:
-    """Takes unsorted BAM in a hidden folder; `commit` sorts it, with an index, into `destination`.
+    """Takes BAM in a hidden folder; `commit` makes of it a sorted file, with an index: `destination`.
 
     Parameters
     ----------
@@ -230,6 +230,8 @@ class SortedDestination:
         "sam" or "cram", with options of htslib behind commas.
     contigs : path or None
         Folder of the contigs that CRAM is written against, by MD5.
+    in_order : bool
+        The records come sorted, and only the format is another.
     """
 
     def __init__(
@@ -238,8 +240,10 @@ class SortedDestination:
         file_format: str,
         threads: int,
         contigs: str | None = None,
+        in_order: bool = False,
     ):
         self._destination, self._format, self._contigs = destination, file_format, contigs
+        self._in_order = in_order
         self._threads = max(1, threads)
         self.errors = destination.errors
         self._sorting: subprocess.Popen[str] | None = None
@@ -270,14 +274,18 @@ class SortedDestination:
         self.discard()
 
     def _sort(self, output: str) -> None:
-        options = ["--no-PG", "-m", str(SORT_MEMORY // self._threads), "-@", str(self._threads - 1)]
-        options += ["-T", self._destination.temporary("chunk"), "-O", self._format]
+        options = ["--no-PG", "-@", str(self._threads - 1), "-O", self._format]
+        if self._in_order:
+            options = ["view", "-h", *options]
+        else:
+            options = ["sort", *options, "-m", str(SORT_MEMORY // self._threads)]
+            options += ["-T", self._destination.temporary("chunk")]
         index = self._destination.index_path
         if index is not None:
             options.append("--write-index")
             output = f"{output}##idx##{index}"
         with self.errors():
-            self._sorting = samtools_sort(*options, "-o", output, self._unsorted, contigs=self._contigs)
+            self._sorting = run_samtools(*options, "-o", output, self._unsorted, contigs=self._contigs)
         try:
             _, complaint = self._sorting.communicate()
         finally:
@@ -301,7 +309,7 @@ class SortedDestination:
         interrupt.settled(self.discard)
 
 
-_SORT = """
+_SAMTOOLS = """
 import sys
 sys.path[:] = sys.argv.pop(1).split(":")
 from gassst.children import die_with_parent
@@ -311,31 +319,22 @@ if folder := sys.argv.pop(1):  # where htslib finds contigs by their MD5, and no
     os.chdir(folder)
     os.environ["REF_PATH"] = os.environ["REF_CACHE"] = "./%s"
 try:
-    pysam.sort(*sys.argv[1:])
+    getattr(pysam, sys.argv[1])(*sys.argv[2:], catch_stdout=False)
 except pysam.SamtoolsError as error:
     sys.exit(str(error.value))
 """
 
 
-def samtools_sort(*options: str, contigs: str | None = None) -> subprocess.Popen[str]:
-    """pysam's `samtools sort` in a process of its own, as it keeps the GIL: no signal would be heard.
+def run_samtools(*command: str, contigs: str | None = None) -> subprocess.Popen[str]:
+    """A command of pysam's samtools in a process of its own, as it keeps the GIL: no signal would be heard.
 
     `contigs` is a folder of sequences by MD5, for CRAM; all paths are absolute. The process ends with an error, and the
-    reason on stderr, when the sort fails.
+    reason on stderr, when the command fails.
     """
     import subprocess
 
-    command = [
-        sys.executable,
-        "-I",
-        "-c",
-        _SORT,
-        ":".join(sys.path),
-        str(os.getpid()),
-        contigs or "",
-        *options,
-    ]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    program = [sys.executable, "-I", "-c", _SAMTOOLS, ":".join(sys.path), str(os.getpid()), contigs or ""]
+    return subprocess.Popen([*program, *command], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 class CompressedFile:

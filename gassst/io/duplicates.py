@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 WITHIN = ("library", "read-group", "file")
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
 OPTICAL_DISTANCE = 100  # Picard's default
+MOST_UNDECIDED = 1 << 22  # rows; so many are settled at once, which takes about 100 bytes each
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
 SAMPLE = 256  # of the rows of a run, every so many are looked at to find ranges of equal size
 TAG_BYTES = 6  # of dt:Z:LB in BAM
@@ -241,13 +242,33 @@ class DuplicateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What `compiled.judge` says of a range."""
+    """What `compiled.judge` says of a range; `sizes` counts the sets that are alike."""
 
     marked: NDArray[np.uint64]
     optical: NDArray[np.uint8]
     undecided: NDArray[np.uint64]
     counts: NDArray[np.int64]
-    sizes: NDArray[np.uint32]
+    sizes: Counter[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[np.uint64],
+        ends: NDArray[np.uint64],
+        rules: DuplicateRules,
+        libraries: int,
+        settled: bool,
+    ) -> Judgement:
+        """The arguments are those of the compiled function."""
+        barcodes = bool(rules.barcode_tag)
+        marked, optical, undecided, counts, sizes = compiled.judge(
+            rows, ends, barcodes, rules.distance, settled, libraries
+        )
+        kinds, numbers = np.unique(sizes.astype(np.int64) @ (1 << 32, 1), return_counts=True)
+        pairs = zip((kinds >> 32).tolist(), (kinds & 0xFFFFFFFF).tolist(), strict=True)
+        return cls(
+            marked, optical, undecided, counts, Counter(dict(zip(pairs, numbers.tolist(), strict=True)))
+        )
 
 
 def merged(_work: object, rows: list[NDArray[np.uint64]], ends: list[NDArray[np.uint64]]) -> Any:
@@ -263,9 +284,7 @@ def judged(
     libraries: int,
 ) -> Judgement:
     """All rows and ends of a range, judged."""
-    barcodes = bool(rules.barcode_tag)
-    found = compiled.judge(_sorted(rows), _sorted(ends), barcodes, rules.distance, False, libraries)
-    return Judgement(*found)
+    return Judgement.of(_sorted(rows), _sorted(ends), rules, libraries, settled=False)
 
 
 def _sorted(pieces: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
@@ -279,7 +298,7 @@ def _sorted(pieces: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 Calls = Iterable[tuple[Any, ...]]
 InOrder = Callable[[Callable[..., Any], Calls], Iterator[Any]]
 """What workers make of calls of a function, in the order of the calls."""
-Names = Iterable[tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]]
+Records = Sequence[tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]]
 """All records, in pieces: their bytes, the ends of these, and the templates."""
 
 
@@ -326,25 +345,32 @@ class DuplicateSearch:
         self._on_disk.append((next(columns), next(columns)))
         self._in_memory = []
 
-    def find(self, in_order: InOrder, records: Names) -> None:
+    def find(self, in_order: InOrder, records: Records) -> None:
         """Judge all templates; `records` are looked at where names decide."""
-        rules, libraries = self._rules, len(self.counts.names)
         size = self._templates // 8 + 1
         self._bits = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        undecided = []
+        rules, libraries = self._rules, len(self.counts.names)
+        undecided: list[NDArray[np.uint64]] = []
         runs = self._on_disk + self._in_memory
         for judgement in in_order(judged, ((*part, rules, libraries) for part in _ranges(runs))):
             self._take(judgement)
             undecided.append(judgement.undecided.copy())  # of a few rows, for which no region is to be kept
-        if any(map(len, undecided)):
-            ties = Ties(np.concatenate(undecided), bool(rules.barcode_tag))
-            for data, ends, templates in records:
-                ties.look(data, ends, templates)
-            rows = ties.settled()
-            no_ends = np.empty((0, 1 + bool(rules.barcode_tag)), np.uint64)
-            found = compiled.judge(rows, no_ends, bool(rules.barcode_tag), rules.distance, True, libraries)
-            self._take(Judgement(*found))
+            if sum(map(len, undecided)) > MOST_UNDECIDED:
+                self._settle(undecided, records)
+                undecided = []
+        self._settle(undecided, records)
         self.forget()
+
+    def _settle(self, undecided: list[NDArray[np.uint64]], records: Records) -> None:
+        """Judge sets of which several templates have the best score."""
+        if not any(map(len, undecided)):
+            return
+        barcodes = bool(self._rules.barcode_tag)
+        ties = Ties(np.concatenate(undecided), barcodes)
+        for data, ends, templates in records:
+            ties.look(data, ends, templates)
+        no_ends = np.empty((0, 1 + barcodes), np.uint64)
+        self._take(Judgement.of(ties.settled(), no_ends, self._rules, len(self.counts.names), settled=True))
 
     def forget(self) -> None:
         """Let go of all signatures."""
@@ -355,9 +381,7 @@ class DuplicateSearch:
         compiled.set_bits(marked, judgement.marked)
         compiled.set_bits(optical, judgement.marked[judgement.optical > 0])
         self.counts.marked += judgement.counts
-        kinds, numbers = np.unique(judgement.sizes, axis=0, return_counts=True)
-        for (pairs, optical_pairs), number in zip(kinds.tolist(), numbers.tolist(), strict=True):
-            self.counts.sizes[pairs, optical_pairs] += number
+        self.counts.sizes += judgement.sizes
 
     def marks(self, templates: list[NDArray[np.uint64]]) -> Marks:
         """Of records, by their templates."""

@@ -12,7 +12,9 @@ import io
 import lzma
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, Protocol, cast
 
@@ -23,7 +25,8 @@ try:
 except ImportError:  # no wheel for this platform
     igzip_lib = None  # type: ignore[assignment]
 
-BLOCK = 1 << 17  # bytes of compressed data asked for at once
+BLOCK = 1 << 17  # bytes of compressed data asked for at once, and more than a block of BGZF inflates to
+CHUNK = 1 << 18  # bytes of compressed data that a thread inflates at once
 _HEADER = 18  # bytes: enough to tell a stream of any format, and a block of BGZF
 
 
@@ -117,16 +120,36 @@ def is_bgzf(header: bytes) -> bool:
     return len(header) >= _HEADER and bool(header[3] & 4) and header[12:16] == b"BC\x02\x00"
 
 
+class PushedBack(io.RawIOBase):
+    """A stream whose first bytes have been read already; pipes cannot go back. Does not close the stream."""
+
+    def __init__(self, head: bytes, stream: Any) -> None:
+        self._head = head
+        self._more = getattr(stream, "readinto1", stream.readinto)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        if not self._head:
+            return self._more(target)
+        count = min(len(self._head), len(target))
+        target[:count] = self._head[:count]
+        self._head = self._head[count:]
+        return count
+
+
 class Decompressed(io.RawIOBase):
     """The decompressed bytes of `stream`, which has `readinto` and is not closed.
 
     Raises CutShort and Damaged, and what `stream` raises.
 
     BGZF ends with an empty block; without it the file may be cut between two blocks, which only `allow_truncated`
-    takes. Whatever is there is handed on: no waiting until the target is full.
+    takes. Whatever is there is handed on: no waiting until the target is full. `unended`: what was read of the stream
+    before this began ended with a block of data.
     """
 
-    def __init__(self, stream: Any, kind: str, allow_truncated: bool = False) -> None:
+    def __init__(self, stream: Any, kind: str, allow_truncated: bool = False, unended: bool = False) -> None:
         self._read, self._kind, self._allow_truncated = stream.readinto, kind, allow_truncated
         self._format = FORMATS[kind]
         self._buffer = memoryview(bytearray(BLOCK))
@@ -134,7 +157,7 @@ class Decompressed(io.RawIOBase):
         self._decoder: Decoder | None = None
         self._block = 0  # bytes that the current block of BGZF has yet to be given; 0 for any other stream
         self._in_bgzf = False
-        self._unended = False  # a block of BGZF with data came last: another must follow
+        self._unended = unended  # a block of BGZF with data came last: another must follow
 
     def readable(self) -> bool:
         return True
@@ -189,7 +212,7 @@ class Decompressed(io.RawIOBase):
         if not head.startswith(self._format.magic) or padding % (self._format.padding or 1):
             raise Damaged(f"damaged {self._kind} data: other bytes follow the end")
         self._in_bgzf, self._unended = self._kind == "gz" and is_bgzf(head), False
-        self._block = int.from_bytes(head[16:18], "little") + 1 if self._in_bgzf else 0
+        self._block = _size_of_block(head) if self._in_bgzf else 0
         self._decoder = self._format.decoder()
         return True
 
@@ -221,6 +244,118 @@ class Decompressed(io.RawIOBase):
         added: int = self._read(self._buffer[count:])
         self._input = self._buffer[: count + added]
         return added
+
+
+class BgzfAhead(io.RawIOBase):
+    """The decompressed bytes of gzip data, of which `threads` inflate blocks of BGZF ahead.
+
+    From the first bytes on that are no whole and sound block of BGZF, `Decompressed` reads all that is left: it knows
+    what is wrong with them, if anything is. Raises what it raises, and takes what it takes.
+    """
+
+    def __init__(self, stream: Any, threads: int, allow_truncated: bool = False) -> None:
+        self._stream, self._allow_truncated = stream, allow_truncated
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gassst-inflater")
+        self._most = 2 * threads
+        self._input = b""  # read, in no chunk yet
+        self._waiting: deque[tuple[bytes, Future[Inflated]]] = deque()
+        self._made = memoryview(b"")
+        self._unended = False
+        self._is_ahead = True
+        self._rest: Decompressed | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        room = memoryview(target).cast("B")
+        while not self._made and self._rest is None:
+            self._inflate_ahead()
+            if self._waiting:
+                self._take(*self._waiting.popleft())
+            else:
+                rest = PushedBack(self._input, self._stream)
+                self._rest = Decompressed(rest, "gz", self._allow_truncated, self._unended)
+        if self._rest is not None and not self._made:
+            return self._rest.readinto(room)
+        count = min(len(self._made), len(room))
+        room[:count] = self._made[:count]
+        self._made = self._made[count:]
+        return count
+
+    def _inflate_ahead(self) -> None:
+        while self._is_ahead and len(self._waiting) < self._most:
+            chunk = self._chunk()
+            if chunk:
+                self._waiting.append((chunk, self._pool.submit(inflated, chunk)))
+            else:
+                self._is_ahead = False
+
+    def _chunk(self) -> bytes:
+        """Whole blocks, as far as their headers say."""
+        try:
+            while len(self._input) < CHUNK and (more := self._stream.read(CHUNK)):
+                self._input += more
+        except OSError:  # `Decompressed` comes to it again, once what is here is used
+            self._is_ahead = False
+        end = whole_blocks(self._input)
+        chunk, self._input = self._input[:end], self._input[end:]
+        return chunk
+
+    def _take(self, chunk: bytes, future: Future[Inflated]) -> None:
+        done = future.result()
+        self._made = memoryview(done.text)
+        if done.used:
+            self._unended = done.unended
+        if done.used < len(chunk):
+            self._is_ahead = False
+            left = [chunk[done.used :], *(later for later, _ in self._waiting), self._input]
+            self._input = b"".join(left)
+            self._waiting.clear()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+
+class Inflated(NamedTuple):
+    """Text of the first blocks of a chunk, how many of its bytes they are, and whether the last one had text."""
+
+    text: bytes
+    used: int
+    unended: bool
+
+
+def whole_blocks(data: bytes) -> int:
+    """Bytes of the blocks of BGZF that `data` begins with, up to the first one that is not all there."""
+    end = 0
+    while is_bgzf(head := data[end : end + _HEADER]) and end + _size_of_block(head) <= len(data):
+        end += _size_of_block(head)
+    return end
+
+
+def inflated(chunk: bytes) -> Inflated:
+    """The text of blocks up to the first one that is not sound."""
+    texts: list[bytes] = []
+    used, view = 0, memoryview(chunk)
+    while used < len(chunk):
+        block = view[used : used + _size_of_block(chunk[used : used + _HEADER])]
+        decoder = _inflater()
+        try:
+            text = decoder.decompress(block, BLOCK)
+        except MemoryError:
+            raise
+        except Exception:  # `Decompressed` comes to it again, and says what is wrong
+            break
+        if not decoder.eof or decoder.unused_data:
+            break
+        texts.append(text)
+        used += len(block)
+    return Inflated(b"".join(texts), used, bool(texts and texts[-1]))
+
+
+def _size_of_block(head: bytes) -> int:
+    return int.from_bytes(head[16:18], "little") + 1
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class MarkedBamFormat(SortedBamFormat):
         return super().write(payload.run)
 
     def _calls(self, runs: list[Run]) -> Iterator[tuple[list[Run], Marks | None, int]]:
-        self._duplicates.find(self._in_order, ((run.data, run.ends, run.templates) for run in runs))
+        self._duplicates.find(self._in_order, [(run.data, run.ends, run.templates) for run in runs])
         for pieces in ranges(runs):
             marks = self._duplicates.marks([piece.templates for piece in pieces])
             yield [replace(piece, templates=NO_TEMPLATES) for piece in pieces], marks, self._level

@@ -24,44 +24,59 @@ class Unparsed(Protocol):
         """The batch. Raises InputError for text that is no reads."""
 
 
-class Sizes(NamedTuple):
-    """Most reads of a batch, most bases of a batch, longest read, bytes asked for at once; what becomes tags."""
+class ReadOptions(NamedTuple):
+    """How files of reads are read, whichever their format.
+
+    Attributes
+    ----------
+    reads, bases : int
+        Most of a batch.
+    length : int
+        Bases of the longest read that is taken.
+    buffer : int
+        Bytes asked for at once.
+    tags : TagSources
+        What of the headers becomes tags.
+    inflaters : int
+        Threads that inflate each BGZF file.
+    """
 
     reads: int
     bases: int
     length: int
     buffer: int
     tags: TagSources = NO_TAGS
+    inflaters: int = 1
 
 
 def batches_of_file(
     path: str,
     interleaved: bool,
-    sizes: Sizes,
+    options: ReadOptions,
     pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
 ) -> Generator[Unparsed, None, None]:
     """The batches of one file; where records are easily separated, the batches are not parsed yet."""
-    parser = RecordParser(name_of(path), *sizes[:3], None, interleaved, tags=sizes.tags)
+    parser = RecordParser(name_of(path), *options[:3], None, interleaved, tags=options.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress, allow_truncated))
-        window = _begun(source, sizes)
-        if interleaved or not _is_cut(window, sizes):
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters))
+        window = _begun(source, options)
+        if interleaved or not _is_cut(window, options):
             yield from _batches(window, parser)
             return
         stack.pop_all()  # the cutter closes the source
     before = 0
-    with closing(cutter(source, window, pieces, sizes.length, sizes.buffer).texts()) as texts:
+    with closing(cutter(source, window, pieces, options.length, options.buffer).texts()) as texts:
         for text in texts:
-            yield _TextBatch((text,), (source.name,), before, sizes)
+            yield _TextBatch((text,), (source.name,), before, options)
             before += text.records
 
 
 def batches_of_pair(
     first: str,
     second: str,
-    sizes: Sizes,
+    options: ReadOptions,
     pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
@@ -70,18 +85,18 @@ def batches_of_pair(
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
-    parser = RecordParser(name_of(first), *sizes[:3], name_of(second), tags=sizes.tags)
+    parser = RecordParser(name_of(first), *options[:3], name_of(second), tags=options.tags)
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress, allow_truncated))
-        two = stack.enter_context(Source(second, parser, progress, allow_truncated))
-        windows = _begun(one, sizes), _begun(two, sizes)
-        if not all(_is_cut(window, sizes) for window in windows):
+        one = stack.enter_context(Source(first, parser, progress, allow_truncated, options.inflaters))
+        two = stack.enter_context(Source(second, parser, progress, allow_truncated, options.inflaters))
+        windows = _begun(one, options), _begun(two, options)
+        if not all(_is_cut(window, options) for window in windows):
             yield from _pair_batches(*windows, parser)
             return
         stack.pop_all()  # the cutters close the sources
     before, names = 0, (one.name, two.name)
     cutters = [
-        cutter(source, window, pieces, sizes.length, sizes.buffer)
+        cutter(source, window, pieces, options.length, options.buffer)
         for source, window in zip((one, two), windows, strict=True)
     ]
     with ExitStack() as stack:
@@ -89,7 +104,7 @@ def batches_of_pair(
         for stream in streams:
             stream.start()
         for texts in _of_equal_length(*streams):
-            yield _TextBatch(texts, names, before, sizes)
+            yield _TextBatch(texts, names, before, options)
             before += max(text.records for text in texts)  # the last record of a file may lack its line end
 
 
@@ -110,23 +125,23 @@ def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterato
             yield head, mate_head
 
 
-def _begun(source: Source, sizes: Sizes) -> Window:
+def _begun(source: Source, options: ReadOptions) -> Window:
     """A window with the first bytes of the source, if there are any."""
-    window = Window(source, sizes.buffer)
+    window = Window(source, options.buffer)
     window.refill()
     return window
 
 
-def _is_cut(window: Window, sizes: Sizes) -> bool:
+def _is_cut(window: Window, options: ReadOptions) -> bool:
     """Whether batches can be cut by counting lines: FASTQ, whose text is `ENOUGH` before its bases are too many."""
-    return bytes(window.unused[:1]) == b"@" and sizes.bases >= ENOUGH
+    return bytes(window.unused[:1]) == b"@" and options.bases >= ENOUGH
 
 
 class _TextBatch:
     """A batch yet to be parsed: text of one file, or of the two of mates, with as many records of either."""
 
-    def __init__(self, texts: tuple[Piece, ...], names: tuple[str, ...], before: int, sizes: Sizes):
-        self._texts, self._names, self._before, self._sizes = texts, names, before, sizes
+    def __init__(self, texts: tuple[Piece, ...], names: tuple[str, ...], before: int, options: ReadOptions):
+        self._texts, self._names, self._before, self._options = texts, names, before, options
 
     def __len__(self) -> int:
         return sum(text.records for text in self._texts)
@@ -138,11 +153,13 @@ class _TextBatch:
         before = (
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
-        sizes = self._sizes._replace(bases=largest_batch(self._sizes.length))  # the text was cut before that
-        parser = RecordParser(self._names[0], *sizes[:3], mate_name, before=before, tags=sizes.tags)
-        parser.reserve(sum(text.size for text in texts) + sizes.buffer)
+        options = self._options._replace(
+            bases=largest_batch(self._options.length)
+        )  # the text was cut before that
+        parser = RecordParser(self._names[0], *options[:3], mate_name, before=before, tags=options.tags)
+        parser.reserve(sum(text.size for text in texts) + options.buffer)
         with ExitStack() as stack:
-            windows = [stack.enter_context(text.text(sizes.buffer)) for text in texts]
+            windows = [stack.enter_context(text.text(options.buffer)) for text in texts]
             if len(texts) > 1:
                 _parse_pairs(parser, texts, windows)
             else:

@@ -399,11 +399,12 @@ class AlignmentWriter:
                 from gassst.io.duplicate_metrics import MetricsFile
 
                 self._metrics = MetricsFile(rules.metrics_path)
+            in_order = self.encoder.is_sorted_here
             if sort and file_format == "sam":
-                self._target = SortedDestination(destination, "sam", threads)
+                self._target = SortedDestination(destination, "sam", threads, in_order=in_order)
             elif sort and file_format == "cram":
                 form, folder = self._cram(destination, reference).with_folder()
-                self._target = SortedDestination(destination, f"cram{form}", threads, folder)
+                self._target = SortedDestination(destination, f"cram{form}", threads, folder, in_order)
             fd = self._target.open()
             with self._target.errors():
                 self._format.begin(fd)

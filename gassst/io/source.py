@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import sys
@@ -11,8 +10,9 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, Protocol
 
 from gassst.errors import InputError
-from gassst.io.inflate import MAGIC_SIZE, Decompressed, format_of
+from gassst.io.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, PushedBack, format_of
 from gassst.io.input_progress import InputProgress
+from gassst.io.pipes import held
 
 
 class RecordCounter(Protocol):
@@ -35,7 +35,7 @@ class Source:
 
     Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
     `counter` counts the records, for messages; `progress` is told of the file. `allow_truncated` takes BGZF without
-    its end-of-file block.
+    its end-of-file block. So many `inflaters` are threads that inflate the blocks of a BGZF file.
     """
 
     def __init__(
@@ -44,10 +44,11 @@ class Source:
         counter: RecordCounter | None = None,
         progress: InputProgress | None = None,
         allow_truncated: bool = False,
+        inflaters: int = 1,
     ) -> None:
         self.name = name_of(path)
         self.counter = counter
-        self._allow_truncated = allow_truncated
+        self._allow_truncated, self._inflaters = allow_truncated, inflaters
         self._closing = ExitStack()
         self._readinto: Callable[[memoryview], int] | None = None
         self._stream = self._file = self._guarded(self._open, path)
@@ -58,17 +59,27 @@ class Source:
     def _open(self, path: str) -> Any:
         if path == "-":
             return sys.stdin.buffer
-        return self._closing.enter_context(open(path, "rb", buffering=0))
+        return self._closing.enter_context(held(path) or open(path, "rb", buffering=0))
 
     def _begin(self) -> Callable[[memoryview], int]:
         """A way to read, by the first bytes. What is there is taken: no waiting until the target is full."""
         head = self._guarded(_head, self._stream)
-        self._stream = _PushedBack(head, self._stream)
+        self._stream = PushedBack(head, self._stream)
         if kind := format_of(head):
             self._is_compressed = True
-            self._stream = Decompressed(self._stream, kind, self._allow_truncated)
+            self._stream = self._decompressed(kind)
         readinto: Callable[[memoryview], int] = self._stream.readinto
         return readinto
+
+    def _decompressed(self, kind: str) -> Decompressed | BgzfAhead:
+        if kind != "gz" or self._inflaters == 1 or not self._is_regular():
+            return Decompressed(self._stream, kind, self._allow_truncated)
+        ahead = BgzfAhead(self._stream, self._inflaters, self._allow_truncated)
+        self._closing.callback(ahead.close)
+        return ahead
+
+    def _is_regular(self) -> bool:
+        return self.name != name_of("-") and stat.S_ISREG(os.fstat(self.fileno()).st_mode)
 
     def readinto(self, target: memoryview) -> int:
         if self._readinto is None:
@@ -85,11 +96,9 @@ class Source:
     @property
     def plain_file(self) -> PlainFile | None:
         """The file, where others can read the same bytes again; known once some have been read."""
-        if self.name == name_of("-") or self._is_compressed or self._readinto is None:
+        if self._is_compressed or self._readinto is None or not self._is_regular():
             return None
-        info = os.fstat(self._file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            return None
+        info = os.fstat(self.fileno())
         return PlainFile(self.name, info.st_dev, info.st_ino)
 
     def fileno(self) -> int:
@@ -123,25 +132,6 @@ class Source:
 
     def close(self) -> None:
         self._closing.close()
-
-
-class _PushedBack(io.RawIOBase):
-    """A stream whose first bytes have been read already; pipes cannot go back. Does not close the stream."""
-
-    def __init__(self, head: bytes, stream: Any) -> None:
-        self._head = head
-        self._more = getattr(stream, "readinto1", stream.readinto)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        if not self._head:
-            return self._more(target)
-        count = min(len(self._head), len(target))
-        target[:count] = self._head[:count]
-        self._head = self._head[count:]
-        return count
 
 
 def _head(stream: Any) -> bytes:

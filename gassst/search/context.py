@@ -10,6 +10,7 @@ import numpy as np
 from gassst._core import seeds as _seeds
 from gassst.io.reference import GAP, Reference
 from gassst.pairing.insert_size import InsertModel
+from gassst.pairing.read_through import reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
@@ -177,7 +178,7 @@ class PairContext:
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=_missed_by_row(stages, plan.MAX_STAGES),
             length_rank=np.cumsum(present) - 1,
-            may_be_cut=not is_cut and context.params.mode == "local" and insert.orientation == "fr",
+            may_be_cut=not is_cut and reads_may_be_cut(context.params),
         )
 
     @property

@@ -6,11 +6,10 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
-from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
-from gassst.params import MIN_READ_LENGTH
+from gassst.pairing.read_through import fragment_lengths
 from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -38,8 +37,6 @@ RESCUE_PLACES = 16
 # Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
 # place the same reads right in the same time (docs/benchmarks/constants.md).
 QUICK_ANCHORS = 8
-# Mates show where their fragment ends if they differ in one base of so many at most.
-BASES_AN_ERROR = 8
 # What lies behind the fragment does not fit the genome: it costs both mates an error in so many bases at least. Three
 # in four bases of an adapter differ. Mates in a tandem repeat look as if they shared a fragment, too, but they fit.
 TAIL_BASES_AN_ERROR = 4
@@ -153,9 +150,7 @@ class HostPairPasses:
         misfits &= search.diverted[first] | (state.open[first] & (not diverted))
         asked = first[misfits & (state.fragment[first] == 0)]
         with self.stats.timed("pairs"):
-            fragment = _read_through.fragment_lengths(
-                self.context.packed, asked, MIN_READ_LENGTH, BASES_AN_ERROR
-            )
+            fragment = fragment_lengths(self.context.packed, asked)
         for mates in (asked, asked + 1):
             behind = self.context.lengths[mates].astype(np.int64) - fragment
             fits = search.best[mates] < behind / TAIL_BASES_AN_ERROR

@@ -9,6 +9,7 @@ import threading
 import weakref
 from bisect import bisect_right, insort
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ REGION = 1 << 36  # bytes of the file that each region may take; what is not wri
 ALIGNMENT = 64
 LEAST = 1 << 20  # bytes of a region that are mapped at once
 HEAD = np.dtype(np.uint64)
+POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which `mmap` has no name for
 
 
 class Place(NamedTuple):
@@ -61,7 +63,7 @@ class SharedMemory:
         sizes = [len(view) for view in copied]
         head = pickle.dumps((sizes, places, pickled))
         starts, end = _starts([HEAD.itemsize + len(head), *sizes])
-        target = np.frombuffer(self._mapped(region, end), np.uint8)
+        target = np.frombuffer(self._mapped(region, end, for_writing=True), np.uint8)
         target[: HEAD.itemsize] = np.array([len(head)], HEAD).view(np.uint8)
         target[HEAD.itemsize : HEAD.itemsize + len(head)] = np.frombuffer(head, np.uint8)
         for start, view in zip(starts[1:], copied, strict=True):
@@ -110,13 +112,16 @@ class SharedMemory:
         start = address - begin
         return Place(region, start, len(view)) if start + len(view) <= len(self._maps[region]) else None
 
-    def _mapped(self, region: int, size: int) -> mmap.mmap:
+    def _mapped(self, region: int, size: int, for_writing: bool = False) -> mmap.mmap:
         """A region from its start on, `size` bytes at least."""
         known = self._maps.get(region)
         if known is None or len(known) < size:
             # Half of it more, so that regions which grow a little each time are not mapped each time.
             known = mmap.mmap(self._fd, max(LEAST, _aligned(size + size // 2)), offset=region * REGION)
             self._maps[region] = known
+            if for_writing:  # all pages at once take half the time that a fault for each takes
+                with suppress(OSError):
+                    known.madvise(POPULATE_WRITE, 0, _aligned(size))
         return known
 
 

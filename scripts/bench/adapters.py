@@ -5,6 +5,9 @@
 Three libraries of 2x150 bases: inserts of 40 to 145 bases that run into an adapter; the same with bad tails and
 poly-G; and a clean one. For each mapper: reads wrong at MAPQ >= 20, Q20 sensitivity, reads right at any MAPQ, the
 share of reads with MAPQ 60, and CPU seconds. A peer takes part where its index is given.
+
+With `--sets 5` five libraries of each kind are made, of one seed after another. Wrong is then their sum, the shares
+are means with their standard errors, and CPU is the median.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,12 +41,12 @@ def cpu_seconds(command: list[str], out: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def simulate(args: argparse.Namespace, name: str, folder: Path) -> list[Path]:
+def simulate(args: argparse.Namespace, name: str, seed: int, folder: Path) -> list[Path]:
     """The FASTQ files of a library, made where they are not there yet."""
-    stem = f"{name.replace(' ', '_')}_{args.seed}"
+    stem = f"{name.replace(' ', '_')}_{seed}"
     paths = [folder / f"{stem}_{mate}.fq" for mate in (1, 2)]
     if not all(path.exists() for path in paths):
-        size = "-n", str(args.number), "-l", "150", "-e", "0.005", "--seed", str(args.seed)
+        size = "-n", str(args.number), "-l", "150", "-e", "0.005", "--seed", str(seed)
         outputs = [word for path in paths for word in ("-o", str(path))]
         subprocess.run([*GASSST, "simulate", args.reference, *size, *LIBRARIES[name], *outputs], check=True)
     return paths
@@ -60,13 +64,34 @@ def commands(args: argparse.Namespace, reads: list[Path]) -> dict[str, list[str]
     return {name: command for name, command in found.items() if args.single or "pairs" in name}
 
 
-def row(sam: Path) -> tuple[int, float, float, float]:
+def row(sam: Path) -> tuple[int, list[float]]:
     """Wrong at MAPQ 20 or more; shares in % of all reads: right at MAPQ 20, right, and with MAPQ 60."""
-    mapped = evaluate.tally(str(sam)).mapped.sum(axis=0)
-    total = evaluate.tally(str(sam)).records.sum()
-    wrong = int(mapped[CONFIDENT:, 0].sum())
+    tally = evaluate.tally(str(sam))
+    mapped, total = tally.mapped.sum(axis=0), float(tally.records.sum())
     counts = mapped[CONFIDENT:, 1].sum(), mapped[:, 1].sum(), mapped[60:].sum()
-    return wrong, *(100 * float(count) / float(total) for count in counts)
+    return int(mapped[CONFIDENT:, 0].sum()), [100 * float(count) / total for count in counts]
+
+
+def share(values: tuple[float, ...]) -> str:
+    """The mean of one share over the sets, and its standard error if there are several."""
+    if len(values) == 1:
+        return f"{values[0]:18.3f}"
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return f"{statistics.mean(values):9.3f} +- {error:.3f}"
+
+
+def compare(args: argparse.Namespace, name: str, folder: Path) -> None:
+    """Map all sets of a library with every mapper, and print a line for each."""
+    found: dict[str, list[tuple[int, list[float], float]]] = {}
+    for seed in range(args.seed, args.seed + args.sets):
+        for tool, command in commands(args, simulate(args, name, seed, folder)).items():
+            sam = folder / f"{name}_{tool}.sam".replace(" ", "_")
+            seconds = cpu_seconds(command, sam)
+            found.setdefault(tool, []).append((*row(sam), seconds))
+    for tool, sets in found.items():
+        wrong, shares, seconds = zip(*sets, strict=True)
+        figures = "".join(map(share, zip(*shares, strict=True)))
+        print(f"{name:11} {tool:18} {sum(wrong):9d}{figures} {statistics.median(seconds):7.2f}", flush=True)
 
 
 def main() -> int:
@@ -81,21 +106,17 @@ def main() -> int:
     parser.add_argument("--library", choices=LIBRARIES, action="append", help="[all]")
     parser.add_argument("--single", action="store_true", help="map the first mates as single reads, too")
     parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--sets", type=int, default=1, metavar="N", help="libraries of each kind [1]")
     parser.add_argument("--keep", type=Path, help="folder of reads and mappings")
     args = parser.parse_args()
     os.environ.setdefault("GASSST_OPENCL", "0")
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        print("library     mapper             wrong Q20   right Q20 %     right %   MAPQ 60 %   CPU s")
+        headings = "".join(f"{heading:>18}" for heading in ("right Q20 %", "right %", "MAPQ 60 %"))
+        print(f"{'library':11} {'mapper':18} {'wrong Q20':>9}{headings} {'CPU s':>7}")
         for name in args.library or LIBRARIES:
-            reads = simulate(args, name, folder)
-            for tool, command in commands(args, reads).items():
-                sam = folder / f"{name}_{tool}.sam".replace(" ", "_")
-                seconds = cpu_seconds(command, sam)
-                wrong, *shares = row(sam)
-                figures = "".join(f"{share:12.3f}" for share in shares)
-                print(f"{name:11} {tool:18} {wrong:9d}  {figures} {seconds:7.2f}", flush=True)
+            compare(args, name, folder)
     return 0
 
 

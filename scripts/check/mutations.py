@@ -128,7 +128,7 @@ MUTATIONS = [
     ),
     Mutation(
         "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.gaps, self.shift, verified)", "self.gaps, self.shift, None)",
+        "self.gaps, self.shift, verified, rejected)", "self.gaps, self.shift, None, rejected)",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
     ),
     # Search: what is known between two stages.

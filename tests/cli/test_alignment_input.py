@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import random
+import subprocess
 from unittest import mock
 
 import pysam
@@ -107,6 +109,41 @@ def test_standard_input(small_index, reads, tmp_path):
     with mock.patch("sys.stdin", mock.Mock(buffer=io.BufferedReader(io.BytesIO(path.read_bytes())))):
         assert run(small_index, "-", "-o", tmp_path / "stdin.sam") == 0
     assert lines_of(tmp_path / "stdin.sam")[1] == lines_of(tmp_path / "file.sam")[1]
+
+
+@pytest.mark.parametrize("suffix", ["sam", "bam", "cram"])
+def test_a_pipe_is_known_by_its_first_bytes(small_index, reads, tmp_path, suffix):
+    """As `gassst map REF <(samtools view -b in.bam)` has it: no name says what the pipe holds."""
+    path, pipe = written(tmp_path / f"in.{suffix}", sam_text(reads)), tmp_path / "pipe"
+    assert run(small_index, path, "-o", tmp_path / "file.sam") == 0
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", path, pipe]) as writer:
+        assert run(small_index, pipe, "-o", tmp_path / "pipe.sam") == 0
+        assert writer.wait() == 0
+    assert lines_of(tmp_path / "pipe.sam")[1] == lines_of(tmp_path / "file.sam")[1]
+
+
+@pytest.mark.parametrize("command", ["cat", "gzip -dc"])
+def test_a_pipe_of_fastq_stays_one(small_index, small_fastq, tmp_path, command):
+    assert run(small_index, small_fastq, "-o", tmp_path / "file.sam") == 0
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    script = f'{command} "$0" > "$1"'
+    with subprocess.Popen(["sh", "-c", script, small_fastq, pipe]) as writer:
+        assert run(small_index, pipe, "-o", tmp_path / "pipe.sam") == 0
+        assert writer.wait() == 0
+    assert lines_of(tmp_path / "pipe.sam")[1] == lines_of(tmp_path / "file.sam")[1]
+
+
+def test_another_order_gives_the_same_records_with_the_same_insert_sizes(small_index, reads, tmp_path):
+    """What is learned from the first pairs is a parameter like any other: given, the order of the pairs is all one."""
+    path, other = written(tmp_path / "in.bam", sam_text(reads)), tmp_path / "collated.bam"
+    pysam.collate("-o", str(other), str(path))
+    found = []
+    for source in (path, other):
+        assert run(small_index, source, "--insert", "300,60", "-o", tmp_path / "out.sam") == 0
+        found.append(lines_of(tmp_path / "out.sam")[1])
+    assert found[0] != found[1] and sorted(found[0]) == sorted(found[1])
 
 
 def pairs_first(rows):

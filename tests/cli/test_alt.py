@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -138,6 +140,29 @@ def test_alt_copies_are_listed_where_more_hits_are_wanted(world):
     for record in same:
         assert record.reference_name == "chr1" and record.mapping_quality >= SURE
         assert record.get_tag("XA").startswith("chr1_alt,")
+
+
+def test_a_fasta_has_the_rules_of_its_list(world, tmp_path, capfd):
+    """Indexed in memory, or by an index beside it that is no older than the list."""
+    fasta = tmp_path / "ref.fa"
+    fasta.write_bytes((world / "ref.fa").read_bytes())
+    assert main(["index", str(fasta), "-q"]) == 0
+    expected = by_read_of(world / "ref.gsi", world, tmp_path)
+    assert by_read_of(fasta, world, tmp_path) != expected  # there is no list
+    shutil.copy(world / "ref.fa.alt", tmp_path)
+    newer = os.stat(tmp_path / "ref.gsi").st_mtime_ns + 10**9
+    os.utime(tmp_path / "ref.fa.alt", ns=(newer, newer))
+    capfd.readouterr()
+    assert by_read_of(fasta, world, tmp_path) == expected
+    assert "ref.gsi is not used: it is older than the list of ALT contigs" in capfd.readouterr().err
+
+
+def by_read_of(reference, world, folder):
+    out = folder / "out.sam"
+    argv = ["map", str(reference), str(world / "reads.fq"), "--device", "none", "-t", "1", "-o", str(out)]
+    assert main(argv) == 0
+    with pysam.AlignmentFile(str(out)) as file:
+        return [record.to_string() for record in file]
 
 
 def test_a_list_that_names_no_contig(world, tmp_path, capfd):

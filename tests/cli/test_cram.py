@@ -57,6 +57,19 @@ def test_samtools_reads_back_the_records_of_the_bam(
     assert viewed(cram, small_fasta) == records and len(records) > 401
 
 
+def test_tags_that_readers_would_have_to_make_anew(small_index, small_fasta, small_fastq, tmp_path):
+    """By default htslib leaves NM and MD out where it can make them from the reference; Picard cannot."""
+    found = []
+    for options in ([], ["--output-fmt-option", "store_nm=1", "--output-fmt-option", "store_md=1"]):
+        path = tmp_path / "o.cram"
+        assert run(small_index, small_fastq, *options, "-o", path) == 0
+        as_stored = {"reference_filename": str(small_fasta), "format_options": [b"decode_md=0"]}
+        with pysam.AlignmentFile(path, **as_stored) as file:
+            mapped = [record for record in file if not record.is_unmapped]
+        found.append([record.has_tag("NM") and record.has_tag("MD") for record in mapped])
+    assert not any(found[0]) and all(found[1])
+
+
 @pytest.mark.parametrize("sort", [(), ("--sort",)], ids=["in order of reads", "sorted"])
 def test_a_stream_leaves_nothing_in_the_temporary_folder(
     small_index, small_fasta, small_fastq, tmp_path, apart, sort

@@ -44,7 +44,13 @@ FILES = {
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
 MARKED = ["--sort", "--markdup"]
 VARIANTS = {
-    "map": [(["--processes", "2"], "x.sam"), (SPILLED, "x.bam"), (["--sort"], "x.cram"), (MARKED, "x.bam")]
+    "map": [
+        (["--processes", "2"], "x.sam"),
+        (SPILLED, "x.bam"),
+        (["--sort"], "x.cram"),
+        (MARKED, "x.bam"),
+        (MARKED, "x.cram"),
+    ]
 }
 # Outputs that only some runs have, and the options of these.
 ONLY_WITH = {"--markdup-metrics": MARKED}
@@ -327,3 +333,43 @@ def test_little_address_space(world, tmp_path, command, megabytes):
     ended = run_forked(argv, tmp_path, fault)
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
+
+
+# --- a sheet, whose outputs no option names -------------------------------------------------------------------
+
+
+def sheet_of(world: World, folder: Path) -> tuple[list[str], list[Path]]:
+    """The command line for two samples, and what it writes: two files for each, with what was there before."""
+    rows, outputs = ["sample,lane,R1,R2,output,metrics"], []
+    for name in "ab":
+        pair = folder / f"{name}.bam", folder / f"{name}.txt"
+        rows.append(f"{name},1,{world.files['reads']},,{pair[0]},{pair[1]}")
+        outputs += pair
+    for path in outputs:
+        path.write_bytes(OLD)
+    sheet = folder / ".sheet.csv"
+    sheet.write_text("\n".join(rows) + "\n")
+    options = ["-q", "-t", "2", "--device", "none", "--batch-size", "30", "--sort-memory", "1", *MARKED]
+    return ["map", *options, os.fspath(world.files["index"]), "--sheet", os.fspath(sheet)], outputs
+
+
+@pytest.mark.parametrize("limit", [200, 900, 1 << 20])
+def test_full_disk_of_a_sheet(world, tmp_path, limit):
+    argv, outputs = sheet_of(world, tmp_path)
+    ended = run_forked(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    assert ended.code == (limit < 1 << 20), ended
+    assert len(ended.error.splitlines()) == ended.code
+    assert all((path.read_bytes() == OLD) == bool(ended.code) for path in outputs)
+    assert hidden(tmp_path) == [".sheet.csv"]
+
+
+@pytest.mark.parametrize("step", [1, 6, 7])
+def test_kill_within_a_sheet(world, tmp_path, step):
+    """What a sample has written stays; the next one leaves what was there, and the next run tidies up."""
+    argv, outputs = sheet_of(world, tmp_path)
+    ended = run_forked(argv, tmp_path, lambda: kill_at(step))
+    assert ended.code == -signal.SIGKILL
+    assert [path.read_bytes() == OLD for path in outputs] == [step == 1, step == 1, True, True]
+    assert run_forked(argv, tmp_path, no_fault).code == 0
+    assert hidden(tmp_path) == [".sheet.csv"]
+    assert all(path.read_bytes() != OLD for path in outputs)

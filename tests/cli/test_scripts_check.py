@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import duplicates
+import markdup_cost
 import mutations
 import numpy as np
 import pytest
@@ -40,3 +42,23 @@ def test_local_alignments_have_the_best_score(genome):
 def test_trimmed_reads_lie_where_whole_ones_do(genome):
     done = script("check/trimmed.py", *genome, "-n", 200)
     assert "of 400 reads" in done.stdout
+
+
+def test_why_programs_flag_different_templates():
+    """Two of one set that tie; a pair on one strand; and one that only one program flags."""
+    place, tandem = ((0, 5, False), (0, 90, True)), ((0, 5, False), (0, 9, False))
+    templates = {"a": (place, 50), "b": (place, 50), "c": (place, 40), "d": (tandem, 50), "e": (tandem, 9)}
+    assert duplicates.reasons({"a", "c"}, {"b", "c"}, templates) == {"tie": 2}
+    assert duplicates.reasons({"a", "c", "e"}, {"a", "c"}, templates) == {"one strand": 1}
+    assert duplicates.reasons({"a", "c"}, {"a", "b"}, templates) == {"no reason": 2}
+
+
+def test_reads_of_the_benchmark_of_duplicates(tmp_path):
+    """Mates are drawn alike, since both files are."""
+    for which in "12":
+        path = tmp_path / f"{which}.fq"
+        path.write_text("".join(f"@r{i}/{which}\nACGT\n+\nIIII\n" for i in range(100)))
+        markdup_cost.repeat(path, 0.2)
+    names = [(tmp_path / f"{which}.fq").read_text().splitlines()[::4] for which in "12"]
+    assert [name[:-1] for name in names[0]] == [name[:-1] for name in names[1]]
+    assert 10 < sum(name.startswith("@again") for name in names[0]) < 30

@@ -9,6 +9,7 @@ import os
 import pytest
 import scaling
 import timeline
+from places import environment
 from scaling import Bench, Row
 from timeline import Slice
 
@@ -20,8 +21,9 @@ def text_of(reads: int) -> str:
 
 
 @pytest.fixture
-def bench(small_fasta, tmp_path):
+def bench(small_fasta, tmp_path, monkeypatch):
     """Two sets: 64 single reads, mapped twice over, and 40 pairs."""
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     (tmp_path / "work").mkdir()
     bench = Bench(tmp_path / "work", None, 2)
     files = [tmp_path / name for name in ("s.fq.gz", "1.fq", "2.fq")]

@@ -8,12 +8,13 @@ import io
 import lzma
 import struct
 import sys
+from contextlib import closing, suppress
 
 import pytest
 
 from gassst.errors import InputError
 from gassst.io import bgzf, inflate
-from gassst.io.inflate import CutShort, Damaged, Decompressed, open_input
+from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Decompressed, open_input
 from gassst.io.reads import open_reads, open_unparsed
 
 if sys.version_info >= (3, 14):
@@ -47,7 +48,25 @@ class Trickle(io.BytesIO):
 
 def unpacked(data: bytes, kind: str, stream=io.BytesIO, **options) -> bytes:
     kind = "gz" if kind == "bgzf" else kind
-    return Decompressed(stream(data), kind, **options).readall()
+    text, error = outcome(Decompressed(stream(data), kind, **options))
+    if kind == "gz":
+        for threads in (1, 3):
+            with closing(BgzfAhead(stream(data), threads, **options)) as ahead:
+                assert outcome(ahead) == (text, error)
+    if error is not None:
+        raise error[0](error[1])
+    return text
+
+
+def outcome(stream) -> tuple[bytes, tuple[type, str] | None]:
+    """What can be read, and the error that ends it."""
+    text = io.BytesIO()
+    try:
+        while more := stream.read(5000):
+            text.write(more)
+    except (CutShort, Damaged, OSError) as error:
+        return text.getvalue(), (type(error), str(error))
+    return text.getvalue(), None
 
 
 @pytest.mark.parametrize("kind", PACKED)
@@ -116,6 +135,39 @@ def test_a_block_of_bgzf_that_names_a_wrong_size_is_read_all_the_same():
         assert unpacked(bytes(data), "gz") == TEXT
 
 
+@pytest.mark.parametrize("chunk", [1, 3000, 1 << 18])
+def test_blocks_inflated_ahead(monkeypatch, chunk):
+    """Wherever chunks end and whatever is wrong with a block, text and error are those of one thread."""
+    monkeypatch.setattr(inflate, "CHUNK", chunk)
+    data = PACKED["bgzf"]
+    assert unpacked(data, "bgzf") == TEXT
+    for at in range(5, len(data), 997):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x41
+        for spoiled in (bytes(damaged), data[:at], data[:at] + data):
+            with suppress(CutShort, Damaged):
+                unpacked(spoiled, "bgzf")
+
+
+def test_a_file_that_cannot_be_read_on():
+    """What comes before the failure is read, and the failure is raised."""
+
+    class Failing(io.RawIOBase):
+        def __init__(self, data):
+            self._data = io.BytesIO(data)
+
+        def readable(self):
+            return True
+
+        def readinto(self, target):
+            if count := self._data.readinto(target):
+                return count
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output error"):
+        unpacked(as_bgzf(TEXT, end=b""), "bgzf", Failing)
+
+
 def test_zlib_in_place_of_isal(monkeypatch):
     monkeypatch.setattr(inflate, "igzip_lib", None)
     for kind in ("gz", "bgzf"):
@@ -129,8 +181,11 @@ def test_readers_of_reads_take_it_only_where_they_are_told(tmp_path):
     path.write_bytes(as_bgzf(TEXT, end=b""))
     with pytest.raises(InputError, match=r"cut.fq.gz: (after record \d+: )?no BGZF end-of-file block"):
         list(open_reads(path))
-    batches = open_unparsed(path, allow_truncated=True)
-    assert sum(len(batch.parsed()) for batch in batches) == 3000
+    for workers in (1, 16):
+        batches = open_unparsed(path, allow_truncated=True, workers=workers)
+        assert sum(len(batch.parsed()) for batch in batches) == 3000
+        with pytest.raises(InputError, match="no BGZF end-of-file block"):
+            [batch.parsed() for batch in open_unparsed(path, workers=workers)]
 
 
 @pytest.mark.parametrize("kind", PACKED)

@@ -1,5 +1,7 @@
 """Mates that run through their fragment: found, cut, and put back."""
 
+from dataclasses import replace
+
 import numpy as np
 import parasail
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import gassst
 from gassst._core import read_through
 from gassst.io.read_batch import PackedReads
+from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT
 from gassst.params import Scoring
@@ -161,3 +164,31 @@ def test_no_better_score_beside_them(mapped):
         best = parasail.sw_striped_16(record.query_sequence, window, gap, SCORING.gap_extend[0], matrix).score
         reached = sum(op != SOFT_CLIP for op in (record.cigartuples[0][0], record.cigartuples[-1][0]))
         assert record.get_tag("AS") + SCORING.clip * reached >= best
+
+
+def test_a_batch_is_cut():
+    rng = np.random.default_rng(5)
+    reads = [random_bases(rng, size) for size in (30, 0, 70, 64)]
+    batch = batch_of_records([(f"r{i}", bases, None) for i, bases in enumerate(reads)])
+    mate = np.array([1, 2, 1, 2], np.uint8)
+    cut = replace(batch, mate=mate).cut(np.array([3, 0]), np.array([20, 40], np.uint16))
+    assert [cut.sequence(i).decode() for i in range(4)] == [reads[0], "", reads[2], reads[3][:20]]
+    np.testing.assert_array_equal(cut.mate, mate)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_insert_sizes_are_learned_from_cut_mates(mapped, tmp_path, threads):
+    genome, *_ = mapped
+    rng = np.random.default_rng(6)
+    sizes = [*rng.integers(60, 140, 250).tolist(), *rng.integers(200, 220, 150).tolist()]
+    starts = rng.integers(0, 4_000, len(sizes)).tolist()
+    pairs = [mates_of(rng, genome[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
+    for mate in (0, 1):
+        lines = [f"@p{i}\n{mates[mate]}\n+\n{'I' * M}\n" for i, mates in enumerate(pairs)]
+        (tmp_path / f"{mate}.fq").write_text("".join(lines))
+    index = gassst.Index.build(Reference.from_sequences([("one", genome.encode())]))
+    mapper = gassst.Mapper(index, device="none", threads=threads)
+    stats = mapper.map_file(tmp_path / "0.fq", tmp_path / "out.sam", mates=tmp_path / "1.fq")
+    insert = stats.run["insert"]
+    assert insert["pairs"] >= 0.9 * len(sizes)
+    assert insert["mean"] == pytest.approx(np.mean(sizes), abs=1.5)

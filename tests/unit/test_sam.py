@@ -429,10 +429,10 @@ def test_a_failed_sort_leaves_nothing(tmp_path, monkeypatch, world, batch):
     def sort(*options, contigs):
         assert contigs is None
         Path(options[-1]).write_bytes(b"not BAM")
-        return samtools_sort(*options)
+        return run_samtools(*options)
 
-    samtools_sort = destination.samtools_sort
-    monkeypatch.setattr(destination, "samtools_sort", sort)
+    run_samtools = destination.run_samtools
+    monkeypatch.setattr(destination, "run_samtools", sort)
     with pytest.raises(OutputError, match="cannot sort .*out.cram"):
         write(tmp_path / "out.cram", world, batch, sort=True, unmapped_path=tmp_path / "un.fq")
     assert not visible_and_hidden(tmp_path)

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from places import environment
 
 from gassst.errors import OutputError
 from gassst.io import destination
@@ -181,5 +182,5 @@ def test_an_open_file_is_written_as_it_is_by_any_name(tmp_path, where):
     os.symlink("a link", tmp_path / "a link to a link")
     code = f"from gassst.io.destination import Destination; print(Destination({where!r}).is_stream)"
     with open(tmp_path / "redirected", "w") as file:
-        subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=file)
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=file, env=environment())
     assert (tmp_path / "redirected").read_text() == "True\n"

@@ -1,6 +1,6 @@
 """What marking duplicates costs: `gassst map --sort` and `--sort --markdup` in turn, on simulated pairs (Linux).
 
-    python scripts/bench/duplicates.py GENOME.fa [-n 1000000] [--again 0.15] [-t 16] [--rounds 5] [--json FILE]
+    python scripts/bench/markdup_cost.py GENOME.fa [-n 1000000] [--again 0.15] [-t 16] [--rounds 5] [--json FILE]
 
 Pairs are simulated, and a share of them is there `--again` under other names: their qualities are equal, so all of
 these are ties, the dearest kind of duplicates. Prints wall and CPU seconds of every run, and ratios of the minima.
@@ -18,7 +18,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from harness import machine, write_json
+from harness import write_json
 
 GASSST = [sys.executable, "-m", "gassst"]
 KINDS = {
@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--again", type=float, default=0.15, help="share of the pairs that are there twice")
     parser.add_argument("-t", "--threads", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -106,14 +106,8 @@ def main(argv: list[str] | None = None) -> None:
     for kind in KINDS:
         ratios = (f"{what} {best[kind][what] / best['--sort'][what]:.3f}" for what in ("wall", "cpu"))
         print(f"{kind:<18} of --sort: {', '.join(ratios)}")
-    if args.json:
-        facts = {
-            "pairs": args.pairs,
-            "again": args.again,
-            "threads": args.threads,
-            "genome": args.genome.name,
-        }
-        write_json(args.json, {"machine": machine(), **facts, "runs": runs})
+    facts = {"pairs": args.pairs, "again": args.again, "threads": args.threads, "genome": args.genome.name}
+    write_json(args.json, {**facts, "runs": runs})
 
 
 if __name__ == "__main__":
