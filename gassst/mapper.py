@@ -421,5 +421,5 @@ def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
 
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
-    plan = SearchPlan(params, index.k, len(index.positions))
+    plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
     return {"params": params, "plan": plan, "cascade": Cascade.of_run(params, plan)}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+INDEX_STEPS = (1, 2, 4)  # distances in bases between the positions that an index may have
 MAX_READ_LENGTH = 4000
 MIN_READ_LENGTH = 20
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
@@ -93,8 +94,8 @@ class MapParams:
     all_hits : bool
         Report every alignment within the error limit (option --all).
     threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); reads per batch; bytes the index may keep
-        resident.
+        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
+        keep resident.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).

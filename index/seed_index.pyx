@@ -12,9 +12,10 @@ import numpy as np
 
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.lookup cimport (
-    LOOKUP_SORTED,
     interleave,
     lookup_group,
+    lookup_inline,
+    lookup_sorted,
     seed_index_t,
     seed_range_t,
 )
@@ -127,31 +128,36 @@ def pack_codes(const uint64_t[:, ::1] planes, Py_ssize_t first, Py_ssize_t last,
 
 
 def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
-                int prefix, uint32_t[::1] counts):
-    """Add the unmasked bases of rows [first, last) to `counts` (uint32[4**prefix]) by the `prefix` bases there."""
+                int prefix, unsigned step, uint32_t[::1] counts):
+    """Add the unmasked bases of rows [first, last) to `counts` (uint32[4**prefix]) by the `prefix` bases there.
+
+    Of the bases those count whose coordinate is a multiple of `step`, which divides 64.
+    """
     cdef Py_ssize_t i
-    cdef uint64_t unmasked, j
+    cdef uint64_t unmasked
+    cdef unsigned j
     cdef unsigned shift = 64 - 2 * prefix
     with nogil:
         for i in range(first, last):
             unmasked = ~planes[i, 2]
-            for j in range(64):
+            for j from 0 <= j < 64 by step:
                 counts[_window(&codes[0], 64 * i + j) >> shift] += unmasked >> j & 1
 
 
 def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
-                  int prefix, uint32_t[::1] cursors, uint32_t[::1] positions):
-    """Write the coordinate of each unmasked base of rows [first, last) to `positions` at the cursor of its part.
+                  int prefix, unsigned step, uint32_t[::1] cursors, uint32_t[::1] positions):
+    """Write the coordinate of each base that `count_parts` counts to `positions` at the cursor of its part.
 
     `cursors` (uint32[4**prefix], from the counts) is moved on.
     """
     cdef Py_ssize_t i
-    cdef uint64_t unmasked, j, part
+    cdef uint64_t unmasked, part
+    cdef unsigned j
     cdef unsigned shift = 64 - 2 * prefix
     with nogil:
         for i in range(first, last):
             unmasked = ~planes[i, 2]
-            for j in range(64):
+            for j from 0 <= j < 64 by step:
                 if unmasked >> j & 1:
                     part = _window(&codes[0], 64 * i + j) >> shift
                     positions[cursors[part]] = <uint32_t>(64 * i + j)
@@ -162,12 +168,22 @@ cdef enum:
     AHEAD = 24      # entries between a prefetch and its use
 
 
-cdef void _bucket_entries(const uint64_t *codes, unsigned k, const uint32_t *positions, Py_ssize_t n,
+cdef inline unsigned _coordinate_bits(int step) noexcept nogil:
+    """Of an entry to sort: the coordinate takes 32, or as many as are left beside the bases behind its k-mer."""
+    return 64 - 2 * lookup_sorted(step)
+
+
+cdef inline unsigned _coordinate_shift(int step) noexcept nogil:
+    return 32 - _coordinate_bits(step)
+
+
+cdef void _bucket_entries(const uint64_t *codes, unsigned k, int step, const uint32_t *positions, Py_ssize_t n,
                           uint64_t kmer_mask, uint32_t lo, uint32_t *ends, uint64_t *entries) noexcept nogil:
     """Counting sort by k-mer: fills `ends` (zero before) and `entries`; stable, so coordinates ascend."""
     cdef Py_ssize_t i
     cdef uint64_t window, kmer, position
     cdef uint32_t count, start = lo
+    cdef unsigned bits = _coordinate_bits(step), shift = _coordinate_shift(step)
     for i in range(n):
         if i + AHEAD < n:
             prefetch(codes + (positions[i + AHEAD] >> 5))
@@ -182,7 +198,7 @@ cdef void _bucket_entries(const uint64_t *codes, unsigned k, const uint32_t *pos
         position = positions[i]
         window = _window(codes, position)
         kmer = window >> (64 - 2 * k) & kmer_mask
-        entries[ends[kmer] - lo] = (window << 2 * k >> 32 << 32) | position
+        entries[ends[kmer] - lo] = (window << 2 * k >> bits << bits) | position >> shift
         ends[kmer] += 1
 
 
@@ -197,26 +213,62 @@ cdef void _sort_buckets(uint64_t kmers, uint32_t lo, uint32_t *ends, uint64_t *e
         begin = end
 
 
-def sort_part(const uint64_t[::1] codes, int k, int prefix, Py_ssize_t part, const int64_t[::1] bounds,
+cdef void _write_entries(const uint64_t *entries, Py_ssize_t n, int step, uint32_t *positions) noexcept nogil:
+    """The coordinates of sorted entries."""
+    cdef Py_ssize_t i
+    cdef unsigned shift = _coordinate_shift(step)
+    cdef uint64_t mask = (1ULL << _coordinate_bits(step)) - 1
+    for i in range(n):
+        positions[i] = <uint32_t>((entries[i] & mask) << shift)
+
+
+cdef void _write_bytes(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
+                       int step, uint8_t *following) noexcept nogil:
+    """Of step 1, the 4 bases behind the k-mer; of step 2, 3 of them and the base before the position."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        following[i] = <uint8_t>(entries[i] >> 56)
+    if step == 2:
+        for i in range(n):
+            if i + AHEAD < n:
+                prefetch(codes + (positions[i + AHEAD] >> 5))
+            following[i] = following[i] & 0xfc | <uint8_t>(_window(codes, positions[i] - 1) >> 62)
+
+
+cdef void _write_words(const uint64_t *codes, const uint64_t *entries, const uint32_t *positions, Py_ssize_t n,
+                       uint16_t *following) noexcept nogil:
+    """Of step 4, 5 bases behind the k-mer and the 3 before the position."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch(codes + (positions[i + AHEAD] >> 5))
+        following[i] = <uint16_t>(entries[i] >> 54 << 6 | _window(codes, positions[i] - 3) >> 58)
+
+
+def sort_part(const uint64_t[::1] codes, int k, int step, int prefix, Py_ssize_t part, const int64_t[::1] bounds,
               uint32_t[::1] table, uint32_t[::1] positions, uint8_t[::1] following):
-    """Sort the positions that begin with the `prefix` bases `part` by k-mer, next 16 bases, coordinate.
+    """Sort the positions that begin with the `prefix` bases `part` by k-mer, the bases behind it, coordinate.
 
     They are those from `bounds[part]` to `bounds[part + 1]`. Fills in the part's share of `table` (zero before) and of
-    `following`. Takes 8 bytes an entry for the time of the call; raises MemoryError when there are none.
+    `following`, which is the bytes of an array of 16-bit words if `step` is 4. Takes 8 bytes an entry for the time of
+    the call; raises MemoryError when there are none.
     """
     cdef uint32_t lo = <uint32_t>bounds[part]
-    cdef Py_ssize_t i, n = bounds[part + 1] - bounds[part]
+    cdef Py_ssize_t n = bounds[part + 1] - bounds[part]
     cdef uint64_t kmers = 1ULL << 2 * (k - prefix)
     cdef uint32_t *begins = &table[part * kmers]
+    cdef uint32_t *own = &positions[0] + lo
     cdef uint64_t *entries = <uint64_t *>malloc(8 * n + 8)
     if entries == NULL:
         raise MemoryError(f"{8 * n} bytes to sort a part of the seed index")
     with nogil:
-        _bucket_entries(&codes[0], k, &positions[0] + lo, n, kmers - 1, lo, begins, entries)
+        _bucket_entries(&codes[0], k, step, own, n, kmers - 1, lo, begins, entries)
         _sort_buckets(kmers, lo, begins, entries)
-        for i in range(n):
-            positions[lo + i] = <uint32_t>entries[i]
-            following[lo + i] = <uint8_t>(entries[i] >> 56)
+        _write_entries(entries, n, step, own)
+        if step == 4:
+            _write_words(&codes[0], entries, own, n, <uint16_t *>&following[0] + lo)
+        else:
+            _write_bytes(&codes[0], entries, own, n, step, &following[0] + lo)
         free(entries)
 
 
@@ -243,15 +295,17 @@ cdef void _lookup_all(const seed_index_t *index, const uint64_t *seeds, Py_ssize
 
 
 def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
-           const uint64_t[:, ::1] planes, int k, const uint64_t[::1] seeds, int w):
+           const uint64_t[:, ::1] planes, int k, int step, const uint64_t[::1] seeds, int w):
     """Ranges of `positions` that begin with seeds of `w` bases (codes, first base most significant).
 
-    Returns (lo uint32[n], hi uint32[n]). Raises ValueError unless 1 <= w <= k + 16 and every seed is below 4**w.
+    `following`: its bytes. Returns (lo uint32[n], hi uint32[n]). Raises ValueError unless 1 <= w <= k + 16 (k + 17 at
+    step 4) and every seed is below 4**w.
     """
     cdef Py_ssize_t n = seeds.shape[0], i
     cdef uint64_t all_bits = 0
-    if not 1 <= w <= k + LOOKUP_SORTED:
-        raise ValueError(f"a seed has 1 to {k + LOOKUP_SORTED} bases, not {w}")
+    cdef int longest = k + lookup_sorted(step)
+    if not 1 <= w <= longest:
+        raise ValueError(f"a seed has 1 to {longest} bases, not {w}")
     for i in range(n):
         all_bits |= seeds[i]
     if all_bits >> 2 * w:
@@ -261,7 +315,7 @@ def lookup(const uint32_t[::1] table, const uint32_t[::1] positions, const uint8
     cdef seed_index_t index
     if n and positions.shape[0]:
         index = seed_index_t(&table[0], &positions[0], &following[0], &planes[0, 0], k,
-                             <uint32_t>positions.shape[0], planes.shape[0])
+                             <uint32_t>positions.shape[0], planes.shape[0], step)
         with nogil:
             _lookup_all(&index, &seeds[0], n, w, &lo[0], &hi[0])
     return lo.base, hi.base

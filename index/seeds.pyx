@@ -8,20 +8,24 @@ the read and its reverse complement (`orient`), so that both take the same decis
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from gassst._core.lookup cimport (
-    LOOKUP_SORTED,
     interleave,
+    lookup_copy_before,
+    lookup_count_before,
     lookup_group,
+    lookup_kmer,
+    lookup_prefetch_element,
     plane_bits,
     seed_index_t,
     seed_range_t,
+    step_range_t,
 )
 
 from gassst._core.hashing cimport mix
-from gassst._core.intrinsics cimport trailing_zeros
+from gassst._core.intrinsics cimport prefetch, trailing_zeros
 from gassst._core.seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
 
 cdef extern from "lookup.h":
@@ -141,6 +145,99 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         start = stop
 
 
+# --- step 2 and 4 -------------------------------------------------------------------------------------------
+# The index has every second or fourth position. A seed becomes `step` seeds, each without one base more of its front:
+# of any place of the seed, one of them begins on a position that the index has. The bases before that position tell
+# whether the front is there, too. So a seed has the places that it has in an index of every base.
+
+cdef enum:
+    PREFETCHED = 32         # seeds from the prefetch of their positions to their use
+
+
+cdef inline uint64_t without_front(uint64_t code, int w, int n) noexcept nogil:
+    """Code of a seed of `w` bases without its first `n`, of which one at least remains."""
+    return code & (~<uint64_t>0 >> (64 - 2 * (w - n)))
+
+
+cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *ranges, Py_ssize_t n,
+                          uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
+    """Add to seeds, not known before, the ranges of their shorter seeds whose first k-mer is in the range."""
+    cdef uint64_t[GROUP] codes
+    cdef uint8_t[GROUP] widths
+    cdef seed_range_t[GROUP] found
+    cdef Py_ssize_t[GROUP] owner
+    cdef Py_ssize_t i, j
+    cdef int m = 0, front, step = <int>index.step, shift = trailing_zeros(index.step)
+    cdef uint64_t code
+    cdef Seed *seed
+    for i in range(n):
+        if not seeds[i].known and seeds[i].room >= seeds[i].length:
+            for front in range(min(step, <int>seeds[i].length)):
+                codes[m] = without_front(code_of(&seeds[i]), seeds[i].length, front)
+                widths[m] = <uint8_t>(seeds[i].length - front)
+                owner[m] = step * i + front
+                if kmer_from <= lookup_kmer(index, codes[m], widths[m]) < kmer_to:
+                    m += 1
+        if m > GROUP - step or i == n - 1:
+            lookup_group(index, codes, widths, found, m)
+            for j in range(m):
+                if found[j].lo < found[j].hi:
+                    seed, front = &seeds[owner[j] >> shift], owner[j] & (step - 1)
+                    code = code_of(seed) >> 2 * widths[j]
+                    ranges[owner[j]] = lookup_count_before(index, found[j], <uint32_t>code, front)
+                    seed.count += ranges[owner[j]].count
+            m = 0
+
+
+cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil:
+    """Make seeds that occur too often longer to the right, to be looked up again; return whether there are any."""
+    cdef Py_ssize_t i
+    cdef int front
+    cdef bint found = False
+    for i in range(n):
+        if seeds[i].known:
+            continue
+        seeds[i].known = 1
+        if seeds[i].count > caps[seeds[i].length]:
+            seeds[i].clipped = 1
+            if seeds[i].room > seeds[i].length:
+                found, seeds[i].known = True, 0
+                seeds[i].length, seeds[i].count = seeds[i].room, 0
+                for front in range(step):
+                    ranges[step * i + front] = step_range_t(0, 0, 0)
+    return found
+
+
+cdef inline void prefetch_places(const seed_index_t *index, const step_range_t *ranges) noexcept nogil:
+    cdef unsigned front
+    for front in range(index.step):
+        if ranges[front].count:
+            prefetch(index.positions + ranges[front].lo)
+            if ranges[front].count < ranges[front].size:
+                lookup_prefetch_element(index, ranges[front].lo, index.step)
+
+
+cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
+                       uint32_t lo, uint32_t hi, uint32_t *copied) noexcept nogil:
+    """Copy where seeds begin, of those ranges that begin in [lo, hi)."""
+    cdef Py_ssize_t i
+    cdef int front, step = <int>index.step
+    cdef uint32_t left, most
+    cdef const step_range_t *one
+    for i in range(n):
+        if i + PREFETCHED < n and seeds[i + PREFETCHED].count:
+            prefetch_places(index, ranges + step * (i + PREFETCHED))
+        left = seeds[i].count
+        for front in range(step):
+            one = &ranges[step * i + front]
+            most = min(left, one.count)
+            if most and lo <= one.lo < hi:
+                lookup_copy_before(index, one[0], <uint32_t>(code_of(&seeds[i]) >> 2 * (seeds[i].length - front)),
+                                   front, most, copied)
+            copied += most
+            left -= most
+
+
 cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil:
     """Pass over the seeds of one read that occur too often; return whether there are any.
 
@@ -169,7 +266,7 @@ cdef class Seeds:
     Parameters
     ----------
     context : BatchContext
-        `packed`, the reads; `flip` uint8[n], their orientation; `index.k`, which limits the length of a seed.
+        `packed`, the reads; `flip` uint8[n], their orientation; `index.longest_seed` and `index.step`.
     active : uint32[a]
         Reads that take part, ascending.
     rows : SeedRows
@@ -189,7 +286,7 @@ cdef class Seeds:
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip
         cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
-        cdef int longest = context.index.k + LOOKUP_SORTED
+        cdef int longest = context.index.longest_seed
         cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count, every
         cdef int strand
         cdef uint64_t first
@@ -204,8 +301,11 @@ cdef class Seeds:
         self.start, self.active, self.lengths, self.every = start, active, lengths, seed_every
         self.copied = None
         self.occurrences = 0
+        self.step = context.index.step
         self.seeds = <Seed *>malloc(max(self.n, 1) * sizeof(Seed))
-        if self.seeds == NULL:
+        if self.step > 1:
+            self.ranges = <step_range_t *>calloc(max(self.n, 1) * self.step, sizeof(step_range_t))
+        if self.seeds == NULL or (self.step > 1 and self.ranges == NULL):
             raise MemoryError
         s = self.seeds
         with nogil:
@@ -227,11 +327,13 @@ cdef class Seeds:
                         read_seed(&planes[0, 0], 64 * first, m, s, longest)
                         s += 1
                     j += every
-        if before is not None and before.copied is None:  # else its ranges are no longer those of the index
+        # After a copy the ranges are no longer those of the index, unless they lie apart.
+        if before is not None and (before.copied is None or self.step > 1):
             self.take_over(before)
 
     def __dealloc__(self):
         free(self.seeds)
+        free(self.ranges)
 
     cdef void take_over(self, Seeds before):
         """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
@@ -250,27 +352,40 @@ cdef class Seeds:
                     own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
                     if not s.clipped and s.offset == own.offset and s.length == own.length:
                         own.lo, own.count, own.known = s.lo, s.count, 1
+                        if self.step > 1:
+                            memcpy(self.ranges + self.step * (own - self.seeds),
+                                   before.ranges + self.step * (s - before.seeds), self.step * sizeof(step_range_t))
 
-    def resolve(self, const uint32_t[::1] table, const uint32_t[::1] positions, const uint8_t[::1] following,
-                const uint64_t[:, ::1] reference_planes, int k, const uint32_t[::1] caps, uint64_t kmer_from,
-                uint64_t kmer_to):
+    def resolve(self, index, const uint32_t[::1] caps, uint64_t kmer_from, uint64_t kmer_to):
         """Look up the seeds, not known before, whose first k-mer is in [kmer_from, kmer_to).
+
+        Of an index of step 2 or 4, add the places found there; `lengthen` follows once every k-mer had its turn.
 
         Parameters
         ----------
-        table, positions, following, reference_planes, k
-            The seed index.
-        caps : uint32[k + 17]
+        index : SeedIndex
+        caps : uint32[index.longest_seed + 1]
             Most occurrences of a seed, by its length.
         """
-        cdef seed_index_t index
-        if positions.shape[0] == 0 or self.n == 0:
+        cdef seed_index_t view = view_of(index)
+        if view.p == 0 or self.n == 0:
             return
-        index.table, index.positions, index.following = &table[0], &positions[0], &following[0]
-        index.planes, index.rows, index.k = &reference_planes[0, 0], reference_planes.shape[0], k
-        index.p = <uint32_t>positions.shape[0]
         with nogil:
-            resolve_seeds(&index, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
+            if self.step == 1:
+                resolve_seeds(&view, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
+            else:
+                resolve_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to)
+
+    def lengthen(self, const uint32_t[::1] caps):
+        """Of an index of step 2 or 4, make the seeds that occur too often longer.
+
+        Returns whether there are any: they are to be looked up again. Then call this again.
+        """
+        cdef bint again = False
+        if self.step > 1:
+            with nogil:
+                again = lengthen_stepped(self.seeds, self.ranges, self.n, self.step, &caps[0])
+        return again
 
     def limit(self, const uint32_t[::1] caps):
         """Apply the occurrence caps.
@@ -317,18 +432,38 @@ cdef class Seeds:
                         span[1, i] = max(span[1, i], at)
         return span_array[0], span_array[1]
 
-    def copy_positions(self, const uint32_t[::1] positions, uint32_t lo, uint32_t hi):
-        """Copy the positions of the seeds whose range begins in [lo, hi) out of the index.
+    def copy_positions(self, index, uint32_t lo, uint32_t hi):
+        """Copy the places of the seeds whose range begins in [lo, hi) out of the index.
 
         When every range has been copied, `gather` no longer touches the index: so a part of it can be
         dropped from memory before the next one is read.
         """
         cdef Py_ssize_t i
         cdef int64_t at = 0
+        cdef seed_index_t view = view_of(index)
         if self.copied is None:
             self.copied = np.empty(max(self.occurrences, 1), np.uint32)
         with nogil:
-            for i in range(self.n):
-                if self.seeds[i].count and lo <= self.seeds[i].lo < hi:
-                    memcpy(&self.copied[at], &positions[self.seeds[i].lo], self.seeds[i].count * 4)
-                at += self.seeds[i].count
+            if self.step > 1:
+                copy_stepped(&view, self.seeds, self.ranges, self.n, lo, hi, &self.copied[0])
+            else:
+                for i in range(self.n):
+                    if self.seeds[i].count and lo <= self.seeds[i].lo < hi:
+                        memcpy(&self.copied[at], &view.positions[self.seeds[i].lo], self.seeds[i].count * 4)
+                    at += self.seeds[i].count
+
+
+cdef seed_index_t view_of(index):
+    """The arrays of a `SeedIndex`, which must outlive the view."""
+    cdef const uint32_t[::1] table = index.table, positions = index.positions
+    cdef const uint8_t[::1] following = index.following.view(np.uint8)
+    cdef const uint64_t[:, ::1] planes = index.reference.planes
+    cdef seed_index_t view
+    view.k, view.p, view.rows, view.step = index.k, <uint32_t>positions.shape[0], planes.shape[0], index.step
+    view.table = view.positions = NULL
+    view.following = NULL
+    view.planes = NULL
+    if view.p:
+        view.table, view.positions, view.following = &table[0], &positions[0], &following[0]
+        view.planes = &planes[0, 0]
+    return view

@@ -5,9 +5,11 @@
 #define BOUND_BYTES 32
 #define BOUND_TARGET __attribute__((target("avx2,bmi2")))
 #define BOUND_MIN_I8(a, b) ((__typeof__(a))_mm256_min_epi8((__m256i)(a), (__m256i)(b)))
+#define BOUND_MIN_I16(a, b) ((__typeof__(a))_mm256_min_epi16((__m256i)(a), (__m256i)(b)))
 #define BOUND_MIN_I32(a, b) ((__typeof__(a))_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
 #include "bound_lanes.h"
 #include "bound_band.h"
+#include "bound_flanks.h"
 
 static int usable(void)
 {

@@ -5,6 +5,7 @@
 #define BOUND_TARGET
 #include "bound_lanes.h"
 #include "bound_band.h"
+#include "bound_flanks.h"
 
 static int usable(void)
 {

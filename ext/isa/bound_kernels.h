@@ -3,7 +3,10 @@
 #ifndef GASSST_BOUND_KERNELS_H
 #define GASSST_BOUND_KERNELS_H
 
+#include <string.h>
+
 #include "filter_job.h"
+#include "flanks.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define BOUND_X86
@@ -17,12 +20,17 @@ enum {
     BAND_ROWS = 2,                   /* rows of planes that the bases of a block may reach into behind its first */
 };
 
+/* Which bound rejects a candidate first. */
+enum { FLANK_PASSES, FLANK_TNW4, FLANK_FREQUENCY, FLANK_SQUARE, FLANK_STAGES };
+
 typedef struct bound_kernels {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
     /* Least errors of the read in the narrow band of each of the n candidates `rows`. The caller makes sure that the
        bands lie inside the reference. */
     void (*band)(const job_t *job, const uint32_t *rows, int n, uint16_t *errors);
+    /* By which of the bounds of its flanks each of these candidates is rejected. */
+    void (*flanks)(const job_t *job, const uint32_t *rows, int n, uint16_t *rejected_by);
 } bound_kernels;
 
 #if defined(__GNUC__)

@@ -8,4 +8,5 @@ const bound_kernels BOUND_TABLE(BOUND_NAME) = {
     BOUND_TEXT(BOUND_NAME),
     usable,
     band_bounds,
+    flank_bounds,
 };

@@ -21,11 +21,11 @@
 
 #include "bound_kernels.h"
 #include "filter_job.h"
+#include "flanks.h"
 #include "planes.h"
 
 enum {
     AHEAD = 24,      /* candidates between a prefetch and its use */
-    FLANK = 16,      /* bases a side that the short filters look at */
     CHUNK = 32,      /* bases of reference packed at a time */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */
@@ -128,19 +128,6 @@ static void fill_scores(uint8_t *scores, int l)
 }
 
 /* ---- Up to 16 bases either side of the seed ----------------------------------------------------------- */
-
-typedef struct {
-    bases64_t left, right;  /* base 15 of left and base 0 of right touch the seed */
-} flanks_t;
-
-INLINE flanks_t flanks_at(planes_t planes, int64_t start, int offset, int end)
-{
-    const bases64_t left = bases_at(planes, start + offset - FLANK);
-    const int shift = FLANK + end - offset;
-    if (shift + FLANK <= 64)
-        return (flanks_t){left, {left.low >> shift, left.high >> shift, left.masked >> shift}};
-    return (flanks_t){left, bases_at(planes, start + end)};
-}
 
 /* TNW_4(4). Sees at most four errors a side, so nothing with a limit above 7. */
 INLINE int passes_tnw4_4(const job_t *job, const site_t *site)
@@ -506,6 +493,35 @@ static int64_t keep_band(const job_t *job)
             job->rejected_read_strand[i - kept] = read_strand;
             job->rejected_diagonal[i - kept] = job->candidates.diagonal[i];
             kept += passes;
+        }
+    }
+    return kept;
+}
+
+/* Candidates that the bounds of their flanks do not reject. Not looked at are those whose flanks are too short to be
+   rejected, those with a limit above `job->most` and those of reads shorter than `job->shortest`. Adds how many each
+   bound rejects to `job->rejections`. */
+static int64_t keep_flanks(const job_t *job)
+{
+    int64_t kept = 0;
+    uint32_t rows[BOUND_BLOCK];
+    uint16_t rejected_by[BOUND_BLOCK];
+    for (int64_t start = 0; start < job->n; start += BOUND_BLOCK) {
+        const int64_t stop = start + BOUND_BLOCK < job->n ? start + BOUND_BLOCK : job->n;
+        int n = 0, next = 0;
+        for (int64_t i = start; i < stop; i++) {
+            const site_t site = site_at(job, i);
+            rows[n] = (uint32_t)i;
+            n += site.limit <= job->most && site.length >= job->shortest &&
+                 site.limit < smaller(FLANK, site.offset) + smaller(FLANK, site.length - site.end);
+        }
+        job->kernels->flanks(job, rows, n, rejected_by);
+        for (int64_t i = start; i < stop; i++) {
+            const int seen = next < n && rows[next] == i, stage = seen ? rejected_by[next] : FLANK_PASSES;
+            next += seen;
+            job->rejections[stage]++;
+            keep(job, kept, i);
+            kept += stage == FLANK_PASSES;
         }
     }
     return kept;

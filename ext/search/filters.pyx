@@ -31,6 +31,9 @@ cdef extern from "filters.h" nogil:
         int64_t n_verified
         int bucket_shift
         const bound_kernels *kernels
+        int most, shortest
+        int64_t *rejections
+    int FLANK_STAGES
     void fill_scores(uint8_t *scores, int l)
     int64_t first_outside(const job_t *job)
     int64_t keep_tnw4_4(const job_t *job)
@@ -39,6 +42,7 @@ cdef extern from "filters.h" nogil:
     int64_t keep_tnw5_full(const job_t *job)
     int64_t keep_first(const job_t *job)
     int64_t keep_band(const job_t *job)
+    int64_t keep_flanks(const job_t *job)
     const bound_kernels *const *bound_tables
     int BOUND_TABLES
 
@@ -181,6 +185,24 @@ def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
     cdef job_t job
     _use_scores(&job, 5, gaps)
     return _filter(keep_tnw5_full, &job, candidates, limits, packed, reference_planes)
+
+
+def flanks(candidates, limits, packed, reference_planes, int most, int shortest,
+           str instruction_set=None):
+    """Bounds on up to 16 bases either side, in one pass (`ext/isa/bound_flanks.h`): TNW_4(4), FD-vec, and the exact score.
+
+    Rejects where the two sides of one bound sum to more than the limit. Candidates with a limit above `most`, and those of
+    reads shorter than `shortest`, pass unseen.
+    `instruction_set`: one of `instruction_sets()`, else ValueError.
+
+    Returns the four arrays of the candidates that pass, and int64[4]: how many pass, and how many each bound rejects
+    that no bound before it does.
+    """
+    cdef job_t job
+    cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
+    job.most, job.shortest, job.rejections = most, shortest, &rejections[0]
+    _use_kernels(&job, instruction_set)
+    return _filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
 
 
 def band32(candidates, limits, packed, reference_planes, int gaps, str instruction_set=None):

@@ -31,6 +31,15 @@ def tnw5_full(
     candidates: Candidates, limits: U16, packed: _Packed, reference_planes: U64, gaps: int
 ) -> Columns: ...
 def instruction_sets() -> list[str]: ...
+def flanks(
+    candidates: Candidates,
+    limits: U16,
+    packed: _Packed,
+    reference_planes: U64,
+    most: int,
+    shortest: int,
+    instruction_set: str | None = None,
+) -> tuple[Columns, NDArray[np.int64]]: ...
 def band32(
     candidates: Candidates,
     limits: U16,

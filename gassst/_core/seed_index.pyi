@@ -10,13 +10,23 @@ _U64 = NDArray[np.uint64]
 def pack(text: bytes | bytearray | _U8, start: int, planes: _U64) -> int: ...
 def exceptions(text: bytes | bytearray | _U8, start: int) -> tuple[_U32, _U32, _U8]: ...
 def pack_codes(planes: _U64, first: int, last: int, codes: _U64) -> None: ...
-def count_parts(planes: _U64, codes: _U64, first: int, last: int, prefix: int, counts: _U32) -> None: ...
+def count_parts(
+    planes: _U64, codes: _U64, first: int, last: int, prefix: int, step: int, counts: _U32
+) -> None: ...
 def scatter_parts(
-    planes: _U64, codes: _U64, first: int, last: int, prefix: int, cursors: _U32, positions: _U32
+    planes: _U64,
+    codes: _U64,
+    first: int,
+    last: int,
+    prefix: int,
+    step: int,
+    cursors: _U32,
+    positions: _U32,
 ) -> None: ...
 def sort_part(
     codes: _U64,
     k: int,
+    step: int,
     prefix: int,
     part: int,
     bounds: _I64,
@@ -25,5 +35,5 @@ def sort_part(
     following: _U8,
 ) -> None: ...
 def lookup(
-    table: _U32, positions: _U32, following: _U8, planes: _U64, k: int, seeds: _U64, w: int
+    table: _U32, positions: _U32, following: _U8, planes: _U64, k: int, step: int, seeds: _U64, w: int
 ) -> tuple[_U32, _U32]: ...

@@ -1,6 +1,8 @@
 # Of index/seeds.pyx, for index/anchors.pyx, which goes through the seeds of a batch.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.lookup cimport step_range_t
+
 
 cdef struct Seed:
     uint64_t code     # of `room` bases, the first most significant
@@ -11,11 +13,13 @@ cdef struct Seed:
     uint8_t room      # bases up to the longest seed the index serves, the read's end or a masked base
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
-    uint8_t known     # looked up before
+    uint8_t known     # need not be looked up again
 
 
 cdef class Seeds:
     cdef Seed *seeds
+    cdef step_range_t *ranges        # [n * step] where the index has no position of every base, else NULL
+    cdef int step
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
     cdef const uint32_t[::1] active, lengths

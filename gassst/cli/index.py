@@ -12,6 +12,7 @@ from gassst.cli.checks import check_outputs
 from gassst.cli.options import add_common
 from gassst.cli.reference import index_path
 from gassst.errors import UsageError
+from gassst.params import INDEX_STEPS
 from gassst.threads import MAX_THREADS
 
 log = logging.getLogger("gassst")
@@ -27,6 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REF.gsi",
         type=output_path,
         help="Write the index to this file (default: beside the FASTA, where `gassst map` finds it).",
+    )
+    add(
+        "--step",
+        metavar="S",
+        type=int,
+        choices=INDEX_STEPS,
+        default=1,
+        help="Keep the positions of every S-th base only, 1, 2 or 4. The file is smaller, mapping takes more time, and "
+        "no alignment is lost (default: %(default)s).",
     )
     add(
         "--alt",
@@ -52,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     output = args.output or index_path(args.reference)
     check_outputs([output], [args.reference, args.alt])
     start = time.perf_counter()
-    index = SeedIndex.build(args.reference, threads=args.threads, alt=args.alt)
+    index = SeedIndex.build(args.reference, threads=args.threads, alt=args.alt, step=args.step)
     index.save(output)
     if index.reference.alt is not None:
         log.info("%d ALT contigs", int(index.reference.alt.sum()))

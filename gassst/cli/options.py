@@ -510,7 +510,8 @@ def _add_machine(group: Any) -> None:
         "--batch-size",
         type=int,
         metavar="READS",
-        help="Reads in a batch of one thread (default: 32768, with several processes 24576).",
+        help="Most reads in a batch of one thread (default: 32768, with several processes 24576). The first and last "
+        "batches of several threads have fewer.",
     )
     add(
         "--memory",

@@ -128,7 +128,8 @@ class Reference:
             total += GAP + len(text)
             if total > MAX_TOTAL:
                 raise InputError(
-                    f"{source}: contig {name}: more than {MAX_TOTAL} bases up to here, padding included"
+                    f"{source}: contig {name}: more than {MAX_TOTAL:,} bases up to here, with {GAP} between contigs: "
+                    "divide the reference into files of whole contigs, and index and map to each"
                 )
             md5.append(hashlib.md5(text, usedforsecurity=False).hexdigest())
             texts[name] = text.replace(b"U", b"T") if b"U" in text else text

@@ -67,7 +67,9 @@ class PassedOver:
 
 def seed_length(index: SeedIndex) -> int:
     """Bases of a seed."""
-    return min(int(np.ceil(np.log(max(len(index.positions), 4)) / np.log(4))) + SPECIFIC, index.k + 16)
+    return min(
+        int(np.ceil(np.log(max(index.reference.unmasked, 4)) / np.log(4))) + SPECIFIC, index.longest_seed
+    )
 
 
 class Promising(NamedTuple):

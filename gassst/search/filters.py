@@ -16,13 +16,26 @@ from numpy.typing import NDArray
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
 from gassst.funnel import Funnel
-from gassst.params import AUTO, MapParams
+from gassst.params import AUTO, MAX_ERRORS, MapParams
 from gassst.search.arrays import Candidates, Diagonals
 from gassst.seeding.plan import SearchPlan
 
+# What the one pass of `flanks` counts: candidates that its bounds leave, one after another.
+FLANK_STEPS = ("flanks-tnw4", "flanks-fd", "flanks-nw16")
+
+
+class Flanks(NamedTuple):
+    """Which candidates the filter `flanks` looks at: limits up to `most`, reads of at least `shortest` bases."""
+
+    most: int = MAX_ERRORS
+    shortest: int = 0
+
 
 class Batch(NamedTuple):
-    """What filters look at besides the candidates."""
+    """What filters look at besides the candidates, and what they tell besides those that pass.
+
+    `rejected` takes the diagonals that `band32` rejects, `steps` what each step of a filter with several leaves.
+    """
 
     limits: NDArray[np.uint16]
     packed: Any
@@ -30,7 +43,9 @@ class Batch(NamedTuple):
     gaps: int
     shift: int = 0
     verified: NDArray[np.uint64] | None = None
+    flanks: Flanks = Flanks()
     rejected: list[Diagonals] | None = None
+    steps: dict[str, int] | None = None
 
 
 def _tnw4_4(candidates: Candidates, batch: Batch) -> Candidates:
@@ -53,6 +68,16 @@ def _tnw5_full(candidates: Candidates, batch: Batch) -> Candidates:
     return Candidates(*_filters.tnw5_full(candidates, *batch[:4]))
 
 
+def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
+    if batch.packed.lengths.max(initial=0) < batch.flanks.shortest:
+        return candidates
+    kept, (passed, *rejected) = _filters.flanks(candidates, *batch[:3], *batch.flanks)
+    if batch.steps is not None:
+        left = passed + sum(rejected) - np.cumsum(rejected)
+        batch.steps.update(zip(FLANK_STEPS, left.tolist(), strict=True))
+    return Candidates(*kept)
+
+
 def _band32(candidates: Candidates, batch: Batch) -> Candidates:
     kept, rejected = _filters.band32(candidates, *batch[:4])
     if batch.rejected is not None:
@@ -67,13 +92,16 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
     "duplicate": _duplicate,
     "tnw4-16": _tnw4_16,
     "tnw5-full": _tnw5_full,
+    "flanks": _flanks,
     "band32": _band32,
 }
 
 
-# What "auto" stands for. A narrow band costs half of a band and rejects four in five to nineteen in twenty of them
-# (docs/benchmarks/sensitivity.md).
-AUTO_FILTERS = ("band32",)
+# What "auto" stands for, and which candidates then have their flanks looked at: those of long reads with a low limit. A
+# narrow band costs half of a band and rejects two to nineteen in twenty; the flanks cost half of a narrow band of 100
+# bases, and reject half of the candidates up to this limit (docs/benchmarks/sensitivity.md).
+AUTO_FILTERS = ("flanks", "band32")
+AUTO_FLANKS = Flanks(most=4, shortest=100)
 
 
 class Cascade:
@@ -84,7 +112,9 @@ class Cascade:
     """
 
     def __init__(self, names: Iterable[str], gaps: int, shift: int = 0):
-        self.names = tuple(n for name in names for n in (AUTO_FILTERS if name == AUTO else (name,)))
+        chosen = tuple(names)
+        self.names = tuple(n for name in chosen for n in (AUTO_FILTERS if name == AUTO else (name,)))
+        self.flanks = AUTO_FLANKS if AUTO in chosen else Flanks()
         self.gaps = gaps
         self.shift = shift
         for name in self.names:
@@ -119,10 +149,19 @@ class Cascade:
         Counts are added to `counters`; to `rejected`, the diagonals on which no seed leads to an alignment
         within the limit.
         """
-        batch = Batch(limits, packed, reference_planes, self.gaps, self.shift, verified, rejected)
+        steps: dict[str, int] = {}
+        seen = limits, packed, reference_planes, self.gaps, self.shift, verified, self.flanks
+        batch = Batch(*seen, rejected, steps)
         for name in self.names:
             entered, start = len(candidates), perf_counter_ns()
             candidates = FILTERS[name](candidates, batch)
-            if counters is not None:
-                counters.count(name, entered, len(candidates), perf_counter_ns() - start)
+            elapsed = perf_counter_ns() - start
+            if name == "flanks" and not steps:
+                continue  # all reads are too short for it
+            # The steps of one pass share its time, which stands with the first.
+            for step, left in (steps or {name: len(candidates)}).items():
+                if counters is not None:
+                    counters.count(step, entered, left, elapsed)
+                entered, elapsed = left, 0
+            steps.clear()
         return candidates

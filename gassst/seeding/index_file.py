@@ -30,8 +30,10 @@ try:
 except ImportError:  # ten times as slow
     from zlib import crc32
 
-MIN_K, MAX_K = 4, 14
+MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
 FORMAT_VERSION = 2
+STEP_VERSION = 3
+"""Of an index whose step is not 1: a program that knows no steps must refuse it."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
 BYTE_ORDER = 0x01020304
@@ -56,7 +58,12 @@ ARRAYS: dict[str, Any] = {
     "positions": np.uint32,
     "following": np.uint8,
 }
-"""Sections that are arrays, and the type of their elements."""
+"""Sections that are arrays, and the type of their elements; `following_type` has that of `following`."""
+
+
+def following_type(step: int) -> Any:
+    """Type of the elements of `following`."""
+    return np.uint16 if step == 4 else np.uint8
 
 
 class Section(NamedTuple):
@@ -71,7 +78,7 @@ class Section(NamedTuple):
 # --- write --------------------------------------------------------------------------------------------------
 
 
-def write(file: IO[bytes], contents: dict[str, NDArray[Any]]) -> None:
+def write(file: IO[bytes], contents: dict[str, NDArray[Any]], step: int) -> None:
     """Header last: a file left over from a crash has none."""
     rows = []
     file.write(bytes(PAGE))
@@ -80,7 +87,8 @@ def write(file: IO[bytes], contents: dict[str, NDArray[Any]]) -> None:
         file.write(bytes(offset - file.tell()))
         rows.append((name, write_array(file, array), offset, array.nbytes))
     file_bytes = file.tell()
-    header = np.array((MAGIC, FORMAT_VERSION, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
+    version = FORMAT_VERSION if step == 1 else STEP_VERSION
+    header = np.array((MAGIC, version, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
     page = header.tobytes().ljust(_SECTION_TABLE, b"\0") + np.array(rows, _SECTION).tobytes()
     page = page.ljust(_HEADER_CRC, b"\0")
     file.seek(0)
@@ -105,24 +113,24 @@ def _aligned(offset: int) -> int:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def map_sections(file: IO[bytes], path: str) -> dict[str, Section]:
-    """The sections of an index file, mapped into memory. Raises IndexFormatError, naming the file as `path`."""
+def map_sections(file: IO[bytes], path: str) -> tuple[int, dict[str, Section]]:
+    """The format version and the sections of an index file, mapped into memory.
+
+    Raises IndexFormatError, naming the file as `path`.
+    """
     size = os.fstat(file.fileno()).st_size
-    rows = _section_table(file.read(PAGE), size, path)
+    version, rows = _section_table(file.read(PAGE), size, path)
     data = np.asarray(np.memmap(file, np.uint8, "r"))
     bus_error.watch(os.fsencode(path), data)
     sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
     missing = {"metadata", *ARRAYS} - sections.keys()
     if missing:
         raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")
-    for name, dtype in ARRAYS.items():
-        if len(sections[name].data) % np.dtype(dtype).itemsize:
-            raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
-    return sections
+    return version, sections
 
 
-def _section_table(page: bytes, size: int, path: str) -> list[tuple[str, int, int, int]]:
-    """The cheap checks, in the order in which each says most about what went wrong."""
+def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[str, int, int, int]]]:
+    """Format version and rows. The cheap checks come in the order in which each says most about what went wrong."""
     if not page.startswith(MAGIC):
         raise IndexFormatError(f"{path}: {_what_else(page)}")
     if size < PAGE:
@@ -131,10 +139,10 @@ def _section_table(page: bytes, size: int, path: str) -> list[tuple[str, int, in
     if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
         raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
     version = int(header["version"])
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, STEP_VERSION):
         age = "an older" if version < FORMAT_VERSION else "a newer"
         raise IndexFormatError(
-            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION}): "
+            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} and {STEP_VERSION}): "
             "rebuild with `gassst index`"
         )
     if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
@@ -153,7 +161,7 @@ def _section_table(page: bytes, size: int, path: str) -> list[tuple[str, int, in
             raise IndexFormatError(f"{path}: damaged index: section {name!r} is outside the file")
     if len({name for name, *_ in named}) < n:
         raise IndexFormatError(f"{path}: damaged index: two sections have one name")
-    return named
+    return version, named
 
 
 def _what_else(page: bytes) -> str:
@@ -176,11 +184,15 @@ class Metadata:
     lengths: list[int]
     md5: list[str]
     fasta_bytes: int | None
+    step: int
     alt: list[int] | None = None
 
     @classmethod
-    def of(cls, section: Section, path: str) -> Metadata:
-        """From the section `metadata`. Raises IndexFormatError where it is damaged or a field cannot be."""
+    def of(cls, section: Section, version: int, path: str) -> Metadata:
+        """From the section `metadata` of a file of this format version.
+
+        Raises IndexFormatError where it is damaged or a field cannot be.
+        """
         check_section(section, path)
         try:
             fields = json.loads(section.data.tobytes())
@@ -190,6 +202,7 @@ class Metadata:
             raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
         wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
+        values["step"] = fields.get("step") if version == STEP_VERSION else 1
         metadata = cls(**values)
         for name, good in metadata._sound():
             if not good:
@@ -203,8 +216,10 @@ class Metadata:
         names = _is_list(self.names, is_contig_name) and len(set(self.names)) == contigs == len(self.names)
         md5 = _is_list(self.md5, _is_md5) and len(self.md5) == contigs
         total = FRONT + TAIL - GAP + sum(n + GAP for n in self.lengths) if lengths else -1
+        step = type(self.step) is int and self.step in MIN_K
         return [
-            ("k", _is_int(self.k, MIN_K, MAX_K)),
+            ("step", step),
+            ("k", step and _is_int(self.k, MIN_K[self.step], MAX_K)),
             ("lengths", lengths and contigs > 0),
             ("total", _is_int(self.total, 1, MAX_TOTAL) and self.total == total),
             ("names", names),

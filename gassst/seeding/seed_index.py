@@ -18,29 +18,30 @@ from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
 from gassst.io.whole_file import whole_file
+from gassst.params import INDEX_STEPS
 from gassst.seeding.index_file import (
     ARRAYS,
     MAX_K,
-    MIN_K,
     Integrity,
     Metadata,
     Section,
     check_section,
+    following_type,
     map_sections,
     write,
 )
 from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
-SORTED = 16
-"""Bases behind the k-mer that positions are sorted by; seeds of up to k + SORTED bases can be looked up."""
+SORTED = {1: 16, 2: 16, 4: 17}
+"""By step, bases behind the k-mer that positions are sorted by: seeds of up to k + SORTED bases can be looked up."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
-    """Every occurrence of every seed of 1 to k + 16 bases; arrays as docs/pipeline.md defines them."""
+    """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them."""
 
     reference: Reference
     k: int
@@ -48,9 +49,12 @@ class SeedIndex:
     table: NDArray[np.uint32] = field(repr=False)
     """uint32[4**k + 1]: positions of k-mer x are `positions[table[x]:table[x + 1]]`."""
     positions: NDArray[np.uint32] = field(repr=False)
-    """uint32[p], coordinates of unmasked bases by (k-mer, the 16 bases behind it, coordinate)."""
-    following: NDArray[np.uint8] = field(repr=False)
-    """uint8[p], the 4 bases behind the k-mer of each position."""
+    """uint32[p], coordinates of unmasked bases, multiples of `step`, by (k-mer, the bases behind it, coordinate)."""
+    following: NDArray[Any] = field(repr=False)
+    """uint8[p], the 4 bases behind the k-mer of each position. With step 2 three of them, then the one before the
+    position; with step 4 uint16[p], five of them and the three before it."""
+    step: int = 1
+    """1, 2 or 4: positions of every base, of every second or of every fourth."""
     path: str | None = None
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
@@ -65,14 +69,18 @@ class SeedIndex:
         reference: Reference | str | os.PathLike[str],
         threads: int | None = None,
         alt: str | os.PathLike[str] | None = None,
+        step: int = 1,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
-        The index is the same for any number of threads. Takes about 8 bytes per base, and up to 16 for a reference that
-        is one single repeat. `alt` is a list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list`
-        finds beside the FASTA. Raises InputError as these do and `Reference.from_fasta` does, and for a reference of
-        masked letters only. Raises UsageError unless 1 <= threads <= 1024.
+        The index is the same for any number of threads. With step 1 it takes about 6 bytes per base, 4 with step 2 and
+        3 with step 4; the positions of a reference that is one single repeat take 8 bytes more each. `alt` is a list of
+        ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises InputError
+        as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError
+        unless 1 <= threads <= 1024 and the step is 1, 2 or 4.
         """
+        if step not in INDEX_STEPS:
+            raise UsageError(f"step: {step} is not 1, 2 or 4")
         threads = usable_threads() if threads is None else threads
         if not 1 <= threads <= MAX_THREADS:
             raise UsageError(f"threads: {threads} is not from 1 to {MAX_THREADS}")
@@ -86,26 +94,39 @@ class SeedIndex:
             reference = reference.with_alt(alt)
         if not reference.unmasked:
             raise InputError(f"{source}: no base in it is A, C, G or T")
-        k = base_length(reference.unmasked)
-        return cls(reference, k, *_build_arrays(reference, k, threads), fasta_bytes=fasta_bytes)
+        if not sampled(reference, step):
+            raise InputError(f"{source}: too short for an index of step {step}")
+        k = base_length(reference.unmasked, step)
+        arrays = _build_arrays(reference, k, threads, step)
+        return cls(reference, k, *arrays, step=step, fasta_bytes=fasta_bytes)
+
+    @property
+    def longest_seed(self) -> int:
+        """Most bases of a seed that can be looked up; the same for every step."""
+        return self.k + SORTED[self.step]
+
+    @property
+    def plan_k(self) -> int:
+        """`k` of the index of this reference with step 1, so that plans of seeds are the same for every step."""
+        return self.longest_seed - SORTED[1]
 
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
-        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed. It
-        may also hold coordinates where the seed runs over masked bases, which read as A. Raises ValueError unless
-        1 <= w <= k + 16 and every seed is below 4**w.
+        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed at
+        a multiple of `step`. It may also hold coordinates where the seed runs over masked bases, which read as A.
+        Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w.
         """
         seeds = np.ascontiguousarray(seeds, np.uint64)
-        arrays = (self.table, self.positions, self.following, self.reference.planes)
-        return _seed_index.lookup(*arrays, self.k, seeds, w)
+        arrays = (self.table, self.positions, self.following.view(np.uint8), self.reference.planes)
+        return _seed_index.lookup(*arrays, self.k, self.step, seeds, w)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index; at `path` appears the whole of it or, with OutputError, nothing new."""
         if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
         with whole_file(path) as file:
-            write(file, self._contents())
+            write(file, self._contents(), self.step)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
@@ -132,6 +153,8 @@ class SeedIndex:
             "md5": reference.md5,
             "fasta_bytes": self.fasta_bytes,
         }
+        if self.step > 1:
+            metadata["step"] = self.step
         if reference.alt is not None:
             metadata["alt"] = np.flatnonzero(reference.alt).tolist()
         arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
@@ -160,11 +183,11 @@ class SeedIndex:
         name = os.fspath(path)
         try:
             with open(path, "rb") as file:
-                sections = map_sections(file, name)
+                version, sections = map_sections(file, name)
                 integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
-        index = _from_sections(sections, name, integrity)
+        index = _from_sections(sections, version, name, integrity)
         if check:
             index.check()
         return index
@@ -182,15 +205,29 @@ class SeedIndex:
 Index = SeedIndex
 
 
-def base_length(unmasked: int) -> int:
-    """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most 0.6 bytes per unmasked base.
+def base_length(unmasked: int, step: int = 1) -> int:
+    """Largest k, 4 to 14, whose table of 4 * 4**k bytes takes at most 0.6 bytes per unmasked base. One less for step 4.
 
-    With 5 bytes for its position and what follows, and 3 bits for the base itself, that makes 6 at most.
+    With 5 bytes for its position and what follows, and 3 bits for the base itself, that makes 6 at most. With step 4
+    buckets are as large as with step 1, and positions are sorted by one base more.
     """
-    k = MIN_K
+    k = 4
     while k < MAX_K and 20 * 4 ** (k + 1) <= 3 * unmasked:
         k += 1
-    return k
+    return k - (SORTED[step] - SORTED[1])
+
+
+def sampled(reference: Reference, step: int) -> int:
+    """How many unmasked bases lie at multiples of `step`."""
+    exceptions = reference.exceptions
+    starts = exceptions.start.astype(np.int64)
+    masked = _multiples(starts, exceptions.length.astype(np.int64), step)
+    return _multiples(reference.starts, reference.lengths, step) - masked
+
+
+def _multiples(starts: NDArray[np.int64], lengths: NDArray[np.int64], step: int) -> int:
+    """Of the stretches of coordinates the multiples of `step`."""
+    return int((-(-(starts + lengths) // step) + -starts // step).sum())
 
 
 # --- build --------------------------------------------------------------------------------------------------
@@ -203,29 +240,30 @@ _MAX_PREFIX = 6  # 4096 parts: at most a million positions, 8 MB, in each even f
 
 
 def _build_arrays(
-    reference: Reference, k: int, threads: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
-    planes, n = reference.planes, reference.unmasked
+    reference: Reference, k: int, threads: int, step: int = 1
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
+    planes, n = reference.planes, sampled(reference, step)
     prefix = _prefix_length(n, k)
     ranges = _split(len(planes), threads)
     codes = np.zeros(2 * len(planes) + 1, np.uint64)
     _run(lambda r: _seed_index.pack_codes(planes, *r, codes), ranges, threads)
     counts = np.zeros((len(ranges), 4**prefix), np.uint32)
     each = range(len(ranges))
-    _run(lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, counts[i]), each, threads)
+    _run(lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, step, counts[i]), each, threads)
     bounds, cursors = _part_bounds(counts)
     positions = np.empty(n, np.uint32)
     _run(
-        lambda i: _seed_index.scatter_parts(planes, codes, *ranges[i], prefix, cursors[i], positions),
+        lambda i: _seed_index.scatter_parts(planes, codes, *ranges[i], prefix, step, cursors[i], positions),
         each,
         threads,
     )
     table = np.zeros(4**k + 1, np.uint32)
     table[-1] = n
-    following = np.empty(n, np.uint8)
+    following = np.empty(n, following_type(step))
+    beside = following.view(np.uint8)
     largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
     _run(
-        lambda i: _seed_index.sort_part(codes, k, prefix, i, bounds, table, positions, following),
+        lambda i: _seed_index.sort_part(codes, k, step, prefix, i, bounds, table, positions, beside),
         largest_first,
         threads,
     )
@@ -280,11 +318,17 @@ def _regular_size(path: str) -> int | None:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def _from_sections(sections: dict[str, Section], path: str, integrity: Integrity | None) -> SeedIndex:
-    metadata = Metadata.of(sections["metadata"], path)
+def _from_sections(
+    sections: dict[str, Section], version: int, path: str, integrity: Integrity | None
+) -> SeedIndex:
+    metadata = Metadata.of(sections["metadata"], version, path)
     for name in ("exception_start", "exception_length", "exception_code"):
         check_section(sections[name], path)  # small, and what writes MD trusts them
-    array = {name: sections[name].data.view(dtype) for name, dtype in ARRAYS.items()}
+    types = ARRAYS | {"following": following_type(metadata.step)}
+    for name, dtype in types.items():
+        if len(sections[name].data) % np.dtype(dtype).itemsize:
+            raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
+    array = {name: sections[name].data.view(dtype) for name, dtype in types.items()}
     if len(array["planes"]) % 3:
         raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")
     lengths = np.array(metadata.lengths, np.int64)
@@ -300,7 +344,7 @@ def _from_sections(sections: dict[str, Section], path: str, integrity: Integrity
     )
     arrays = (array["table"], array["positions"], array["following"])
     checked = integrity, tuple(sections.values())
-    index = SeedIndex(reference, metadata.k, *arrays, path, metadata.fasta_bytes, *checked)
+    index = SeedIndex(reference, metadata.k, *arrays, metadata.step, path, metadata.fasta_bytes, *checked)
     _check_shapes(index)
     return index
 
@@ -322,7 +366,7 @@ def _check_shapes(index: SeedIndex) -> None:
 
 
 def _check_ends(index: SeedIndex) -> None:
-    ends = 0, len(index.positions), index.reference.unmasked
+    ends = 0, len(index.positions), sampled(index.reference, index.step)
     holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}
     _require(index, holds, "is not of this reference")
 
@@ -331,6 +375,7 @@ def _check_arrays(index: SeedIndex) -> None:
     table, positions, reference = index.table, index.positions, index.reference
     if len(positions):
         in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
+        in_range &= index.step == 1 or not (positions & np.uint32(index.step - 1)).any()
     else:
         in_range = True
     _check_ends(index)

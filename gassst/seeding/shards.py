@@ -19,11 +19,23 @@ class WholeIndex:
         self.index = index
 
     def resolve(self, seeds, caps: np.ndarray) -> None:
-        i = self.index
-        seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, 0, 4**i.k)
+        """Look up the seeds; those that occur more often than `caps` says for their length are made longer."""
+        again = True
+        while again:
+            for lo, hi in self._parts():
+                seeds.resolve(self.index, caps, lo, hi)
+            again = seeds.lengthen(caps)
 
     def copy_positions(self, seeds) -> None:
-        """Nothing to do: `gather` reads the positions where they are."""
+        """Copy the places of the seeds out of the index, unless `gather` can read the positions where they are."""
+        if self.copies or self.index.step > 1:
+            for lo, hi in self._parts():
+                i = self.index
+                seeds.copy_positions(i, int(i.table[lo]), int(i.table[hi]))
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """First k-mer of each part and of the next."""
+        yield 0, 4**self.index.k
 
 
 class IndexParts(WholeIndex):
@@ -44,17 +56,7 @@ class IndexParts(WholeIndex):
         self.bounds = np.unique(np.concatenate([[0], bounds, [4**index.k]])).astype(np.int64)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """First k-mer of each part and of the next; a part is dropped from memory when the next is asked for."""
+        """A part is dropped from memory when the next is asked for."""
         for lo, hi in pairwise(self.bounds.tolist()):
             yield lo, hi
             self.index.drop_from_memory()
-
-    def resolve(self, seeds, caps: np.ndarray) -> None:
-        i = self.index
-        for lo, hi in self._parts():
-            seeds.resolve(i.table, i.positions, i.following, i.reference.planes, i.k, caps, lo, hi)
-
-    def copy_positions(self, seeds) -> None:
-        i = self.index
-        for lo, hi in self._parts():
-            seeds.copy_positions(i.positions, int(i.table[lo]), int(i.table[hi]))

@@ -88,7 +88,8 @@ def occurrences(index: SeedIndex, w: int, samples: int) -> dict[str, Any]:
     if not len(counts):
         raise UsageError(f"no seed of {w} bases without a masked base in the sample")
     plans = {
-        level: SearchPlan(MapParams(sensitivity=level), index.k, len(index.positions)) for level in LEVELS
+        level: SearchPlan(MapParams(sensitivity=level), index.plan_k, index.reference.unmasked)
+        for level in LEVELS
     }
     caps = {level: plan.occurrence_cap(w) for level, plan in plans.items()}
     return {

@@ -27,17 +27,22 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
+BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
+RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
+DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/io/duplicates.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
 WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
 SURVIVOR = "tests/property/test_filters.py::test_every_seed_has_a_survivor_that_stands_for_it"
+DUPLICATE_TESTS = "tests/property/test_duplicates.py::"
+AS_SAMTOOLS = f"{DUPLICATE_TESTS}test_duplicates_are_those_of_samtools"
 
 
 class Mutation(NamedTuple):
@@ -128,8 +133,44 @@ MUTATIONS = [
     ),
     Mutation(
         "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.gaps, self.shift, verified, rejected)", "self.gaps, self.shift, None, rejected)",
+        "self.gaps, self.shift, verified, self.flanks", "self.gaps, self.shift, None, self.flanks",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
+    ),
+    # The vector kernels of the filters.
+    Mutation(
+        "band32: an alignment at the limit is rejected", FILTERS_H,
+        "errors[next] <= job->limits", "errors[next] < job->limits", LOSSLESS,
+    ),
+    Mutation(
+        "band32: trusted although one gap leaves the band", FILTERS_H,
+        "site->limit) <= BAND_REACH", "site->limit) <= BAND_LEAD",
+        "tests/property/test_filters.py::test_one_long_gap_passes",
+    ),
+    Mutation(
+        "band32: the second half of the window comes in late", BOUND_BAND,
+        "<< (31 - r) << 1;", "<< (31 - r);", "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
+    ),
+    Mutation(
+        "band32: rows behind the end of a read count", BOUND_BAND,
+        "if (ragged)", "if (0 && ragged)",
+        "tests/property/test_filters.py::test_narrow_bands_of_reads_of_any_length_side_by_side",
+    ),
+    Mutation(
+        "flanks: an alignment at the limit is rejected", BOUND_FLANKS,
+        "a.square + b.square > limit", "a.square + b.square >= limit", LOSSLESS,
+    ),
+    Mutation(
+        "flanks: the left flank is not mirrored", BOUND_FLANKS,
+        "flank_bounds_of(&left, 1)", "flank_bounds_of(&left, 0)", LOSSLESS,
+    ),
+    Mutation(
+        "flanks: bases behind the end of the read count", BOUND_FLANKS,
+        "BOUND_OR_NOT(p.over, differ)", "~differ", LOSSLESS,
+    ),
+    Mutation(
+        "search: the diagonal beside a rejected one is left out", "index/anchors.pyx",
+        "&rejected, strand_key | <uint32_t>place, restart", "&rejected, strand_key | (<uint32_t>place | 1), restart",
+        "tests/unit/test_gather.py",
     ),
     # Search: what is known between two stages.
     Mutation(
@@ -244,6 +285,61 @@ MUTATIONS = [
     Mutation(
         "records: the first base of a contig belongs to the one before", CONTIGS_H,
         "starts[middle] <= coordinate", "starts[middle] < coordinate", "tests/unit/test_sam.py",
+    ),
+    # Duplicates: places, scores, ties, single reads beside pairs, ordinals of batches, marks of records.
+    Mutation(
+        "duplicates: clips at the end of a read do not count", RECORD_ENDS,
+        "r->position + span + trail",
+        "r->position + span",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: bases of quality 15 count nothing", RECORD_ENDS,
+        "r->quals[i] >= LEAST_QUALITY ?",
+        "r->quals[i] > LEAST_QUALITY ?",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: tandem pairs are the same either way round", DUPLICATES,
+        "TANDEM if left.is_first_mate != left.reverse else TANDEM_TURNED",
+        "TANDEM",
+        AS_SAMTOOLS,
+    ),
+    Mutation(
+        "duplicates: the greatest name stays", DUPLICATES,
+        "<const char *>other.name) < 0",
+        "<const char *>other.name) > 0",
+        f"{DUPLICATE_TESTS}test_of_equal_pairs_the_least_name_stays",
+    ),
+    Mutation(
+        "duplicates: the last single read of equal ones stays", DUPLICATES,
+        "one.position < other.position",
+        "one.position > other.position",
+        f"{DUPLICATE_TESTS}test_of_equal_single_reads_the_first_in_the_file_stays",
+    ),
+    Mutation(
+        "duplicates: a single read stays beside a pair", DUPLICATES,
+        "blocked = e < n_ends and is_equal(ends, e, rows, i, barcodes)",
+        "blocked = False",
+        f"{DUPLICATE_TESTS}test_a_pair_stays_beside_better_single_reads",
+    ),
+    Mutation(
+        "duplicates: spots are near if x is", DUPLICATES,
+        "if -distance <= <int64_t>spots[j].y - <int64_t>spots[i].y <= distance:",
+        "if True:",
+        f"{DUPLICATE_TESTS}test_optical_duplicates_are_those_of_samtools",
+    ),
+    Mutation(
+        "duplicates: ordinals begin anew with each batch", DUPLICATES_PY,
+        "self._templates += signed.templates",
+        "self._templates = signed.templates",
+        f"{DUPLICATE_TESTS}test_nothing_depends_on_memory_threads_and_batches",
+    ),
+    Mutation(
+        "duplicates: marks are not sorted with their records", SORTING,
+        "mark = marks[order[i]] if",
+        "mark = marks[i] if",
+        AS_SAMTOOLS,
     ),
 ]  # fmt: skip
 

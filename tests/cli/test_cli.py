@@ -729,7 +729,7 @@ def test_signal_while_simulating(small_fasta, tmp_path, name):
 SLOW_SORT = """
 from gassst.cli import main
 from gassst.io import destination
-destination._SORT = "import signal, sys; open(sys.argv[-1] + '.begun', 'w'); signal.pause()"
+destination._SAMTOOLS = "import signal, sys; open(sys.argv[-1] + '.begun', 'w'); signal.pause()"
 main.run()
 """
 

@@ -108,7 +108,15 @@ def experiment(script, small_index, small_fastq):
     recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
     filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
     one = filters.Experiment(mapper, recorder.calls, 1)
-    nanoseconds = {"tnw4-4": 2, "fd": 5, "duplicate": 3, "tnw4-16": 11, "tnw5-full": 40, "band32": 30}
+    nanoseconds = {
+        "tnw4-4": 2,
+        "fd": 5,
+        "duplicate": 3,
+        "tnw4-16": 11,
+        "tnw5-full": 40,
+        "flanks": 20,
+        "band32": 30,
+    }
 
     def filtered(name, candidates, batch):
         cpu = nanoseconds[name] * len(candidates)

@@ -15,13 +15,14 @@ from oracles import (
     mutate,
     pack_planes,
     pack_reads,
+    square_score,
     tiled_score,
     word_score,
 )
 
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
-from gassst.search.filters import FILTERS, Batch, Candidates, Cascade, Funnel
+from gassst.search.filters import FILTERS, FLANK_STEPS, Batch, Candidates, Cascade, Funnel
 
 BOUNDS = [name for name in FILTERS if name != "duplicate"]
 
@@ -353,6 +354,49 @@ def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     assert 0.4 < passes.mean() < 0.6
 
 
+def flank_steps(cases, read, offset, length, limit):
+    """Which of the three bounds rejects a candidate first, 0 for none."""
+    row, end = cases.sequences[read] % MASKED, offset + length
+    facing = cases.windows[read] % MASKED
+    seed = cases.start + offset
+    sides = [
+        (tuple(row[:offset][::-1].tolist()), tuple(facing[seed - 16 : seed][::-1].tolist())),
+        (tuple(row[end:].tolist()), tuple(facing[seed + length : seed + length + 16].tolist())),
+    ]
+    sums = [
+        sum(square_score(a[:4], b[:4]) for a, b in sides),
+        sum(composition_distance(a[:16], b[: len(a)]) for a, b in sides),
+        sum(square_score(a[:16], b) for a, b in sides),
+    ]
+    assert max(sums) == sums[2]  # the last bound is never below the others
+    return next((i for i, bound in enumerate(sums, 1) if bound > limit), 0)
+
+
+@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+def test_flanks_of_any_length_side_by_side(instruction_set):
+    rng = np.random.default_rng(16)
+    n, m = 1001, 60
+    cases = random_cases(rng, n, m, 30, 8, 4)
+    length = rng.integers(4, 40, n)
+    offset = rng.integers(0, m - length + 1)
+    limits = rng.integers(0, 9, n)
+    candidates, seen = cases.candidates(offset, length), cases.batch(limits, 4)[:3]
+    steps = np.array([flank_steps(cases, i, offset[i], length[i], limits[i]) for i in range(n)])
+    kept, counts = _filters.flanks(candidates, *seen, 255, 0, instruction_set)
+    assert kept[0].tolist() == candidates.read_strand[steps == 0].tolist()
+    assert counts.tolist() == np.bincount(steps, minlength=4).tolist() and counts.min() > 20
+
+
+def test_flanks_are_looked_at_up_to_a_limit_and_from_a_length_on():
+    cases = Cases(np.random.default_rng(1), np.zeros((3, 80), np.uint8), np.full((3, 200), 1, np.uint8), 60)
+    seen = cases.candidates(30, 8), *cases.batch([3, 4, 5], 0)[:3]
+    assert [len(_filters.flanks(*seen, most, m)[0][0]) for most, m in ((255, 0), (4, 80), (4, 81))] == [
+        0,
+        1,
+        3,
+    ]
+
+
 def test_no_narrow_band_on_a_processor_without_it():
     cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
     with pytest.raises(ValueError, match="'sse5'"):
@@ -472,7 +516,15 @@ def test_order_counts_and_table():
     cases = random_cases(np.random.default_rng(2), 2000, 60, 20, 12, 4)
     candidates, batch, funnel = cases.candidates(20, 12), cases.batch(3, 3), Funnel()
     kept = Cascade(FILTERS, 3).run(candidates, *batch[:3], counters=funnel)
-    assert list(funnel.stages) == ["tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full", "band32"]
+    assert list(funnel.stages) == [
+        "tnw4-4",
+        "fd",
+        "duplicate",
+        "tnw4-16",
+        "tnw5-full",
+        *FLANK_STEPS,
+        "band32",
+    ]
     rows = list(funnel.as_dict().values())
     assert rows[0]["in"] == 2000 and rows[-1]["out"] == len(kept) < 2000
     assert all(a["out"] == b["in"] for a, b in zip(rows, rows[1:], strict=False))
@@ -500,7 +552,7 @@ def test_no_candidates_no_filters():
 
 
 def test_unknown_filter_lists_the_known_ones():
-    with pytest.raises(UsageError, match="tnw4-5.*tnw4-4, fd, duplicate, tnw4-16, tnw5-full, band32"):
+    with pytest.raises(UsageError, match="tnw4-5.*tnw4-4, fd, duplicate, tnw4-16, tnw5-full, flanks, band32"):
         Cascade(["fd", "tnw4-5"], 3)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import gassst
 from gassst.io.reference import Reference
+from gassst.params import INDEX_STEPS
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +18,10 @@ def genome() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def index(genome) -> gassst.Index:
-    return gassst.Index.build(Reference.from_sequences(genome.items()))
+def indexes(genome) -> dict[int, gassst.Index]:
+    """By step."""
+    reference = Reference.from_sequences(genome.items())
+    return {step: gassst.Index.build(reference, step=step) for step in INDEX_STEPS}
 
 
 def sample(
@@ -64,14 +67,17 @@ def compare(reads: list[bytes], genome: dict[str, bytes], found: dict, errors: i
     return total, problems
 
 
-@pytest.mark.parametrize("length", [36, 50, 100])
-@pytest.mark.parametrize("errors", range(6))
-def test_all_hits_are_those_of_brute_force(genome, index, length, errors):
+CASES = [(length, errors, 1) for length in (36, 50, 100) for errors in range(6)]
+CASES += [(36, 3, 2), (50, 4, 2), (36, 0, 4), (36, 2, 4), (36, 5, 4), (50, 5, 4), (100, 4, 4)]
+
+
+@pytest.mark.parametrize("length, errors, step", CASES)
+def test_all_hits_are_those_of_brute_force(genome, indexes, length, errors, step):
     rng = np.random.default_rng(length * 10 + errors)
     reads = sample(rng, genome, length, errors, 14)
     identity = 100 * (1 - errors / length)
     mapper = gassst.Mapper(
-        index,
+        indexes[step],
         all_hits=True,
         sensitivity=5,
         seed_length=min(20, length // (errors + 1)),
@@ -85,12 +91,13 @@ def test_all_hits_are_those_of_brute_force(genome, index, length, errors):
     assert total >= len(reads) - 3
 
 
-def test_tandem_repeats(index, genome):
+@pytest.mark.parametrize("step", INDEX_STEPS)
+def test_tandem_repeats(step):
     """Reads out of tandem repeats have many alignments, a few bases apart."""
     rng = np.random.default_rng(3)
     unit = bf.random_bases(rng, 5)
     contigs = {"c": bf.random_bases(rng, 2000) + bf.mutate(rng, unit * 40, 3) + bf.random_bases(rng, 2000)}
-    small = gassst.Index.build(Reference.from_sequences(contigs.items()))
+    small = gassst.Index.build(Reference.from_sequences(contigs.items()), step=step)
     reads = [contigs["c"][at : at + 50] for at in range(1960, 2190, 17)]
     mapper = gassst.Mapper(
         small, all_hits=True, sensitivity=5, seed_length=10, min_identity=92, device="none"

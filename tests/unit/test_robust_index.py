@@ -31,6 +31,14 @@ def copy(small_index, tmp_path) -> Path:
     return path
 
 
+@pytest.fixture
+def stepped(small_fasta, tmp_path) -> Path:
+    """An index of every fourth base."""
+    path = tmp_path / "step4.gsi"
+    SeedIndex.build(small_fasta, step=4).save(path)
+    return path
+
+
 def sealed(page: bytearray) -> bytes:
     """The header page with a checksum that fits."""
     page[-4:] = zlib.crc32(page[:-4]).to_bytes(4, "little")
@@ -111,6 +119,36 @@ def test_crafted_field(copy, field, value):
     assert SeedIndex.open(copy).reference.names == fields["names"]
 
 
+@pytest.mark.parametrize("value", [None, 0, 1, 2, 3, 8, -4, 4.0, "4", True, [4]])
+def test_crafted_step(stepped, value):
+    """With 2 the bytes of `following` are as many, but its elements are twice as many as positions."""
+    data = stepped.read_bytes()
+    row = row_of("metadata")
+    offset, size = (int.from_bytes(data[row + at : row + at + 8], "little") for at in (24, 32))
+    fields = json.loads(data[offset : offset + size])
+    assert fields["step"] == 4
+    with_metadata(stepped, json.dumps({**fields, "step": value}).encode())
+    with pytest.raises(IndexFormatError, match="step|section"):
+        SeedIndex.open(stepped)
+
+
+def test_step_of_another_version(copy, stepped):
+    """An index of every base has no step, whatever its metadata say."""
+    with_header(stepped, 8, (2).to_bytes(4, "little"))
+    with_header(copy, 8, (3).to_bytes(4, "little"))
+    for path in (stepped, copy):
+        with pytest.raises(IndexFormatError, match="step|section"):
+            SeedIndex.open(path)
+
+
+def test_positions_of_another_step(stepped):
+    index = SeedIndex.build(SeedIndex.open(stepped).reference, step=4)
+    index.check()
+    index.positions[5] += 1
+    with pytest.raises(IndexFormatError, match="section positions"):
+        index.check()
+
+
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_metadata_that_is_none(copy, text):
     with_metadata(copy, text)
@@ -150,10 +188,13 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("mode", ["global", "local"])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_no_damage_crashes_a_run_or_goes_unseen(copy, small_reads, tmp_path, mode, seed):
+@pytest.mark.parametrize(
+    "mode, seed, index",
+    [("global", 1, "copy"), ("local", 2, "copy"), ("local", 1, "stepped"), ("global", 2, "stepped")],
+)
+def test_no_damage_crashes_a_run_or_goes_unseen(request, small_reads, tmp_path, mode, seed, index):
     """In a process of its own, which a wrong access would end."""
+    copy = request.getfixturevalue(index)
     reads = tmp_path / "reads.txt"
     reads.write_text("".join(f"{name} {bases}\n" for name, bases, _ in small_reads[:120]))
     arguments = [sys.executable, "-c", DAMAGE, str(copy), str(reads), mode, str(seed)]

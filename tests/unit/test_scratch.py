@@ -135,8 +135,8 @@ def test_no_index_outlives_its_file(tmp_path, index):
 
 ORPHAN = """
 import os, signal, subprocess, sys
-from gassst.io.destination import samtools_sort
-sorter = samtools_sort("-o", "/dev/null", sys.argv[1])  # a pipe that nobody fills
+from gassst.io.destination import run_samtools
+sorter = run_samtools("sort", "-o", "/dev/null", sys.argv[1])  # a pipe that nobody fills
 print(sorter.pid, flush=True)
 sys.stdin.read()
 """

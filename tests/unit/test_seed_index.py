@@ -66,8 +66,8 @@ def code(bases):
     return value
 
 
-def index_with(reference, k, threads=1):
-    return SeedIndex(reference, k, *module._build_arrays(reference, k, threads))
+def index_with(reference, k, threads=1, step=1):
+    return SeedIndex(reference, k, *module._build_arrays(reference, k, threads, step), step=step)
 
 
 def assert_equal(a, b):
@@ -100,6 +100,23 @@ def test_arrays_are_as_defined(kind, k):
     index.check()
 
 
+@pytest.mark.parametrize("step, sorted_by, after, before", [(2, 16, 3, 1), (4, 17, 5, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_a_step_are_as_defined(kind, step, sorted_by, after, before):
+    contigs, k = genome(kind), 5
+    index = index_with(reference_of(contigs), k, step=step)
+    text, unmasked = text_of(contigs)
+    kept = [i for i in unmasked if i % step == 0]
+    expected = sorted(kept, key=lambda i: (text[i : i + k + sorted_by], i))
+    assert index.positions.tolist() == expected
+    beside = [text[i + k : i + k + after] + text[i - before : i] for i in expected]
+    assert index.following.tolist() == [code(bases) for bases in beside]
+    assert index.following.dtype == (np.uint16 if step == 4 else np.uint8)
+    kmers = np.array([code(text[i : i + k]) for i in expected])
+    assert np.array_equal(index.table, np.searchsorted(kmers, np.arange(4**k + 1)))
+    index.check()
+
+
 @pytest.mark.parametrize("k", [12, 14])
 def test_large_k(k):
     """Codes of k + 16 = 30 bases still fit their word (the table for k = 14 takes 1 GiB)."""
@@ -117,14 +134,15 @@ def brute_force(text, unmasked, seed):
     return [i for i in unmasked if text.startswith(seed, i)]
 
 
-@pytest.mark.parametrize("k", [4, 7])
+@pytest.mark.parametrize("k, step", [(4, 1), (7, 1), (6, 2), (6, 4)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_lookup_of_every_length(kind, k):
+def test_lookup_of_every_length(kind, k, step):
     contigs = genome(kind)
-    index = index_with(reference_of(contigs), k)
+    index = index_with(reference_of(contigs), k, step=step)
     text, unmasked = text_of(contigs)
+    unmasked = [i for i in unmasked if i % step == 0]
     rng = np.random.default_rng(k)
-    for w in range(1, k + 17):
+    for w in range(1, index.longest_seed + 1):
         seeds = [text[i : i + w] for i in rng.choice(unmasked, 12)]
         seeds += [text[i : i + w - 1] + "ACGT"[rng.integers(4)] for i in rng.choice(unmasked, 8)]
         seeds += [random_text(rng, w) for _ in range(4)] + ["A" * w, "T" * w]
@@ -306,6 +324,27 @@ def test_saved_is_fresh(kind, tmp_path):
     assert (tmp_path / "again.gsi").read_bytes() == (tmp_path / "genome.gsi").read_bytes()
 
 
+@pytest.mark.parametrize("step", [2, 4])
+def test_saved_with_a_step_is_fresh(step, tmp_path):
+    fresh = SeedIndex.build(reference_of(genome("masked")), step=step)
+    path = tmp_path / "genome.gsi"
+    fresh.save(path)
+    assert path.read_bytes()[8:12] == bytes([3, 0, 0, 0])
+    opened = SeedIndex.open(path, check=True)
+    assert (opened.step, opened.longest_seed) == (step, fresh.longest_seed)
+    for name in ARRAYS:
+        x, y = getattr(fresh, name), getattr(opened, name)
+        assert x.dtype == y.dtype and np.array_equal(x, y), name
+
+
+def test_no_step_but_three(tmp_path):
+    for step in (0, 3, 8):
+        with pytest.raises(UsageError, match=f"step: {step} is not 1, 2 or 4"):
+            SeedIndex.build(reference_of(genome("random")), step=step)
+    with pytest.raises(InputError, match="too short for an index of step 4"):
+        SeedIndex.build(Reference.from_sequences([("c", b"NAC")]), step=4)
+
+
 def test_opened_arrays_are_read_only_and_aligned(saved):
     index = SeedIndex.open(saved)
     for array in (*(getattr(index, name) for name in ARRAYS), index.reference.planes):
@@ -376,7 +415,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(18, this program reads 2\): rebuild with `gassst index`"),
+        (8, r"a newer index format \(18, this program reads 2 and 3\): rebuild with `gassst index`"),
         (13, "header"),
         (17, "header"),
         (64, "header"),

@@ -1,0 +1,187 @@
+"""An index of every second or fourth base leads to what an index of every base leads to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import brute_force as bf
+import numpy as np
+import pytest
+
+import gassst
+from gassst._core import anchors as _anchors
+from gassst._core import seeds as _seeds
+from gassst.io.read_records import batch_of_records
+from gassst.io.reference import FRONT, GAP, TAIL, Reference
+from gassst.params import MAX_READ_LENGTH
+from gassst.search.arrays import KeysByRead
+from gassst.seeding.plan import SeedRows
+from gassst.seeding.seed_index import SeedIndex
+from gassst.seeding.shards import IndexParts, WholeIndex
+
+STEPS = (2, 4)
+LENGTH = 60
+
+
+@pytest.fixture(scope="module")
+def contigs() -> dict[str, bytes]:
+    """Repeats, runs of one base, a masked stretch, and contigs that begin at every distance from a multiple of 4."""
+    rng = np.random.default_rng(11)
+    unit = bf.random_bases(rng, 7)
+    return {
+        "repeats": bf.repetitive_genome(rng, 9001),
+        "tandem": unit * 30 + b"A" * 61 + bf.mutate(rng, unit * 20, 6),
+        "masked": bf.random_bases(rng, 301) + b"N" * 17 + bf.random_bases(rng, 202),
+        "short": bf.random_bases(rng, 33),
+    }
+
+
+@pytest.fixture(scope="module")
+def indexes(contigs) -> dict[int, SeedIndex]:
+    reference = Reference.from_sequences(contigs.items())
+    return {step: SeedIndex.build(reference, threads=1, step=step) for step in (1, *STEPS)}
+
+
+@pytest.fixture(scope="module")
+def unmasked(contigs) -> dict[int, SeedIndex]:
+    """Indexes of one contig without N. A seed that runs over masked bases may be found there or not."""
+    text = b"C" + b"".join(contigs[name] for name in ("repeats", "tandem", "short")) + b"C"
+    reference = Reference.from_sequences([("all", text)])
+    return {step: SeedIndex.build(reference, threads=1, step=step) for step in (1, *STEPS)}
+
+
+@pytest.fixture(scope="module")
+def reads(contigs) -> list[bytes]:
+    rng = np.random.default_rng(12)
+    found = []
+    for contig in contigs.values():
+        for at in rng.integers(0, max(len(contig) - LENGTH, 1), 12):
+            read = bf.mutate(rng, contig[at : at + LENGTH + 9], int(rng.integers(4)))[:LENGTH]
+            if len(read) == LENGTH and b"N" not in read:
+                found.append(bf.reverse_complement(read) if rng.random() < 0.5 else read)
+    return found
+
+
+def rows_of(w: int, number: int, every: int = 1) -> SeedRows:
+    return SeedRows(*(np.full(MAX_READ_LENGTH + 1, value, np.uint16) for value in (w, number, every)))
+
+
+def records(mapper: gassst.Mapper, reads) -> list[str]:
+    return [segment.to_string() for segment in mapper.map(reads)]
+
+
+class Looked:
+    """The seeds of a batch of reads in one index, and what they lead to."""
+
+    def __init__(self, index, reads, rows, caps=None, parts=None, before=None):
+        batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)])
+        self.context = SimpleNamespace(packed=batch.pack(), index=index, shift=5)
+        packed = self.context.packed
+        flip, _ = _seeds.orient(packed.planes, packed.plane_start, packed.lengths)
+        self.context.flip = flip
+        self.reads = np.arange(len(reads), dtype=np.uint32)
+        most = np.full(index.longest_seed + 1, 0xFFFFFFFF if caps is None else caps, np.uint32)
+        parts = parts or WholeIndex(index)
+        self.seeds = _seeds.Seeds(self.context, self.reads, rows, before)
+        parts.resolve(self.seeds, most)
+        self.clipped, self.capped = self.seeds.limit(most)
+        parts.copy_positions(self.seeds)
+        none = KeysByRead.none(len(reads))
+        self.anchors = _anchors.gather(self.seeds, index.positions, self.reads, self.context, none, none)
+
+    def cells(self) -> set[tuple[int, int, int]]:
+        """(read and strand, diagonal, base) of every base of an anchor."""
+        columns = (column.tolist() for column in self.anchors[:4])
+        return {(s, d, b) for s, d, o, n in zip(*columns, strict=True) for b in range(o, o + n)}
+
+
+def same(a: Looked, b: Looked) -> bool:
+    arrays = [(*x.anchors, x.clipped, x.capped) for x in (a, b)]
+    return all(np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
+
+
+def occurrences(
+    contigs: dict[str, bytes], reads: list[bytes], w: int, number: int
+) -> set[tuple[int, int, int]]:
+    """What `Looked.cells` should hold, by a search in the text."""
+    text = b"N" * FRONT + (b"N" * GAP).join(contigs.values()) + b"N" * TAIL
+    found = set()
+    for r, read in enumerate(reads):
+        for reverse in (0, 1):
+            strand = bf.reverse_complement(read) if reverse else read
+            offsets = [j * (LENGTH - w) // (number - 1) for j in range(number)]
+            # They are those on the smaller strand.
+            from_right = strand != min(read, bf.reverse_complement(read), key=in_planes)
+            for o in (LENGTH - w - o if from_right else o for o in offsets):
+                at = text.find(strand[o : o + w])
+                while at >= 0:
+                    found |= {(2 * r + reverse, at - o, o + b) for b in range(w)}
+                    at = text.find(strand[o : o + w], at + 1)
+    return found
+
+
+def in_planes(read: bytes) -> tuple[int, int]:
+    """Low and high bits of up to 64 bases, by which `orient` compares the strands."""
+    codes = [b"ACGT".index(base) for base in read]
+    return tuple(sum((code >> bit & 1) << i for i, code in enumerate(codes)) for bit in (0, 1))
+
+
+@pytest.mark.parametrize("step", (1, *STEPS))
+@pytest.mark.parametrize("w", [4, 6, 8, 9, 12, 15, 20])
+def test_every_place_of_every_seed(contigs, indexes, reads, step, w):
+    looked = Looked(indexes[step], reads, rows_of(w, 5))
+    assert occurrences(contigs, reads, w, 5) <= looked.cells()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("w", [7, 11, 13, 17, 20])
+def test_anchors_are_those_of_every_base(unmasked, reads, step, w):
+    every, some = (Looked(unmasked[s], reads, rows_of(w, 4)) for s in (1, step))
+    assert len(every.anchors[0]) > 100 and same(every, some)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("caps", [None, 3, 1])
+def test_counts_are_those_of_every_base(unmasked, reads, step, caps):
+    """Which seeds are passed over or made longer follows from how often they occur, at any step."""
+    every, some = (Looked(unmasked[s], reads, rows_of(9, 6), caps) for s in (1, step))
+    assert np.array_equal(every.clipped, some.clipped) and np.array_equal(every.capped, some.capped)
+    assert every.seeds.occurrences == some.seeds.occurrences
+    if caps:
+        assert every.capped.any() and not every.capped.all()
+
+
+@pytest.mark.parametrize("caps", [None, 3])
+@pytest.mark.parametrize("step", STEPS)
+def test_parts_are_the_whole(indexes, reads, step, caps):
+    parts = IndexParts(indexes[step], 6_000)
+    assert len(parts.bounds) > 6
+    assert same(
+        Looked(indexes[step], reads, rows_of(10, 5), caps),
+        Looked(indexes[step], reads, rows_of(10, 5), caps, parts),
+    )
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_known_seeds_are_taken_over(indexes, reads, step):
+    before = Looked(indexes[step], reads, rows_of(9, 7, 2), 5)
+    fresh = Looked(indexes[step], reads, rows_of(9, 7), 5)
+    assert same(fresh, Looked(indexes[step], reads, rows_of(9, 7), 5, before=before.seeds))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "options", [{"sensitivity": 5}, {"all_hits": True, "min_identity": 94}], ids=["best", "all"]
+)
+def test_records_without_occurrence_limits_are_those_of_every_base(small_fasta, small_reads, step, options):
+    """A read of which all seeds occur too often is looked for at some places only, and at others with another step."""
+    every, some = (
+        records(gassst.Mapper(SeedIndex.build(small_fasta, step=s), device="none", **options), small_reads)
+        for s in (1, step)
+    )
+    assert every == some
+
+
+def test_seeds_are_the_same_for_every_step(indexes):
+    assert {index.longest_seed for index in indexes.values()} == {indexes[1].k + 16}
+    assert {index.plan_k for index in indexes.values()} == {indexes[1].k}
