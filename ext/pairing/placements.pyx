@@ -10,6 +10,11 @@ from gassst._core.layouts cimport NO_SCORE
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.same_place cimport SAME_PLACE
 
+cdef enum:
+    # Errors by which a place may be worse than the best one of its read and still be looked around. The other mate may
+    # have as many fewer there, and no seed that says so.
+    WIDER = 1
+
 
 cdef struct place_t:
     uint64_t key       # read_strand << 32 | end
@@ -260,8 +265,9 @@ cdef class Placements:
 
     def windows(self, const uint32_t[::1] reads, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of reads' places may lie: of their best ones, and of those no worse than the
-        place in the concordant pair, as that pair's rivals may be among them. No place is looked around twice, nor
-        where a mate has been found, and none beyond the ends of its contig.
+        place in the concordant pair, as that pair's rivals may be among them. Places with WIDER more errors belong to
+        them where that makes no more than `most`. No place is looked around twice, nor where a mate has been found,
+        and none beyond the ends of its contig.
 
         Parameters
         ----------
@@ -293,7 +299,10 @@ cdef class Placements:
                 r = reads[i]
                 if self.mate[r] and best[r] != NO_SCORE:
                     limit[i] = best[r] if self.paired_view[r] == NO_SCORE else max(best[r], self.paired_view[r])
-                    guides[i] = self.is_guide(r, limit[i], most)
+                    guides[i] = self.places_within(r, limit[i]) <= most
+                    self.unguided_view[r] |= not guides[i]
+                    if self.places_within(r, limit[i] + WIDER) <= most:
+                        limit[i] += WIDER
                     if guides[i]:
                         k += self.around(r, limit[i], &w, shift, NULL, NULL)
         strands_array, buckets_array = np.empty(k + 1, np.uint32), np.empty(k + 1, np.uint32)
@@ -305,14 +314,12 @@ cdef class Placements:
                     k += self.around(reads[i], limit[i], &w, shift, &strands[k], &buckets[k])
         return strands_array[:k], buckets_array[:k]
 
-    cdef bint is_guide(self, uint32_t read, uint16_t limit, int most) noexcept nogil:
-        """Whether a read has few enough places within the limit to look around them."""
+    cdef int places_within(self, uint32_t read, int limit) noexcept nogil:
         cdef Py_ssize_t i
         cdef int found = 0
         for i in range(self.start[2 * read], self.start[2 * read + 2]):
             found += self.places[i].edits <= limit
-        self.unguided_view[read] |= found > most
-        return found <= most
+        return found
 
     cdef Py_ssize_t around(self, uint32_t read, uint16_t limit, const window_t *w, int shift, uint32_t *read_strand,
                            uint32_t *bucket) noexcept nogil:

@@ -31,6 +31,7 @@ COMMANDS = {
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),
+    "bench": Command("gassst.tools.bench", "Compare gassst with other mappers here, on simulated reads."),
     "devices": Command(
         "gassst.cli.devices", "List the OpenCL devices, and say which one would be used and why."
     ),

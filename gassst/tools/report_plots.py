@@ -103,7 +103,7 @@ def bars(counts: dict[Any, float], xlabel: str, ylabel: str, *, log: bool = Fals
         if log:
             axes.set(yscale="log", ylim=(0.7, None))
             axes.minorticks_off()
-        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_major_formatter(plain)
 
     return draw
 
@@ -119,7 +119,7 @@ def ranking(values: dict[str, float], notes: Sequence[str], xlabel: str) -> Call
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
         axes.locator_params(axis="x", nbins=5)
-        axes.xaxis.set_major_formatter(_plain)
+        axes.xaxis.set_major_formatter(plain)
 
     return draw
 
@@ -158,7 +158,7 @@ def curves(
         axes.margins(x=0.01)
         if from_zero:
             axes.set_ylim(0, max(1.08 * axes.dataLim.y1, 1e-9))
-        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_major_formatter(plain)
         if len(lines) > 1:
             figure.legend(loc="outside upper center", ncols=2)
 
@@ -171,7 +171,7 @@ def _whole_numbers(axis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True, nbins=8))
 
 
-def _plain(value: float, _position: int | None = None) -> str:
+def plain(value: float, _position: int | None = None) -> str:
     """A tick as people write it: 0.25, 1,500, 20 M."""
     for size, unit in ((1e9, " G"), (1e6, " M")):
         if value >= size:

@@ -1,107 +1,14 @@
-"""The mappers that `peers.py` compares: how each is found, asked for its version, indexed and run.
+"""The mappers that `peers.py` compares: those of `gassst bench`, and two that users rarely have.
 
-Every tool runs with its own defaults for Illumina reads or pairs, except where noted. What a tool needs to
-know of the reads (`ReadSet`) is what a user would know: their length and, for the two whose limit is set by
-the user, about how many errors to allow.
+Yara and RazerS 3 have a limit of errors that the user sets: they are told about how many the reads have.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from gassst.tools import mappers
+from gassst.tools.mappers import Job, ReadSet, Tool, indexer, version
 
-
-@dataclass(frozen=True)
-class ReadSet:
-    """Reads in `path`: `length` bases each (real ones: the median); `error` per base, None if not known.
-
-    Pairs have their other mates in `mates`; `number` counts both, `insert` is the MEAN,SD they were made with.
-    """
-
-    name: str
-    path: Path
-    number: int
-    length: int
-    error: float | None = None
-    has_truth: bool = True
-    mates: Path | None = None
-    insert: str | None = None
-
-    @property
-    def files(self) -> list[Path]:
-        return [self.path, self.mates] if self.mates else [self.path]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run: the program, the reference and the index in `folder`, and the reads it is for."""
-
-    program: tuple[str, ...]
-    folder: Path
-    threads: int
-    reads: ReadSet
-
-    @property
-    def reference(self) -> str:
-        return str(self.folder / "reference.fa")
-
-    @property
-    def index(self) -> str:
-        return str(self.folder / "index")
-
-    @property
-    def fastq(self) -> list[str]:
-        """One file, or two for pairs."""
-        return [str(path) for path in self.reads.files]
-
-    @property
-    def t(self) -> str:
-        return str(self.threads)
-
-
-Command = Callable[[Job, str], list[str]]
-
-
-@dataclass(frozen=True)
-class Tool:
-    """`index` and `map` give the arguments from a Job (and the output file); None: no index is kept.
-
-    A tool that `writes` does not use stdout. `per_length`: the index hangs on the read length. `pairs`: maps
-    pairs, from two files.
-    """
-
-    programs: tuple[str, ...]
-    get: str
-    version: tuple[str, ...]
-    index: Callable[[Job], list[str]] | None
-    map: Command
-    writes: bool = False
-    per_length: bool = False
-    indexer: str | None = None
-    pairs: bool = True
-
-
-def _bwa_index(job: Job) -> list[str]:
-    return ["index", "-p", job.index, job.reference]
-
-
-def _bwa_map(job: Job, out: str) -> list[str]:
-    return ["mem", "-t", job.t, job.index, *job.fastq]
-
-
-def _strobealign_map(job: Job, out: str) -> list[str]:
-    return ["--use-index", "-r", str(job.reads.length), "-t", job.t, "-o", out, job.reference, *job.fastq]
-
-
-def _bowtie2_reads(job: Job) -> list[str]:
-    options = ["-1", "-2"] if job.reads.mates else ["-U"]
-    return [word for pair in zip(options, job.fastq, strict=True) for word in pair]
+__all__ = ["TOOLS", "Job", "ReadSet", "Tool", "find", "indexer", "version"]
 
 
 def _yara_map(job: Job, out: str) -> list[str]:
@@ -118,51 +25,8 @@ def _razers3_map(job: Job, out: str) -> list[str]:
     return [*options, "-o", out, job.reference, *job.fastq]
 
 
-SOURCE = "source: github.com/"
 TOOLS = {
-    "gassst": Tool(
-        ("gassst",),
-        "pip install gassst",
-        ("--version",),
-        lambda job: ["index", job.reference, "-o", job.index + ".gsi", "-q"],
-        lambda job, out: ["map", job.index + ".gsi", *job.fastq, "-o", out, "-t", job.t, "-q"],
-        writes=True,
-    ),
-    "bwa": Tool(("bwa",), "Debian: bwa", (), _bwa_index, _bwa_map),
-    "bwa-mem2": Tool(("bwa-mem2",), SOURCE + "bwa-mem2/bwa-mem2", ("version",), _bwa_index, _bwa_map),
-    "minibwa": Tool(
-        ("minibwa",),
-        SOURCE + "lh3/minibwa",
-        ("version",),
-        lambda job: ["index", "-t", job.t, job.reference, job.index],
-        lambda job, out: ["map", "-t", job.t, job.index, *job.fastq],
-    ),
-    "strobealign": Tool(
-        ("strobealign",),
-        SOURCE + "ksahlin/strobealign",
-        ("--version",),
-        lambda job: ["--create-index", "-r", str(job.reads.length), "-t", job.t, job.reference],
-        _strobealign_map,
-        writes=True,
-        per_length=True,
-    ),
-    "minimap2": Tool(
-        ("minimap2",),
-        "Debian: minimap2",
-        ("--version",),
-        lambda job: ["-x", "sr", "-t", job.t, "-d", job.index, job.reference],
-        lambda job, out: ["-a", "-x", "sr", "-t", job.t, "-o", out, job.index, *job.fastq],
-        writes=True,
-    ),
-    "bowtie2": Tool(
-        ("bowtie2",),
-        "Debian: bowtie2",
-        ("--version",),
-        lambda job: ["--threads", job.t, job.reference, job.index],
-        lambda job, out: ["-p", job.t, "-x", job.index, *_bowtie2_reads(job), "-S", out],
-        writes=True,
-        indexer="bowtie2-build",
-    ),
+    **mappers.TOOLS,
     "yara": Tool(
         ("yara_mapper",),
         "Debian: yara",
@@ -180,28 +44,4 @@ TOOLS = {
 
 def find(name: str, given: dict[str, str]) -> tuple[str, ...] | None:
     """The command that starts a tool: the one `given` for it, or on PATH; None if there is none."""
-    if name in given:
-        path = shutil.which(given[name])
-        return (path,) if path else None
-    if name == "gassst":
-        return (sys.executable, "-m", "gassst")
-    for program in TOOLS[name].programs:
-        if path := shutil.which(program):
-            return (path,)
-    return None
-
-
-def indexer(tool: Tool, program: tuple[str, ...]) -> tuple[str, ...]:
-    """The program that indexes: the mapper itself, or one that lies beside it, or on PATH."""
-    if tool.indexer is None:
-        return program
-    beside = Path(program[0]).resolve().parent / tool.indexer
-    return (str(beside) if os.access(beside, os.X_OK) else tool.indexer,)
-
-
-def version(tool: Tool, program: tuple[str, ...]) -> str:
-    """The first thing that looks like a version in what the tool says of itself."""
-    done = subprocess.run([*program, *tool.version], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    # A tool may say more on stderr, such as the times it took.
-    found = re.search(r"\d+\.\d+[\w.+-]*", done.stdout) or re.search(r"\d+\.\d+[\w.+-]*", done.stderr)
-    return found.group() if found else "unknown"
+    return mappers.find(TOOLS[name], given.get(name))

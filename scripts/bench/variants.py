@@ -4,9 +4,9 @@
     python scripts/bench/variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
 
 SNPs and indels are planted in two haplotypes of one region, read pairs drawn from these, and mapped to the whole
-genome. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup | bcftools call -mv`, defaults
-throughout. Calls and planted variants are compared after `bcftools norm`, allele by allele; `--tsv` lists what was
-missed and what was called in error, for people to look at.
+genome. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup | bcftools call -mv` or `freebayes`,
+defaults throughout. Calls and planted variants are compared after `bcftools norm`, allele by allele; `--tsv` lists what
+was missed and what was called in error, for people to look at.
 """
 
 from __future__ import annotations
@@ -133,12 +133,16 @@ class Sample:
 def normalised(vcf: Path, reference: Path, work: Path) -> Calls:
     """Alleles of a VCF, left-aligned, one alternative each. Raises RunFailed."""
     plain = work / "normalised.vcf"
-    pipe(["bcftools", "norm", "-m", "-any", "-f", reference, "-Ov", "-o", plain, vcf])
+    # freebayes joins neighbouring variants to one allele: atoms can be compared.
+    atoms = ["bcftools", "norm", "--atomize", "-Ou", "-f", reference, vcf]
+    pipe(atoms, ["bcftools", "norm", "-m", "-any", "-f", reference, "-Ov", "-o", plain])
     found: Calls = {}
     for line in plain.read_text().splitlines():
         if line.startswith("#"):
             continue
         contig, position, _, ref, alt, quality, *_, values = line.split("\t")
+        if alt == "*":  # a base that the other allele of the genotype covers
+            continue
         genotype = values.split(":")[0]
         call = Call(float(quality) if quality != "." else float("inf"), genotype.count("1"))
         found[Allele(contig, int(position), ref.upper(), alt.upper())] = call
@@ -204,16 +208,35 @@ def simulate(work: Path, pairs: int, args: argparse.Namespace) -> ReadSet:
     return ReadSet(name, files[0], 2 * pairs, args.length, args.error, mates=files[1], insert=args.pairs)
 
 
-def call(alignments: Path, sample: Sample, work: Path) -> Calls:
-    """What a user would do to get variants from a mapper's output. Raises RunFailed."""
-    bam, vcf = work / "sorted.bam", work / "called.vcf"
-    pipe(["samtools", "sort", "-o", bam, alignments])
-    pipe(["samtools", "index", bam])
+def bcftools_call(sample: Sample, bam: Path, vcf: Path) -> None:
+    """Raises RunFailed."""
     pipe(
         ["bcftools", "mpileup", "-f", sample.reference, "-r", str(sample.region), "-Ou", bam],
         ["bcftools", "call", "-mv", "-Ov", "-o", vcf],
     )
-    return normalised(vcf, sample.reference, work)
+
+
+def freebayes_call(sample: Sample, bam: Path, vcf: Path) -> None:
+    """Raises RunFailed."""
+    region = sample.region
+    place = f"{region.contig}:{region.start - 1}-{region.end}"
+    pipe(["freebayes", "-f", sample.reference, "-r", place, "-v", vcf, bam])
+
+
+CALLERS = {"bcftools": bcftools_call, "freebayes": freebayes_call}
+
+
+def call(alignments: Path, sample: Sample, work: Path, callers: Sequence[str]) -> dict[str, Calls]:
+    """What a user would do to get variants from a mapper's output, by caller. Raises RunFailed."""
+    bam, vcf = work / "sorted.bam", work / "called.vcf"
+    group = "@RG\\tID:1\\tSM:sample"  # freebayes wants to know of whom a read is
+    pipe(["samtools", "addreplacerg", "-r", group, "-u", alignments], ["samtools", "sort", "-o", bam])
+    pipe(["samtools", "index", bam])
+    found = {}
+    for caller in callers:
+        CALLERS[caller](sample, bam, vcf)
+        found[caller] = normalised(vcf, sample.reference, work)
+    return found
 
 
 def score(calls: Calls, truth: Calls, kind: str, quality: float) -> dict[str, Any]:
@@ -264,7 +287,7 @@ def bench(one: Contestant, sample: Sample, work: Path, args: argparse.Namespace)
     try:
         one.prepare(sample.reads, args.threads, args.timeout)
         usage = one.run(sample.reads, args.threads, out, args.timeout)
-        calls = call(out, sample, work)
+        calls = call(out, sample, work, args.callers)
     except RunFailed as error:
         return {"version": one.about["version"], "command": command, "failed": str(error)}
     finally:
@@ -273,24 +296,38 @@ def bench(one: Contestant, sample: Sample, work: Path, args: argparse.Namespace)
         "version": one.about["version"],
         "command": command,
         **usage,
-        "calls": judge(calls, sample.truth),
+        "calls": [
+            {"caller": caller, **row} for caller, some in calls.items() for row in judge(some, sample.truth)
+        ],
     }
-    return {**figures, "rows": list(errors(one.name, calls, sample.truth))}
+    rows = [
+        row for caller, some in calls.items() for row in errors(f"{one.name} {caller}", some, sample.truth)
+    ]
+    return {**figures, "rows": rows}
 
 
 def report(results: dict[str, dict[str, Any]]) -> str:
     """One row for each kind, least QUAL and tool, so that tools stand below each other."""
     rows = []
-    for i in range(len(KINDS) * len(QUALITIES)):
-        for name, result in results.items():
-            if "failed" in result:
-                continue
+    done = {name: result for name, result in results.items() if "failed" not in result}
+    for i in range(max((len(result["calls"]) for result in done.values()), default=0)):
+        for name, result in done.items():
             row = result["calls"][i]
             shares = [_percent(row[key]) for key in ("precision", "recall", "f1", "genotype")]
             counts = [row["planted"], row["called"], row["right"]]
-            rows.append([f"{row['kind']}, QUAL >= {row['quality']}", name, *counts, *shares])
+            rows.append([f"{row['caller']}, {row['kind']}, QUAL >= {row['quality']}", name, *counts, *shares])
     lines = [f"{name}: {result['failed']}" for name, result in results.items() if "failed" in result]
-    header = ["kind", "tool", "planted", "called", "right", "precision %", "recall %", "F1 %", "genotype %"]
+    header = [
+        "caller, kind",
+        "tool",
+        "planted",
+        "called",
+        "right",
+        "precision %",
+        "recall %",
+        "F1 %",
+        "genotype %",
+    ]
     return "\n".join([*lines, table(header, rows)])
 
 
@@ -313,6 +350,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--indel-rate", type=float, default=0.0002, help="planted indels per base [0.0002]")
     add("--seed", type=int, default=1, help="[1]")
     add("--single", action="store_true", help="map both files as single reads")
+    add("--callers", nargs="+", choices=list(CALLERS), default=["bcftools"], help="[bcftools]")
     add("--tools", nargs="+", choices=list(TOOLS), default=["gassst", "bwa-mem2"], help="[gassst bwa-mem2]")
     add("--bin", action="append", type=parse_binary, default=[], metavar="NAME=PATH", help="where a tool is")
     add("--variant", action="append", type=parse_variant, default=[], metavar="'NAME=TOOL OPTIONS'",
@@ -328,14 +366,14 @@ def verify(args: argparse.Namespace) -> None:
     """Raises UsageError for arguments that make no sense, GassstError for programs that are missing."""
     if min(args.size, args.length, args.threads) < 1 or not 0 < args.coverage < np.inf:
         raise UsageError("--size, --length, --threads and --coverage must be positive")
-    if missing := missing_programs():
+    if missing := missing_programs(args.callers):
         raise GassstError(f"not installed: {', '.join(missing)}")
     if args.work:
         args.work.mkdir(parents=True, exist_ok=True)
 
 
-def missing_programs() -> list[str]:
-    return [name for name in ("samtools", "bcftools") if not shutil.which(name)]
+def missing_programs(callers: Sequence[str]) -> list[str]:
+    return [name for name in sorted({"samtools", "bcftools", *callers}) if not shutil.which(name)]
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -290,7 +290,8 @@ def _map_options(rng: random.Random) -> list[str]:
     output = rng.choice([["-o", name] for name in OUTPUTS])
     choices: list[list[str]] = [
         [], ["-t", "2"], ["-t", "2", "--processes", "2"], ["--batch-size", "7"], ["--all"], ["--mode", "local"],
-        ["--sort"], ["--xa", "-k", "5"], ["--unmapped", "rest.fq.gz"], ["--stats", "stats.out"], ["-C"], ["-s", "0"],
+        ["--sort"], ["--sort", "--markdup", "--barcode-tag", "RX", "--duplicate-type"],
+        ["--xa", "-k", "5"], ["--unmapped", "rest.fq.gz"], ["--stats", "stats.out"], ["-C"], ["-s", "0"],
         ["--no-unmapped"], ["--eqx"],
     ]  # fmt: skip
     return [*output, *rng.choice(choices), *rng.choice(choices)]

@@ -23,6 +23,7 @@ from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import EXIT_CODES, READER_GONE
 from gassst.io import destination
+from gassst.tools import bench
 
 OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} FASTQ, {bam} of simulated reads, {stats}.
@@ -32,6 +33,7 @@ INPUTS = {
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
+    "bench": ["{ref}", "-n", "20", "-t", "1", "--tools", "gassst"],
 }
 FILES = {
     ("map", "--output"): "x.bam",
@@ -92,6 +94,16 @@ class World(NamedTuple):
     files: dict[str, str]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def mappers_that_were_compared():
+    """`gassst bench` without its runs, which take seconds: what it writes is tried here."""
+    run = {"right": 0.9, "sensitivity": 0.8, "accuracy": 1.0, "cpu": 1.0, "wall": 1.0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "compare", lambda *_: [{"name": "one", "reads": 20, "runs": {"gassst": run}}])
+        patch.setattr(bench, "version", lambda *_: "0")
+        yield
+
+
 @pytest.fixture(scope="module")
 def world(small_fasta, small_index, tmp_path_factory) -> World:
     """Inputs of all commands; what makes them imports all that the children need."""
@@ -119,6 +131,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
             named["stats"],
         ],
         ["report", named["stats"], "-o", os.fspath(folder / "x.html")],
+        ["bench", named["ref"], "--tools", "gassst", "-o", os.fspath(folder / "x.html")],
         ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],
     ]
     for argv in steps:

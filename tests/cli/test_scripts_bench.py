@@ -412,3 +412,21 @@ def test_scale_refuses(script):
         script("scale").main(["20K:50", "--threads", "0"])
     with pytest.raises(UsageError, match="contig"):
         script("make_genome").main(["x.fa", "--size", "3", "--contigs", "4"])
+
+
+# --- steps --------------------------------------------------------------------------------------------------
+
+
+def test_steps_of_a_small_genome(script, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.setattr(script("steps"), "SETS", {"pairs": ["-l", "60", "-e", "0.01", "--pairs", "200,20"]})
+    fasta = tmp_path / "genome.fa"
+    bases = np.random.default_rng(1).choice(list("ACGT"), 30_000)
+    fasta.write_text(f">c\n{''.join(bases)}\n")
+    options = (fasta, "--reads", "40", "--rounds", "1", "--work", tmp_path)
+    result = results_of(script("steps"), *options, tmp_path / "steps.json")
+    assert [row["step"] for row in result["steps"]] == [1, 2, 4]
+    sizes = [row["bytes"] for row in result["steps"]]
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
+    assert all(row["sets"]["pairs"]["right"] > 0.9 for row in result["steps"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["genome.fa", "steps.json"]

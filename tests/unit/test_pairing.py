@@ -236,6 +236,8 @@ class PlainPlacements:
             if len(places) > most:
                 unguided.add(r)
                 continue
+            wider = [p for p in self.places[r] if p[2] <= limit + 1]
+            places = wider if len(wider) <= most else places
             is_first = self.mate[r] == 1
             other = r + 1 if is_first else r - 1
             own, m = int(self.lengths[r]), int(self.lengths[other])

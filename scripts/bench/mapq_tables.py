@@ -1,12 +1,12 @@
-"""Pairs placed right, Q20 sensitivity and accuracy of gassst and other mappers, with standard errors over several sets.
+"""Reads placed right, Q20 sensitivity and accuracy, and bins of MAPQ, with standard errors over several sets.
 
-    python scripts/bench/pair_quality.py human13.fa human13.gsi --bwa-mem2 IDX --minibwa IDX --json out.json
-    python scripts/bench/pair_quality.py --show out.json [more.json ..]
+    python scripts/bench/mapq_tables.py human13.fa human13.gsi --bwa-mem2 IDX --minibwa IDX --json out.json
+    python scripts/bench/mapq_tables.py --show out.json [more.json ..]
 
-Simulates sets of pairs for every length and rate of errors, each with a seed of its own. All mappers map the same sets,
-and are judged by the true places. The standard error is that of the mean over the sets; `ahead` is the mean difference
-to gassst with the standard error of that difference, which is smaller as both mapped the same reads. A cell that the
-JSON file holds already is not computed again, so that a run that was stopped goes on. Peers are on PATH.
+Simulates sets of pairs, or of single reads with --single, for every length and rate of errors, each with a seed of its
+own. All mappers map the same sets, and are judged by the true places. The standard error is that of the mean over the
+sets. `ahead` is the mean difference to gassst; its standard error is smaller, as both mapped the same reads. A cell
+that the JSON file holds already is not computed again, so a run that was stopped goes on. Peers are on PATH.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ FIGURES = {
 
 def simulate(args: argparse.Namespace, length: int, error: float, seed: int, folder: Path) -> list[str]:
     """The FASTQ files of one set."""
-    files = [str(folder / f"reads_{mate}.fq") for mate in (1, 2)]
-    size = "-n", str(args.number), "-l", str(length), "-e", str(error), "--pairs", args.pairs
+    files = [str(folder / f"reads_{mate}.fq") for mate in ((1,) if args.single else (1, 2))]
+    size = ["-n", str(args.number), "-l", str(length), "-e", str(error)]
+    size += [] if args.single else ["--pairs", args.pairs]
     outputs = [word for file in files for word in ("-o", file)]
     subprocess.run([*GASSST, "simulate", args.reference, *size, "--seed", str(seed), *outputs], check=True)
     return files
@@ -112,7 +113,7 @@ def table(cells: dict[str, Any]) -> str:
     """Markdown: a row for each cell and mapper; then the bins of gassst, summed up over the sets of a cell."""
     names = list(FIGURES)
     lines = [
-        "| pairs | mapper | "
+        "| reads | mapper | "
         + " | ".join(FIGURES.values())
         + " | wrong at Q20 | ahead: right | at Q20 | accuracy |"
     ]
@@ -129,7 +130,7 @@ def table(cells: dict[str, Any]) -> str:
                 for figure in names[:3]
             ]
             lines.append(f"| {name} | {tool} | " + " | ".join(shown) + " |")
-    lines += ["", "| pairs, gassst | " + " | ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in BINS) + " |"]
+    lines += ["", "| reads, gassst | " + " | ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in BINS) + " |"]
     lines.append("|---|" + "--:|" * len(BINS))
     for name, cell in cells.items():
         bins = [
@@ -141,7 +142,7 @@ def table(cells: dict[str, Any]) -> str:
 
 
 def cell_name(args: argparse.Namespace, length: int, error: float) -> str:
-    return f"{Path(args.reference).stem} 2x{length} {100 * error:g} %"
+    return f"{Path(args.reference).stem} {'' if args.single else '2x'}{length} {100 * error:g} %"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -150,7 +151,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("index", nargs="?", help="the gassst index of it")
     p.add_argument("--bwa-mem2", metavar="IDX", help="prefix of its index")
     p.add_argument("--minibwa", metavar="IDX", help="prefix of its index")
-    p.add_argument("-n", "--number", type=int, default=20_000, help="pairs of a set [20000]")
+    p.add_argument("-n", "--number", type=int, default=20_000, help="pairs or single reads of a set [20000]")
+    p.add_argument("--single", action="store_true", help="single reads, aligned end to end by gassst")
     p.add_argument("--sets", type=int, default=10, help="of each length and rate of errors [10]")
     p.add_argument("--seed", type=int, default=7001, help="of the first set; the next ones follow [7001]")
     p.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 150])

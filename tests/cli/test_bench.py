@@ -1,0 +1,157 @@
+"""`gassst bench` with mappers that are scripts of the test: what they need, take, say and do wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gassst.cli.main import main
+from gassst.tools import bench, bench_page
+from gassst.tools.bench import Kind, Usage, choose_tools, measured
+from gassst.tools.mappers import TOOLS
+
+# A mapper with the command line of bwa: an index is a file, and records are those of gassst.
+GOOD = """#!{python}
+import subprocess, sys
+command, *rest = sys.argv[1:] or ["version"]
+if command == "index":
+    open(rest[1], "w").write(rest[2])
+elif command == "mem":
+    reads = rest[3:]
+    fasta = open(rest[2]).read()
+    sys.exit(subprocess.run([sys.executable, "-m", "gassst", "map", "-q", "-t", "1", fasta, *reads]).returncode)
+else:
+    print("bwa 0.7.99", file=sys.stderr)
+"""
+BAD = "#!/bin/sh\necho 'first line' >&2\necho 'out of cheese' >&2\nexit 3\n"
+
+
+@pytest.fixture
+def on_path(tmp_path, monkeypatch):
+    """Puts scripts on PATH, which has nothing else."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    monkeypatch.setenv("GASSST_OPENCL", "0")
+
+    def add(name: str, text: str) -> None:
+        (folder / name).write_text(text.replace("{python}", sys.executable))
+        (folder / name).chmod(0o755)
+
+    return add
+
+
+def run(*argv) -> tuple[int, dict]:
+    code = main(["bench", *map(str, argv)])
+    return code, json.loads(Path(argv[-1]).read_text()) if code == 0 else {}
+
+
+def test_mappers_are_compared_and_failures_named(on_path, small_fasta, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02), Kind(60, 0.01, True)))
+    on_path("bwa", GOOD)
+    on_path("minimap2", BAD)
+    page, figures = tmp_path / "b.html", tmp_path / "b.json"
+    asked = ["--tools", "bwa,minimap2,bowtie2", "-n", 200, "-t", 1, "--folder", tmp_path]
+    code, result = run(small_fasta, *asked, "-o", page, "--json", figures)
+    out, error = capfd.readouterr()
+    assert (code, out) == (0, "")
+    assert list(result["versions"]) == ["gassst", "bwa", "minimap2"] and result["versions"]["bwa"] == "0.7.99"
+    assert result["not_run"] == {
+        "bowtie2": "not on PATH (Debian: bowtie2)",
+        "minimap2": "indexing: exit code 3: out of cheese",
+    }
+    assert all(
+        any(name in line and why in line for line in error.splitlines())
+        for name, why in result["not_run"].items()
+    )
+    assert [(one["name"], one["reads"]) for one in result["sets"]] == [
+        ("80 bp 2 %", 200),
+        ("2 x 60 bp 1 %", 200),
+    ]
+    for one in result["sets"]:
+        assert list(one["runs"]) == ["gassst", "bwa"]
+        assert one["runs"]["gassst"]["right"] == one["runs"]["bwa"]["right"] > 0.9
+        assert one["runs"]["bwa"]["cpu"] > 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg ") == 1 and "out of cheese" in text and "not on PATH" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.html", "b.json", "bin"]
+
+
+def test_no_other_mapper(on_path, small_fasta, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02),))
+    code, result = run(
+        small_fasta, "-n", 100, "-t", 1, "-o", tmp_path / "b.html", "--json", tmp_path / "b.json"
+    )
+    assert code == 0 and list(result["versions"]) == ["gassst"]
+    assert result["not_run"].keys() == TOOLS.keys() - {"gassst"}
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        (["-n", "1"], "-n must be at least 2"),
+        (["--tools", "bwa,star"], "--tools star: must be among gassst, bwa"),
+        (["--timeout", "0"], "--timeout must be positive"),
+    ],
+)
+def test_wrong_usage(argv, message, small_fasta, tmp_path, capfd):
+    assert main(["bench", str(small_fasta), "-o", str(tmp_path / "x.html"), *argv]) == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if "not on PATH" not in line]
+    assert len(lines) == 1 and message in lines[0]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_none(small_fasta, tmp_path, capfd):
+    argv = [
+        "bench",
+        str(small_fasta),
+        "--tools",
+        "gassst",
+        "-o",
+        str(tmp_path / "x.html"),
+        "--folder",
+        "/none",
+    ]
+    assert main(argv) == 1
+    assert capfd.readouterr().err == "gassst: cannot make a folder in /none: No such file or directory\n"
+
+
+def test_a_reference_that_is_none(tmp_path, capfd):
+    (tmp_path / "x.fa").write_text("ACGT\n")
+    argv = ["bench", str(tmp_path / "x.fa"), "--tools", "gassst", "-o", str(tmp_path / "x.html")]
+    assert main(argv) == 1
+    assert capfd.readouterr().err == f"gassst: {tmp_path / 'x.fa'}: no FASTA\n"
+
+
+def test_what_a_program_takes_and_says(tmp_path):
+    work = "sum(i for i in range(2_000_000)); print('to stdout')"
+    used = measured([sys.executable, "-c", work], tmp_path / "out", 60)
+    assert used.failure == "" and used.cpu > 0 and used.wall > 0
+    assert (tmp_path / "out").read_text() == "to stdout\n"
+    assert measured(["/none/such"], tmp_path / "out", 60) == Usage(
+        0.0, 0.0, "could not be started: No such file or directory"
+    )
+    assert (
+        measured(["sh", "-c", "kill -9 $$"], tmp_path / "out", 60).failure == "ended by SIGKILL: no message"
+    )
+    assert measured(["sleep", "600"], tmp_path / "out", 0.1).failure == "ended after 0.1 s"
+
+
+def test_the_program_that_runs_is_always_compared(on_path):
+    assert list(choose_tools("bwa")[0]) == ["gassst"]
+    assert choose_tools("bwa")[1] == {"bwa": "not on PATH (Debian: bwa)"}
+
+
+def test_a_mapper_that_failed_on_some_reads_has_dashes():
+    runs = {"gassst": {"right": 0.5, "sensitivity": 0.4, "accuracy": None, "cpu": 2.0, "wall": 1.0}}
+    result = {
+        "reference": "x.fa", "threads": 1, "versions": {"gassst": "1", "bwa": "2"}, "not_run": {},
+        "sets": [{"name": "one", "reads": 10, "runs": runs}],
+    }  # fmt: skip
+    text = bench_page.render(result)
+    assert "50.0\N{NO-BREAK SPACE}%, 1.0x" in text and '<td class="text">–</td>' in text
