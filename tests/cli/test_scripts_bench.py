@@ -132,8 +132,9 @@ def cost_of(experiment, order, band_ns):
 
 
 @pytest.mark.parametrize("band_ns", [1, 85, 2000])
-def test_ranking_is_by_cost(script, experiment, band_ns):
-    names = list(script("filters").FILTERS)
+def test_ranking_is_by_cost(script, experiment, band_ns, monkeypatch):
+    filters, names = script("filters"), ("fd", "duplicate", "tnw5-full", "flanks", "band32")
+    monkeypatch.setattr(filters, "FILTERS", {name: filters.FILTERS[name] for name in names})
     ranked = experiment.all_orders(band_ns)
     costs = [cost for cost, *_ in ranked]
     assert costs == sorted(costs)
