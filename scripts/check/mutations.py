@@ -424,6 +424,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutations and their tests, and stop")
     args = parser.parse_args(argv)
     chosen = [m for m in MUTATIONS if args.k in m.name or args.k in m.path]
+    if not chosen:
+        parser.error(f"no mutation has {args.k!r} in its name or path")
     if args.list:
         print("\n".join(f"{m.name}\n    {m.path}\n    {m.test}" for m in chosen))
         return 0
