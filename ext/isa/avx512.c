@@ -48,14 +48,6 @@ typedef u8 local_vec __attribute__((vector_size(64)));
 #include "local_loops.h"
 LOCAL_GROUPS(shorts, LOCAL_SHORTS, bytes, 256)
 
-static int usable(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("bmi2");
-}
-
 #include "kernel_table.h"
 #else
 typedef int not_for_this_processor; /* C wants at least one declaration */

@@ -19,14 +19,6 @@
 #include "bound_band.h"
 #include "bound_flanks.h"
 
-static int usable(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("bmi2");
-}
-
 #include "bound_table.h"
 #else
 typedef int not_for_this_processor; /* C wants at least one declaration */

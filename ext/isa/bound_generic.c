@@ -7,9 +7,4 @@
 #include "bound_band.h"
 #include "bound_flanks.h"
 
-static int usable(void)
-{
-    return 1;
-}
-
 #include "bound_table.h"

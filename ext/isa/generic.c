@@ -72,9 +72,4 @@ LOCAL_GROUPS(shorts, LOCAL_SHORTS, bytes, 256)
 LOCAL_GROUPS(shorts, LOCAL_SHORTS, shorts, 0)
 #endif
 
-static int usable(void)
-{
-    return 1;
-}
-
 #include "kernel_table.h"
