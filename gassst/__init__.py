@@ -3,6 +3,7 @@
 Index    the seed index of a reference: build, save, open
 Mapper   maps reads to an index: records in memory, or files
 Stats    counts and times of a run
+align    alignment of sequences with sequences, without a reference
 errors   what can go wrong; `errors.GassstError` is the base of all
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
@@ -17,11 +18,12 @@ from gassst import errors
 from gassst.version import __version__
 
 if TYPE_CHECKING:
+    from gassst import align
     from gassst.mapper import Mapper
     from gassst.seeding.seed_index import SeedIndex as Index
     from gassst.stats import Stats
 
-__all__ = ["Index", "Mapper", "Stats", "__version__", "errors"]
+__all__ = ["Index", "Mapper", "Stats", "__version__", "align", "errors"]
 
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
@@ -32,6 +34,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "align":
+        return import_module("gassst.align")
     if name not in _LAZY:
         raise AttributeError(f"module 'gassst' has no attribute {name!r}")
     module, attribute = _LAZY[name]

@@ -1,0 +1,25 @@
+"""Alignment of sequences with sequences, without a reference or an index.
+
+>>> from gassst import align
+>>> matrix = align.match_matrix(2, -3)
+"""
+
+from gassst.align.alphabets import DNA, PROTEIN, Alphabet
+from gassst.align.gaps import Gaps, gap_costs
+from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.sequences import Sequences, read_sequences
+
+__all__ = [
+    "DNA",
+    "PROTEIN",
+    "Alphabet",
+    "Gaps",
+    "Matrix",
+    "Profile",
+    "Sequences",
+    "gap_costs",
+    "match_matrix",
+    "read_matrix",
+    "read_sequences",
+    "substitution_matrix",
+]
