@@ -36,7 +36,8 @@ def codes_of(source, alphabet=align.DNA) -> list[list[int]]:
         [("name", TEXT)],
         [("name", TEXT, "IIIIIII")],
         [pysam.FastxRecord(name="name", sequence=TEXT, quality="IIIIIII")],
-        [SimpleNamespace(seq=TEXT, id="name")](text for text in [TEXT]),  # as Biopython has them,
+        [SimpleNamespace(seq=TEXT, id="name")],  # as Biopython has them
+        (text for text in [TEXT]),
     ],
 )
 def test_sequences_in_memory(source):
