@@ -7,6 +7,7 @@
 from gassst.align.alphabets import DNA, PROTEIN, Alphabet
 from gassst.align.gaps import Gaps, gap_costs
 from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "match_matrix",
     "read_matrix",
     "read_sequences",
+    "scores",
     "substitution_matrix",
 ]

@@ -1,0 +1,16 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+OVERFLOW: int
+
+def instruction_sets() -> list[str]: ...
+
+class Job:
+    lanes: list[int]
+    def __init__(
+        self, queries: Any, targets: Any, table: NDArray[np.uint8], costs: Any, instruction_set: str
+    ) -> None: ...
+    def stop(self) -> None: ...
+    def run(self, width: int, groups: Any, out: NDArray[np.int32]) -> None: ...
