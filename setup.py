@@ -81,6 +81,7 @@ SOURCES = {
     "bus_error": "ext/io/bus_error.pyx",
     "build_facts": "ext/io/build_facts.pyx",
     "best": "ext/pairwise/best.pyx",
+    "pair_hmm": "ext/pairwise/pair_hmm.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {
@@ -93,6 +94,13 @@ KERNELS = {
     ],
     "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
     "pairwise": ["ext/pairwise/lanes_avx512.c", "ext/pairwise/lanes_avx2.c", "ext/pairwise/lanes_generic.c"],
+    "pair_hmm": [
+        "ext/pairwise/pair_hmm_avx512.c",
+        "ext/pairwise/pair_hmm_avx2.c",
+        "ext/pairwise/pair_hmm_generic.c",
+        "ext/pairwise/pair_hmm_plain.c",
+    ],
+    "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
 
 

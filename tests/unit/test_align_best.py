@@ -15,7 +15,7 @@ from gassst.align.peeling import Peeler
 from gassst.errors import DeviceError, InputError, UsageError
 
 LEAST = -(10**8)
-SCORES = match_matrix(2, -3).scores.astype(np.int32)[:4, :4]
+SCORES = np.ascontiguousarray(match_matrix(2, -3).scores[:4, :4], np.int32)
 
 
 def gotoh(query, target, scores, gaps, blocked):
@@ -130,7 +130,9 @@ def test_any_matrix_of_scores(instruction_set, factor):
         query, target = rng.integers(0, 20, (2, 150)).astype(np.uint8)
         target[40:120] = query[30:110]
         geometry = small_geometry(rng, 150, 150, gaps, int(scores.max()))
-        matrix = Matrix(query, target, gaps, Tiles(scores, gaps.first, gaps.extend, instruction_set), geometry)
+        matrix = Matrix(
+            query, target, gaps, Tiles(scores, gaps.first, gaps.extend, instruction_set), geometry
+        )
         compiled_pass(matrix, 1, lambda cells: None)
         assert peeled(matrix, 2) == by_gotoh(query, target, scores, gaps, 2)
 
