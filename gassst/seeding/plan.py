@@ -202,7 +202,7 @@ class SearchPlan:
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.
 
-        A search for all hits that passes over no seed misses nothing, where the seeds that this takes are not too short.
+        A search for all hits that passes over no seed misses nothing, unless that takes seeds that are too short.
         """
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:

@@ -1,4 +1,4 @@
-"""The evidence of Rizk's chapter 4, measured anew: Tables 4.1 to 4.4 and Figures 4.3 to 4.6.
+"""The evidence of Rizk's chapter 4, measured again: Tables 4.1 to 4.4 and Figures 4.3 to 4.6.
 
     python scripts/bench/thesis.py human13.fa -n 20000 --json docs/benchmarks/thesis.json \
         --real "36 bp=ecoli.fa,s36.fq.gz" --real "50 bp=yeast.fa,s50.fq.gz" --real "101 bp=human13.fa,s101.fq.gz"
