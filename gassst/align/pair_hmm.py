@@ -1,7 +1,7 @@
 """`gassst.align.forward`, `viterbi` and `posterior`: how likely reads are, given haplotypes.
 
-The pair HMM of variant callers, in the parametrisation of GATK's PairHMM (Poplin et al. 2017): a base's quality says how
-likely it is wrong, and three more qualities how likely a gap opens or goes on there.
+The pair HMM of variant callers, in the parametrisation of GATK's PairHMM (Poplin et al. 2017): a base's quality says
+how likely it is wrong, and three more qualities how likely a gap opens or goes on there.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def posterior(
 
     Returns
     -------
-    A list of float64[bases of the read, bases of the haplotype], for each read with each haplotype, read by read, or for
-    each of `pairs`. A row's sum lacks 1 by the probability that its base is inserted. NaN where no alignment has any
+    A list of float64[bases of the read, bases of the haplotype], for each read with each haplotype, read by read, or
+    for each of `pairs`. A row sums to 1 less the probability that its base is inserted. NaN where no alignment has any
     probability.
     """
     given = (qualities, insertion_quality, deletion_quality, extension_quality)
@@ -238,7 +238,7 @@ class _Job:
         log_probability, begin, steps = self.batch.path(self.pairs, i)
         runs = groupby("MID"[step] for step in steps.tolist())
         cigar = "".join(f"{sum(1 for _ in run)}{step}" for step, run in runs)
-        return HmmPath(log_probability / np.log(10), begin, cigar)
+        return HmmPath(float(log_probability / np.log(10)), begin, cigar)
 
     def posterior(self, i: int) -> Floats:
         """The table of a pair."""
