@@ -9,7 +9,7 @@ from gassst.align.edits import edit_distance
 from gassst.align.gaps import Gaps, gap_costs
 from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
 from gassst.align.products import scores
-from gassst.align.sequences import Sequences, read_sequences
+from gassst.align.sequences import Sequences, read_sequences, reverse_complement
 from gassst.align.traced import Alignments, pairs
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "pairs",
     "read_matrix",
     "read_sequences",
+    "reverse_complement",
     "scores",
     "substitution_matrix",
 ]

@@ -77,8 +77,7 @@ def edit_distance(
     if pairs is None:
         order = np.arange(0)
         target = np.arange(len(second))
-        starts = np.array([0, len(second)])
-        runs = [(q, starts, target, q * len(second)) for q in range(len(first))]
+        runs = [(q, target, q * len(second)) for q in range(len(first))]
         found = np.empty(size, np.int32)
     else:
         chosen = verified_pairs(pairs, len(first), len(second))
@@ -86,11 +85,7 @@ def edit_distance(
         query, target = chosen[order].T
         edges = np.flatnonzero(np.diff(query)) + 1
         begins, ends = [0, *edges.tolist()], [*edges.tolist(), len(query)]
-        runs = [
-            (int(query[a]), np.array([0, b - a]), target[a:b], a)
-            for a, b in zip(begins, ends, strict=True)
-            if a < b
-        ]
+        runs = [(int(query[a]), target[a:b], a) for a, b in zip(begins, ends, strict=True) if a < b]
         found = np.empty(len(chosen), np.int32)
     letters = len(alphabet)
     costs = costs_of(Matrix(np.zeros((letters, letters), np.int16), alphabet), Gaps(0, 1), 0)
@@ -99,7 +94,7 @@ def edit_distance(
     limit, infix = -1 if band is None else band, mode == "semiglobal"
 
     def tasks() -> Iterator[tuple[float, Any]]:
-        for q, start, these, at in runs:
+        for q, these, at in runs:
             step = max(1, int(TASK_CELLS / (m[q] * n.max() + 64)))
             for i in range(0, len(these), step):
                 part = np.ascontiguousarray(these[i : i + step])

@@ -1,4 +1,4 @@
-"""Which pairs share a vector: those of like lengths, so that few lanes wait for others (the size classes of CLSW 5.1)."""
+"""Which pairs share a vector: those of like lengths, so that few lanes wait (size classes: CLSW 5.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from gassst.align.scoring import Costs
 
 I64 = NDArray[np.int64]
-SHARED_SHARE = 3  # lanes that share their query cost a third or less of those that look their own one's scores up
+SHARED_SHARE = (
+    3  # lanes that share their query cost a third or less of those that look their own one's scores up
+)
 CLASS_BITS = 3  # queries whose lengths agree in these leading bits are of one size class
 
 _NONE = np.empty(0, np.int64)
@@ -20,8 +22,8 @@ _NONE = np.empty(0, np.int64)
 class Groups:
     """Vectors of pairs, for `gassst._core.pairwise.Job.run`.
 
-    Lanes `start[g]` to `start[g + 1]` of the first arrays are those of group g. Either each lane has its own `query`, or
-    all are aligned with the queries `first[g]` to `last[g]`.
+    Lanes `start[g]` to `start[g + 1]` of the first arrays are those of group g. Either each lane has its
+    own `query`, or all are aligned with the queries `first[g]` to `last[g]`.
     """
 
     start: I64
@@ -45,9 +47,7 @@ class Groups:
     """Work: letters x letters, padding included."""
 
 
-def pair_groups(
-    costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64, I64, I64]
-) -> list[Groups]:
+def pair_groups(costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64, I64, I64]) -> list[Groups]:
     """Given pairs, in vectors of `lanes`: `pairs` are slot, query, query length, target, target length of each."""
     slot, query, m, target, n = pairs
     shared, own = _divided(query, n, lanes, costs.profiles)
@@ -67,7 +67,9 @@ def pair_groups(
         cells = float((rows.astype(float) * columns).sum() * lanes)
         if parts is shared:
             first = query[lane[start[:-1]]]
-            found.append(Groups(start, target[lane], slot[lane], base, first=first, last=first + 1, cells=cells))
+            found.append(
+                Groups(start, target[lane], slot[lane], base, first=first, last=first + 1, cells=cells)
+            )
         else:
             found.append(Groups(start, target[lane], slot[lane], base, query=query[lane], cells=cells))
     return found

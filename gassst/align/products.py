@@ -266,7 +266,9 @@ class Product:
         for width in range(3):
             lanes, start = self._job.lanes[width], 0
             chosen = order[
-                np.maximum(self._costs.widths(np.broadcast_to(longest, order.shape), self._n[order]), narrowest)
+                np.maximum(
+                    self._costs.widths(np.broadcast_to(longest, order.shape), self._n[order]), narrowest
+                )
                 == width
             ]
             while start < len(chosen):

@@ -141,7 +141,8 @@ def trace(
     run_start = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum(np.concatenate(counts) if counts else np.zeros(0, np.int64), out=run_start[1:])
     runs = np.concatenate([part[1] for part in found]) if found else np.zeros(0, np.uint32)
-    score, *places = ends.T
+    score, query_begin, query_end, target_begin, target_end = ends.T
+    places = query_begin, query_end, target_begin, target_end
     return Alignments(chosen[:, 0], chosen[:, 1], score.astype(np.int32), *places, runs, run_start)
 
 
