@@ -143,7 +143,7 @@ LANES_INLINE LANES_TARGET int LANES_NAME(strips)(const lanes_job *job, const lan
             }
 
         V diagonal[LANES_COLUMNS], down[LANES_COLUMNS], highest[LANES_COLUMNS], end[LANES_COLUMNS];
-        V left, along, score[LANES_COLUMNS];
+        V left = V_SPLAT(0), along = left, score[LANES_COLUMNS];
         for (int c = 0; c < LANES_COLUMNS; c++) {
             int free_top = flags & (LANES_LOCAL | FREE_TARGET_BEGIN);
             i64 before = free_top ? base : base - lanes_gap(job, j + c);

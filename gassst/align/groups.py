@@ -1,4 +1,4 @@
-"""Which pairs share a vector: those of like lengths, so that few lanes wait for others (the size classes of CLSW 5.1)."""
+"""Which pairs share a vector: those of like lengths, so that few lanes wait (size classes: CLSW 5.1)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NONE = np.empty(0, np.int64)
 class Groups:
     """Vectors of pairs, for `gassst._core.pairwise.Job.run`.
 
-    Lanes `start[g]` to `start[g + 1]` of the first arrays are those of group g. Either each lane has its own `query`, or
-    all are aligned with the queries `first[g]` to `last[g]`.
+    Lanes `start[g]` to `start[g + 1]` of the first arrays are those of group g. Either each lane has its
+    own `query`, or all are aligned with the queries `first[g]` to `last[g]`.
     """
 
     start: I64

@@ -74,7 +74,8 @@ class Costs:
         if query_free and target_free:
             lost = self._gap(np.minimum(m, n))
         else:
-            lost = (0 if query_free else self._gap(m)) + (0 if target_free else self._gap(n))
+            none = np.zeros(np.broadcast(m, n).shape, np.int64)
+            lost = none + (0 if query_free else self._gap(m)) + (0 if target_free else self._gap(n))
         return -(lost + self.first)
 
     def _gap(self, letters: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -103,7 +104,8 @@ class Costs:
         highest = self.highest * min(longest_query, longest_target)
         if max(highest, -int(self.lowest(*longest)[0])) > LARGEST:
             raise UsageError(
-                f"sequences of {longest_query:,} and {longest_target:,} letters: with these costs scores may pass {LARGEST:,}"
+                f"sequences of {longest_query:,} and {longest_target:,} letters: with these costs "
+                f"scores may pass {LARGEST:,}"
             )
 
 

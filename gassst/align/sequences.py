@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.align.alphabets import NO_LETTER, Alphabet
+from gassst.align.alphabets import DNA, NO_LETTER, Alphabet
 from gassst.errors import InputError, UsageError
 from gassst.io.inflate import open_input
 
@@ -90,6 +90,22 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
         raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a list of sequences")
     return _assembled(map(_record, source), alphabet, what)
 
+
+def reverse_complement(sequences: Sequences) -> Sequences:
+    """The other strands of DNA, in the same order; qualities are turned round with them.
+
+    Raises UsageError for another alphabet.
+    """
+    if sequences.alphabet is not DNA:
+        raise UsageError(f"letters of the {sequences.alphabet.name} alphabet have no complement")
+    codes = np.concatenate([COMPLEMENT[sequences[i][::-1]] for i in range(len(sequences))])
+    qualities = sequences.qualities
+    turned = None if qualities is None else [None if text is None else text[::-1] for text in qualities]
+    return Sequences(codes, sequences.offsets, sequences.names, DNA, turned)
+
+
+COMPLEMENT = np.array([DNA.letters.index(letter) for letter in "TGCANYRSWMKVHDB"], np.uint8)
+"""uint8[15], by the code of a base."""
 
 _Codes = bytes | NDArray[np.integer]
 _Record = tuple[str, _Codes, bytes | None]

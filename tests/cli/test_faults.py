@@ -30,6 +30,7 @@ OLD = b"what was there before"
 INPUTS = {
     "index": ["{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
+    "align": ["-q", "{simulated}", "{ref}", "--mode", "semiglobal"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -38,6 +39,7 @@ INPUTS = {
 FILES = {
     ("map", "--output"): "x.bam",
     ("simulate", "--output"): "x.fq.gz",
+    ("align", "--output"): "x.paf",
     ("map", "--multiqc"): "x_mqc.json",
 }
 # More ways through a command than one.
