@@ -121,8 +121,10 @@ static void write_differences(const baq_read *r, const hmm_pair *p, const double
     memset(to, BQ_ZERO, r->length);
     for (uint32_t run = 0; run < r->runs; run++) {
         const int type = bam_cigar_type(bam_cigar_op(r->cigar[run]));
-        const int64_t length = bam_cigar_oplen(r->cigar[run]);
+        int64_t length = bam_cigar_oplen(r->cigar[run]);
         if (is_paired(r->cigar[run])) {
+            while (run + 1 < r->runs && is_paired(r->cigar[run + 1])) /* = and X are one M */
+                length += bam_cigar_oplen(r->cigar[++run]);
             for (int64_t i = 0; i < length; i++)
                 sure[i] = place_quality(p, match + (y + i) * stride, insertion + (y + i) * stride,
                                         (int32_t)(y + i + 1), x + i - window + 1);

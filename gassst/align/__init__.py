@@ -5,9 +5,11 @@
 """
 
 from gassst.align.alphabets import DNA, PROTEIN, Alphabet
+from gassst.align.best import LocalAlignment, best
 from gassst.align.edits import edit_distance
 from gassst.align.gaps import Gaps, gap_costs
 from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.pair_hmm import HmmPath, forward, posterior, viterbi, viterbi_paths
 from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences, reverse_complement
 from gassst.align.traced import Alignments, pairs
@@ -18,16 +20,23 @@ __all__ = [
     "Alignments",
     "Alphabet",
     "Gaps",
+    "HmmPath",
+    "LocalAlignment",
     "Matrix",
     "Profile",
     "Sequences",
+    "best",
     "edit_distance",
+    "forward",
     "gap_costs",
     "match_matrix",
     "pairs",
+    "posterior",
     "read_matrix",
     "read_sequences",
     "reverse_complement",
     "scores",
     "substitution_matrix",
+    "viterbi",
+    "viterbi_paths",
 ]

@@ -54,7 +54,7 @@ class Geometry:
         Of a block; multiples of those of a tile.
     overlap : int
         Columns before the begin of a chunk from which its first column can be computed: no alignment of positive score
-        spans more (Jain and Kumar 2013, II).
+        spans more (Jain and Kumar 2014, II).
     chunk_blocks : int
         Columns of blocks in a chunk. Chunks do not wait for each other.
     """
