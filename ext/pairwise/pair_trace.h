@@ -1,7 +1,9 @@
 /* One alignment with its path: Gotoh's recurrence row by row, a byte of directions for each cell of a block of rows.
  *
- * What a long pair needs is bounded by checkpoints: the first pass keeps H and `down` of every block's first row, and the
- * way back fills the blocks it comes through once more, the last one first. */
+ * A first pass finds where the alignment ends. Where it may begin anywhere in the target, it does not span more of that
+ * than its score allows, and directions are needed for this window alone. What a long pair takes is bounded by
+ * checkpoints: a pass keeps H and `down` of every block's first row, and the way back fills the blocks it comes through
+ * once more, the last one first. */
 #ifndef GASSST_PAIR_TRACE_H
 #define GASSST_PAIR_TRACE_H
 #include <math.h>
@@ -26,6 +28,7 @@ typedef struct {
     const i64 *query_start, *target_start;
     const i16 *table; /* [rows, 32] */
     i32 profiles, first, extend, flags;
+    i32 highest; /* score of two letters */
     volatile i32 *stop;
 } trace_job;
 
@@ -64,7 +67,7 @@ static void trace_top(const trace_job *job, trace_space *s)
 }
 
 /* Row i, 1 .. m, from the one before; its directions to `trace` if there is one. The best end so far is kept in `best`. */
-static void trace_row(const trace_job *job, trace_space *s, i64 i, u8 *trace, trace_result *best)
+LANES_INLINE void trace_cells(const trace_job *job, trace_space *s, i64 i, u8 *trace, trace_result *best)
 {
     const i16 *scores = s->table + (job->profiles ? i - 1 : s->query[i - 1]) * LANES_ROW;
     const i32 first = job->first, extend = job->extend, local = job->flags & LANES_LOCAL;
@@ -72,37 +75,26 @@ static void trace_row(const trace_job *job, trace_space *s, i64 i, u8 *trace, tr
     i32 *h = s->h, *down = s->down;
     i32 diagonal = h[0], left = h[0] = trace_border(job, i, FREE_QUERY_BEGIN), along = TRACE_LOWEST;
     i32 highest = TRACE_LOWEST;
+    const i32 floor = local ? 0 : 2 * TRACE_LOWEST;
     i64 where = 0;
-    for (i64 j = 1; j <= n; j++) {
-        u8 way = 0;
+    for (i64 j = 1; j <= n; j++) { /* no branches: directions are as good as random */
         i32 opened = left - first;
         along -= extend;
-        if (opened >= along) {
-            along = opened;
-            way |= TRACE_DELETION_OPENS;
-        }
+        int way = opened >= along ? TRACE_DELETION_OPENS : 0;
+        along = opened >= along ? opened : along;
         i32 above = h[j], fresh = above - first, d = down[j] - extend;
-        if (fresh >= d) {
-            d = fresh;
-            way |= TRACE_INSERTION_OPENS;
-        }
+        way |= fresh >= d ? TRACE_INSERTION_OPENS : 0;
+        d = fresh >= d ? fresh : d;
         down[j] = d;
         i32 here = diagonal + scores[s->target[j - 1]];
-        u8 source = TRACE_DIAGONAL;
-        if (d > here) {
-            here = d;
-            source = TRACE_INSERTION;
-        }
-        if (along > here) {
-            here = along;
-            source = TRACE_DELETION;
-        }
-        if (local && here <= 0) {
-            here = 0;
-            source = TRACE_STOP;
-        }
+        int source = d > here ? TRACE_INSERTION : TRACE_DIAGONAL;
+        here = d > here ? d : here;
+        source = along > here ? TRACE_DELETION : source;
+        here = along > here ? along : here;
+        source = here <= floor ? TRACE_STOP : source;
+        here = here <= floor ? floor : here;
         if (trace)
-            trace[j] = way | source;
+            trace[j] = (u8)(way | source);
         diagonal = above;
         h[j] = left = here;
         if (here > highest) {
@@ -123,6 +115,14 @@ static void trace_row(const trace_job *job, trace_space *s, i64 i, u8 *trace, tr
         best->query_end = i;
         best->target_end = where;
     }
+}
+
+static void trace_row(const trace_job *job, trace_space *s, i64 i, u8 *trace, trace_result *best)
+{
+    if (trace)
+        trace_cells(job, s, i, trace, NULL);
+    else
+        trace_cells(job, s, i, NULL, best);
 }
 
 static int trace_push(trace_runs *runs, i64 start, u32 op, i64 length)
@@ -192,6 +192,51 @@ static int trace_back(const trace_job *job, trace_space *s, trace_result *best, 
     return failed;
 }
 
+static int trace_open(trace_space *s)
+{
+    s->h = malloc((size_t)(s->n + 1) * sizeof *s->h);
+    s->down = malloc((size_t)(s->n + 1) * sizeof *s->down);
+    return s->h && s->down ? 0 : -1;
+}
+
+/* The pass that finds the best end and its score. */
+static void trace_end(const trace_job *job, trace_space *s, trace_result *best)
+{
+    best->score = job->flags & LANES_LOCAL ? 0 : TRACE_LOWEST;
+    trace_top(job, s);
+    for (i64 i = 1; i <= s->m && !*job->stop; i++)
+        trace_row(job, s, i, NULL, best);
+}
+
+/* The pass over what is left of both sequences that keeps directions, or what it takes to fill them in. */
+static int trace_fill(const trace_job *job, trace_space *s)
+{
+    s->block = s->m * (s->n + 1) <= TRACE_BLOCK ? s->m : (i64)sqrt(8.0 * (double)s->m) + 1;
+    i64 blocks = (s->m + s->block - 1) / s->block;
+    size_t row = (size_t)(s->n + 1) * sizeof *s->h;
+    s->trace = malloc((size_t)s->block * (size_t)(s->n + 1));
+    s->kept = blocks > 1 ? malloc(2 * row * (size_t)blocks) : NULL;
+    if (!s->trace || (blocks > 1 && !s->kept))
+        return -1;
+    trace_top(job, s);
+    for (i64 i = 1; i <= s->m && !*job->stop; i++) {
+        if (blocks > 1 && (i - 1) % s->block == 0) {
+            i32 *kept = s->kept + (i - 1) / s->block * 2 * (s->n + 1);
+            memcpy(kept, s->h, row);
+            memcpy(kept + s->n + 1, s->down, row);
+        }
+        trace_row(job, s, i, blocks > 1 ? NULL : s->trace + (i - 1) * (s->n + 1), NULL);
+    }
+    return 0;
+}
+
+/* Letters of the target that an alignment of this score spans at the most: beyond those of the query each one is in a gap. */
+static i64 trace_span(const trace_job *job, i64 m, i64 n, i32 score)
+{
+    i64 letters = m < n ? m : n;
+    return m + (letters * job->highest - score) / job->extend + 1;
+}
+
 /* The best alignment of query q and target t: the first end by the query, then by the target, where several are equally
  * good. A local one without score is empty. Returns -1 when it gets no memory. */
 static int trace_pair(const trace_job *job, i64 q, i64 t, trace_result *best, trace_runs *runs)
@@ -202,28 +247,28 @@ static int trace_pair(const trace_job *job, i64 q, i64 t, trace_result *best, tr
     s.table = job->table + (job->profiles ? job->query_start[q] * LANES_ROW : 0);
     s.m = lanes_length(job->query_start, q);
     s.n = lanes_length(job->target_start, t);
-    s.block = s.m * (s.n + 1) <= TRACE_BLOCK ? s.m : (i64)sqrt(8.0 * (double)s.m) + 1;
-    i64 blocks = (s.m + s.block - 1) / s.block;
-    size_t row = (size_t)(s.n + 1) * sizeof *s.h;
-    s.h = malloc(row);
-    s.down = malloc(row);
-    s.trace = malloc((size_t)s.block * (size_t)(s.n + 1));
-    s.kept = blocks > 1 ? malloc(2 * row * (size_t)blocks) : NULL;
-    int failed = !s.h || !s.down || !s.trace || (blocks > 1 && !s.kept) ? -1 : 0;
     *best = (trace_result){0};
-    if (!failed) {
-        best->score = job->flags & LANES_LOCAL ? 0 : TRACE_LOWEST;
-        trace_top(job, &s);
-        for (i64 i = 1; i <= s.m && !*job->stop; i++) {
-            if (blocks > 1 && (i - 1) % s.block == 0) {
-                i32 *kept = s.kept + (i - 1) / s.block * 2 * (s.n + 1);
-                memcpy(kept, s.h, row);
-                memcpy(kept + s.n + 1, s.down, row);
-            }
-            trace_row(job, &s, i, blocks > 1 ? NULL : s.trace + (i - 1) * (s.n + 1), best);
-        }
-        if (best->query_end)
+    i64 skipped = 0;
+    int failed = trace_open(&s);
+    if (!failed && job->flags) {
+        trace_end(job, &s, best);
+        i64 span = trace_span(job, s.m, s.n, best->score);
+        if (job->flags & (LANES_LOCAL | FREE_TARGET_BEGIN) && best->target_end > span)
+            skipped = best->target_end - span;
+        s.target += skipped;
+        s.m = best->query_end;
+        s.n = best->target_end - skipped;
+    }
+    if (!failed && s.m && !*job->stop) {
+        failed = trace_fill(job, &s);
+        if (!failed) {
+            best->score = s.h[s.n];
+            best->query_end = s.m;
+            best->target_end = s.n;
             failed = trace_back(job, &s, best, runs);
+            best->target_begin += skipped;
+            best->target_end += skipped;
+        }
     }
     free(s.h);
     free(s.down);

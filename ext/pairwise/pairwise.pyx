@@ -36,7 +36,7 @@ cdef extern from "pairwise.h" nogil:
         int32_t lanes[3]
 
     const lanes_kernels *const *lanes_tables
-    int LANES_TABLES, LANES_OVERFLOW
+    int LANES_TABLES, LANES_OVERFLOW, LANES_PAD
     int lanes_run(const lanes_kernels *, int width, const lanes_job *, const lanes_groups *, int32_t *out)
 
 cdef extern from "pair_trace.h" nogil:
@@ -46,7 +46,7 @@ cdef extern from "pair_trace.h" nogil:
         const int64_t *query_start
         const int64_t *target_start
         const int16_t *table
-        int32_t profiles, first, extend, flags
+        int32_t profiles, first, extend, flags, highest
         int32_t *stop
 
     ctypedef struct trace_runs:
@@ -159,6 +159,7 @@ cdef class Job:
         job.table = &table[0, 0]
         job.profiles, job.first, job.extend = self.job.profiles, self.job.first, self.job.extend
         job.flags, job.stop = self.job.flags, &self.stopped
+        job.highest = max(0, int(np.max(table[:, :LANES_PAD])))
         with nogil:
             for i in range(n):
                 if self.stopped or failed:

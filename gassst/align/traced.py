@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.pairwise import Job, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import MatrixLike, substitution_matrix
-from gassst.align.modes import mode_flags
+from gassst.align.modes import LOCAL, TARGET_BEGIN, mode_flags
 from gassst.align.products import available_memory, verified_pairs
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
@@ -118,7 +118,7 @@ def trace(
     m, n = queries.lengths[chosen[:, 0]].astype(float), targets.lengths[chosen[:, 1]].astype(float)
     cells = m * n
     if len(chosen):
-        _check_memory(m, n, threads)
+        _check_memory(costs, m, n, threads)
     job = Job(queries, targets, costs.planes(), costs, instruction_sets()[0])
     task = np.maximum(np.cumsum(cells) // TASK_CELLS, np.arange(len(chosen)) // TASK_PAIRS)
     borders = [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(chosen)]
@@ -146,10 +146,15 @@ def trace(
     return Alignments(chosen[:, 0], chosen[:, 1], score.astype(np.int32), *places, runs, run_start)
 
 
-def _check_memory(m: NDArray[np.float64], n: NDArray[np.float64], threads: int) -> None:
+def _check_memory(costs: Costs, m: NDArray[np.float64], n: NDArray[np.float64], threads: int) -> None:
     """Raises UsageError where the largest pairs take more than there is."""
-    rows = np.where(m * (n + 1) <= WHOLE_BYTES, m, np.sqrt(8 * m) + 1)
-    needed = rows * (n + 1) + np.where(rows < m, 8 * (n + 1) * (m / rows + 1), 0) + 8 * (n + 1)
+    span = n
+    if costs.flags & (LOCAL | TARGET_BEGIN):  # as trace_span there; no score is below that of a gap
+        span = np.minimum(
+            n, m + (np.minimum(m, n) * costs.highest + costs.first + m * costs.extend) / costs.extend
+        )
+    rows = np.where(m * (span + 1) <= WHOLE_BYTES, m, np.sqrt(8 * m) + 1)
+    needed = rows * (span + 1) + np.where(rows < m, 8 * (span + 1) * (m / rows + 1), 0) + 8 * (n + 1)
     most = float(np.sort(needed)[-threads:].sum())
     if most > available_memory():
         at = int(needed.argmax())
