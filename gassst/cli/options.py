@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.arguments import file_path, output_path
-from gassst.errors import UsageError
+from gassst.errors import ParameterError, UsageError
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
@@ -545,6 +545,42 @@ def add_common(group: Any) -> None:
 
 
 # --- from arguments to parameters ---------------------------------------------------------------------------
+
+
+OPTION_OF = {
+    "seed_length": "-w",
+    "min_identity": "-p",
+    "gaps": "-g",
+    "sensitivity": "-s",
+    "max_hits": "-k",
+    "all_hits": "--all",
+    "threads": "-t",
+    "processes": "--processes",
+    "batch_size": "--batch-size",
+    "memory": "--memory",
+    "insert": "--insert",
+    "orientation": "--fr, --rf, --ff",
+    "mode": "--mode",
+    "match": "--match",
+    "mismatch": "--mismatch",
+    "gap_open": "--gap-open",
+    "gap_extend": "--gap-extend",
+    "clip": "--clip-penalty",
+    "min_score": "--min-score",
+    "more_tags": "--tags",
+    "duplicates": "--markdup",
+    "level": "--level",
+    "format_options": "--output-fmt-option",
+    "unmapped_mates_path": "--unmapped2",
+    "unmapped_either": "--unmapped-either",
+    "umi_separator": "--umi-from-name",
+}
+"""The options of parameters that may be out of their range."""
+
+
+def in_options(error: ParameterError) -> UsageError:
+    """What the command line says of a parameter: its option in the place of its name."""
+    return UsageError(f"{OPTION_OF.get(error.parameter, error.parameter)} {error.complaint}")
 
 
 def map_params(args: argparse.Namespace) -> MapParams:

@@ -19,7 +19,7 @@ import pysam
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, ParameterError, UsageError
 from gassst.io import bgzf
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
@@ -154,10 +154,10 @@ class RecordStyle:
     read_groups: tuple[str, ...] = ()
 
     def verify(self) -> RecordStyle:
-        """Return self. Raises UsageError for a tag that is not one of `MORE_TAGS`."""
+        """Return self. Raises ParameterError for a tag that is not one of `MORE_TAGS`."""
         for tag in self.more_tags:
             if tag not in MORE_TAGS:
-                raise UsageError(f"--tags {tag}: it adds {', '.join(MORE_TAGS)}")
+                raise ParameterError("more_tags", f"{tag}: it adds {', '.join(MORE_TAGS)}")
         return self
 
 
@@ -258,10 +258,10 @@ class RecordEncoder:
         """The parameters are those of `AlignmentWriter`. Raises UsageError for senseless options."""
         level = options.level
         if level is not None and not 0 <= level <= 9:
-            raise UsageError(f"compression level {level}: must be 0 to 9")
+            raise ParameterError("level", f"must be from 0 to 9, not {level}")
         if options.duplicates is not None:
             if not options.sort:
-                raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+                raise ParameterError("duplicates", "are marked while records are sorted: they need `sort`")
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header

@@ -650,5 +650,5 @@ def test_more_tags_are_those_asked_for(batch, world):
             )
             if "NH" in found and "X0" in found:
                 assert found["NH"] >= found["X0"]
-    with pytest.raises(UsageError, match="--tags ZZ: it adds X0, X1, NH, HI"):
+    with pytest.raises(UsageError, match="more_tags ZZ: it adds X0, X1, NH, HI"):
         sam.RecordStyle(more_tags=("ZZ",)).verify()
