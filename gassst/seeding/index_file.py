@@ -326,8 +326,8 @@ class Integrity:
             self._is_over = True
             verdict.set_result(None)
         except BaseException as error:
-            verdict.set_exception(error)
             self._is_damaged = True
+            verdict.set_exception(error)
 
     def _check_all(self) -> None:
         buffer = memoryview(bytearray(_CHECK_BLOCK))
