@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -117,7 +117,7 @@ def _in_coordinate_order(header_text: str) -> str:
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
 
 
-def _with_note(header_text: str, note: str) -> str:
+def with_note(header_text: str, note: str) -> str:
     """The header, whose line of this program says what else was done."""
     lines = header_text.split("\n")
     return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
@@ -203,6 +203,12 @@ class OutputOptions(RecordStyle):
     unmapped_either: bool = False
 
     @property
+    def facts(self) -> tuple[object, ...]:
+        """What of these options the records of a part depend on, and their order."""
+        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
+        return (*style, self.sort, self.no_unmapped)
+
+    @property
     def unmapped(self) -> Unmapped:
         """Raises UsageError for a senseless choice."""
         return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
@@ -265,7 +271,7 @@ class RecordEncoder:
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = _in_coordinate_order(header) if options.sort else header
-        header = _with_note(header, str(options.duplicates)) if options.duplicates is not None else header
+        header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = cls(file_format, header, record_builder(header, reference, options), options)
         encoder.cram_options.verify_for(file_format)
         return encoder
