@@ -161,9 +161,7 @@ class Mapper:
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
-        reference = self.index.reference
-        planes, starts, lengths = reference.planes, reference.starts, reference.lengths
-        return sam.ReferenceArrays(planes, starts, lengths, *reference.exceptions)
+        return self.reference.arrays
 
     def header(
         self,
@@ -360,8 +358,8 @@ class Mapper:
     @property
     def _facts(self) -> tuple[object, ...]:
         """What of this mapper records depend on."""
-        machine = {"threads": 1, "processes": None, "device": None, "batch_size": None, "memory": None}
-        return __version__, self.index.k, tuple(self.reference.md5), replace(self.params, **machine)
+        params = replace(self.params, threads=1, processes=None, device=None, batch_size=None, memory=None)
+        return __version__, self.index.k, tuple(self.reference.md5), params
 
     def _processes(self, encoder: sam.RecordEncoder) -> int:
         """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""

@@ -41,8 +41,8 @@ def main(args: argparse.Namespace) -> int:
     from gassst.cli.summary import internals, summary
     from gassst.io.input_progress import InputProgress
     from gassst.io.read_groups import doubts
-    from gassst.mapper import Mapper
     from gassst.io.shards import Shard
+    from gassst.mapper import Mapper
     from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 

@@ -203,7 +203,48 @@ def _add_reads(group: Any) -> None:
     )
 
 
-def _add_output(group: Any) -> None:
+def add_gather_options(parser: argparse.ArgumentParser) -> None:
+    """All arguments of `gassst gather`."""
+    _add_groups(
+        parser,
+        ("input", "What `gassst map --shard` has written.", _add_parts),
+        ("output", "Where the alignments go. Records look as in the parts.", _add_gathered),
+        ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
+        ("machine", "Resources, and messages on stderr. Records never depend on them.", add_common),
+    )
+
+
+def _add_parts(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "parts",
+        nargs="+",
+        metavar="PART.bam",
+        type=file_path,
+        help="All parts of one run, in any order: SAM, BAM or CRAM.",
+    )
+    add(
+        "--part-stats",
+        nargs="+",
+        metavar="STATS.json",
+        default=[],
+        type=file_path,
+        help="The --stats files of all parts, in any order, for --stats, --report and --multiqc.",
+    )
+    add(
+        "--reference",
+        metavar="REF",
+        type=file_path,
+        help="The index that the parts were mapped with, or its FASTA: for CRAM that is not just copied.",
+    )
+
+
+def _add_gathered(group: Any) -> None:
+    _add_file(group)
+    _add_statistics(group)
+
+
+def _add_file(group: Any) -> None:
     add = group.add_argument
     add(
         "-o",
@@ -238,6 +279,11 @@ def _add_output(group: Any) -> None:
         metavar="SIZE",
         help="Keep this much of a BAM file to sort in memory, more of it on disk (default: 2G).",
     )
+
+
+def _add_output(group: Any) -> None:
+    _add_file(group)
+    add = group.add_argument
     add(
         "-R",
         "--read-group",
@@ -302,6 +348,11 @@ def _add_output(group: Any) -> None:
         action="store_true",
         help="With --unmapped2: also write pairs with one unmapped mate.",
     )
+    _add_statistics(group)
+
+
+def _add_statistics(group: Any) -> None:
+    add = group.add_argument
     add(
         "--stats",
         metavar="FILE.json",

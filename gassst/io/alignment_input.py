@@ -135,7 +135,8 @@ class AlignmentInput:
             stack.callback(QuietHtslib.leave)
             if self._file is not None:
                 self._file, self._reader = self._opened(self._threads if part is None else 0)
-            file, reader, feed = self._file, self._reader, None
+            file: IO[bytes] | SlicedFile | None = self._file
+            reader, feed = self._reader, None
             stack.enter_context(closing(file or reader))
             stack.enter_context(closing(reader))
             if not (reader.ends_well or allow_truncated):

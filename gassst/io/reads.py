@@ -229,9 +229,7 @@ def _files_of_pairs(
             yield GroupBatch(batch, groups.of(lane))
 
 
-def _parts_of_lanes(
-    lanes: int, parts: Sequence[LanePart] | None
-) -> Iterable[tuple[int, LanePart | None]]:
+def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:
     """The lanes that are read, and what of them; None for all."""
     return [(i, None) for i in range(lanes)] if parts is None else [(part.lane, part) for part in parts]
 

@@ -145,7 +145,9 @@ class Bam:
         """The record at a place; None where the fields do not fit."""
         if not text.reach(at + _BAM.size):
             return None
-        size, contig, start, name, _, _, runs, flag, bases, mate, mate_start, _ = _BAM.unpack_from(text.data, at)
+        size, contig, start, name, _, _, runs, flag, bases, mate, mate_start, _ = _BAM.unpack_from(
+            text.data, at
+        )
         least = _BAM.size - 4 + name + 4 * runs + (bases + 1) // 2 + bases
         places = -1 <= contig < self._contigs and -1 <= mate < self._contigs and min(start, mate_start) >= -1
         if not (places and name > 1 and bases >= 0 and least <= size and flag < 0x1000):

@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import repeat
 
 from gassst.errors import UsageError
 from gassst.io.record_starts import Bam, Lines, Records, records_of
@@ -120,7 +121,7 @@ def parts_of(
     with ExitStack() as stack:
         lanes = [
             _Lane(stack, first, second, by_template)
-            for first, second in zip(reads, mates or [None] * len(reads), strict=True)
+            for first, second in zip(reads, mates or repeat(None, len(reads)), strict=True)
         ]
         total, before, found = sum(lane.size for lane in lanes), 0, []
         begin, end = (total * (shard.number + i) // shard.of for i in (-1, 0))

@@ -75,7 +75,9 @@ class SeekableText:
         self.is_bgzf = is_bgzf(head)
         if format_of(head) and not self.is_bgzf:
             self.close()
-            raise InputError(f"{path}: --shard takes BGZF or plain files; `gassst split` makes BGZF of this one")
+            raise InputError(
+                f"{path}: --shard takes BGZF or plain files; `gassst split` makes BGZF of this one"
+            )
 
     def close(self) -> None:
         self._file.close()
