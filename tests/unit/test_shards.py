@@ -163,10 +163,12 @@ def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
     from gassst.io import shards
 
     right = shards._Lane._named
-    monkeypatch.setattr(
-        shards._Lane, "_named", lambda self, names, byte: right(self, names, byte * 9 // 10) or self.end[1]
-    )
-    monkeypatch.setattr(shards, "_names", lambda records, text, start: [b"run"])
+
+    def wrong(self, names, byte):
+        place = right(self, names, byte)
+        return place and self._counted(type(place)(byte * 9 // 10))
+
+    monkeypatch.setattr(shards._Lane, "_named", wrong)
     with pytest.raises(InputError):
         in_parts(folder, 3, ["first"], ["second"])
 
