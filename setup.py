@@ -30,6 +30,7 @@ SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
 HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/extension/kernels"]
+HEADERS += ["ext/pairwise", "gassst/align/kernels"]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
@@ -74,6 +75,7 @@ SOURCES = {
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
+    "pairwise": "ext/pairwise/pairwise.pyx",
     "records": "ext/io/records.pyx",
     "duplicates": "ext/io/duplicates.pyx",
     "alignment_text": "ext/io/alignment_text.pyx",
@@ -84,6 +86,7 @@ SOURCES = {
 KERNELS = {
     "banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"],
     "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
+    "pairwise": ["ext/pairwise/lanes_avx512.c", "ext/pairwise/lanes_avx2.c", "ext/pairwise/lanes_generic.c"],
 }
 
 
