@@ -91,11 +91,10 @@ class Hits:
         n, strands = len(self.targets), len(self.strands)
         scores = np.empty((last - first, n * strands), np.int32)
         parts = [_slice(strand, first, last) for strand in self.strands]
-        for i, part in enumerate(parts):
-            one = np.empty((last - first, n), np.int32)
-            shown = _part(progress, i / strands, 1 / strands)
-            Product(part, self.targets, self._costs, self._threads).run(one, shown)
-            scores[:, i::strands] = one
+        together = np.empty((len(parts) * (last - first), n), np.int32)
+        Product(_joined(parts), self.targets, self._costs, self._threads).run(together, progress)
+        for i in range(strands):
+            scores[:, i::strands] = together[i * (last - first) : (i + 1) * (last - first)]
         row, column = self._chosen(scores)
         found = [
             trace(
@@ -143,6 +142,15 @@ def _slice(sequences: Sequences, first: int, last: int) -> Sequences:
         names=sequences.names[first:last],
         qualities=None,
     )
+
+
+def _joined(parts: list[Sequences]) -> Sequences:
+    """One behind the other: more of them fill a vector."""
+    codes = [part.codes for part in parts]
+    starts = np.cumsum([0, *map(len, codes)])
+    offsets = [part.offsets[:-1] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    names = [name for part in parts for name in part.names]
+    return Sequences(np.concatenate(codes), np.concatenate([*offsets, starts[-1:]]), names, parts[0].alphabet)
 
 
 def _part(progress: Progress | None, start: float, size: float) -> Progress | None:

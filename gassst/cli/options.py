@@ -307,6 +307,11 @@ def _add_output(group: Any) -> None:
         help="Add these tags: NH and HI (places of the read, and which one this is), X0 and X1 (places with the fewest "
         "errors, and with the next more).",
     )
+    add(
+        "--baq",
+        action="store_true",
+        help="Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
+    )
     add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
     add(
         "--xa",
@@ -704,7 +709,7 @@ def tag_sources(args: argparse.Namespace) -> TagSources:
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of `gassst.io.records.OutputOptions`."""
     names = (
-        "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
+        "format", "level", "sort", "sort_memory", "eqx", "baq", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped", "more_tags",
     )  # fmt: skip
     return {

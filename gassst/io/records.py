@@ -139,6 +139,9 @@ class RecordStyle:
         Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    baq : bool
+        Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
+        `samtools calmd -r -E` computes it.
     more_tags : tuple of str
         Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
         number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
@@ -151,6 +154,7 @@ class RecordStyle:
     xa: bool = False
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
+    baq: bool = False
     more_tags: tuple[str, ...] = ()
     read_groups: tuple[str, ...] = ()
 
@@ -354,6 +358,7 @@ class AlignmentWriter:
     A mapped record has these tags:
 
     * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
+    * BQ where `RecordStyle.baq` asks for it.
     * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
     * MC and MQ of a mapped mate, then RG.
     * SA: the other parts of a read that is split. XA: see `RecordStyle`.
