@@ -416,6 +416,7 @@ class Mapper:
         xa: bool = False,
         soft_clip_supplementary: bool = False,
         mark_secondary: bool = False,
+        baq: bool = False,
         more_tags: tuple[str, ...] = (),
         shard: Shard | None = None,
         insert: InsertModel | None = None,
@@ -455,7 +456,7 @@ class Mapper:
             are marked meanwhile (`gassst.io.duplicates.DuplicateRules`).
         no_unmapped, unmapped_path, unmapped_mates_path, unmapped_either : optional
             Leave out unmapped reads, or write them to FASTQ files, of pairs also those of which one mate is unmapped.
-        eqx, xa, soft_clip_supplementary, mark_secondary, more_tags : optional
+        eqx, xa, soft_clip_supplementary, mark_secondary, baq, more_tags : optional
             How records look: see `gassst.io.records.RecordStyle`.
         shard : Shard, optional
             Map this part of the reads alone: the records that the whole run has for them. The header says which part
@@ -495,6 +496,7 @@ class Mapper:
             xa=xa,
             soft_clip_supplementary=soft_clip_supplementary,
             mark_secondary=mark_secondary,
+            baq=baq,
             more_tags=more_tags,
         )
         written = [*with_indexes(output), *options.unmapped.paths]

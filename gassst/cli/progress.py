@@ -66,30 +66,6 @@ class Progress:
             self._console.say(line)
 
 
-class Shares:
-    """Called with the share that is done, 0 to 1; a context manager that removes its line. Shown on a terminal only."""
-
-    def __init__(self, quiet: bool = False, console: Console = STDERR):
-        self._hidden, self._console = quiet or not console.can_renew, console
-        self._start = self._last = time.monotonic()
-
-    def __enter__(self) -> Shares:
-        interrupt.on_stop(self._console.wipe)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._console.wipe()
-        interrupt.settled(self._console.wipe)
-
-    def __call__(self, share: float) -> None:
-        now = time.monotonic()
-        if self._hidden or now - self._last < Progress.TERMINAL_SECONDS or not share:
-            return
-        self._last = now
-        left = (now - self._start) * (1 - share) / share
-        self._console.renew(f"gassst: {int(100 * share)} %, {clock(left)} left")
-
-
 def _counts(stats: Stats, seconds: float) -> str:
     speed = stats.reads / max(seconds, 1e-9)
     mapped = 100 * stats.mapped / max(stats.reads, 1)
