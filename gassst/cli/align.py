@@ -89,7 +89,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.align.matrices import substitution_matrix
     from gassst.align.modes import mode_flags
     from gassst.align.scoring import prepare
-    from gassst.cli.progress import Shares
+    from gassst.cli.progress import Progress
 
     matrix = args.matrix if os.path.exists(args.matrix) else None
     check_outputs([args.output], list(filter(None, [args.queries, args.targets, matrix])))
@@ -101,8 +101,9 @@ def main(args: argparse.Namespace) -> int:
     check_format(queries, targets, form)
     hits = Hits(queries, targets, costs, Choice(args.best, args.min_score, args.both_strands), args.threads)
     start = time.perf_counter()
-    with Shares(args.quiet) as progress:
-        count = write_hits(hits, args.output, form, shlex.join(["gassst", *args.argv]), progress)
+    with Progress(quiet=args.quiet) as progress:
+        command = shlex.join(["gassst", *args.argv])
+        count = write_hits(hits, args.output, form, command, lambda share: progress.show(share, _counts))
     seconds = time.perf_counter() - start
     cells = float(queries.lengths.sum()) * float(targets.lengths.sum()) * (1 + args.both_strands)
     log.info(
@@ -110,6 +111,10 @@ def main(args: argparse.Namespace) -> int:
         count, len(queries), len(targets), seconds, cells / seconds / 1e9,
     )  # fmt: skip
     return 0
+
+
+def _counts(seconds: float) -> str:
+    return f"{seconds:.0f} s so far"
 
 
 def _format(args: argparse.Namespace) -> str:
