@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,19 @@ COLUMNS = 8  # of a strip: what is between two strips goes through memory
 GROUP = 128  # work-items
 COLUMN_BYTES = 1 << 30  # at most, of what is between two strips
 LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
-PAIRS_AT_ONCE = 1 << 22
+PAIRS_AT_ONCE, PAIRS_OF_LAUNCH = 1 << 22, 1 << 20
+
+log = logging.getLogger("gassst")
+
+
+class _Launch(NamedTuple):
+    """What the device works on: where its scores go, the scores, the event that they are there, cells, memory."""
+
+    slot: I64
+    found: I32
+    copied: Any
+    work: float
+    buffers: tuple[Any, Any]
 
 
 class DeviceProduct:
@@ -40,7 +53,6 @@ class DeviceProduct:
         self._cl = cl = opencl_engine.load_pyopencl()
         self._name = info.name
         self._memory = min(COLUMN_BYTES, cl_device.max_mem_alloc_size, cl_device.global_mem_size // 4)
-        self._capability = getattr(cl_device, "compute_capability_major_nv", 0) if info.type == "gpu" else 0
         with opencl_engine._AsDeviceError(cl, info.name):
             self._context = cl.Context([cl_device])
             self._queue = cl.CommandQueue(self._context)
@@ -48,29 +60,42 @@ class DeviceProduct:
                 self._buffer(array if array.size else np.zeros(1, array.dtype))
                 for array in (queries.codes, targets.codes, queries.offsets, targets.offsets)
             ]
-            self._programs: dict[int, Any] = {}
-            self._tables = {pairs: self._buffer(self._padded(pairs)) for pairs in (1, 2)}
+            self._tables = {each: self._buffer(self._padded(each)) for each in (1, 2)}
+            self._kernels: dict[int, Any] = {}
+            self._before: Any = None
+            self._has_pairs = self._makes_pairs(cl_device)
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
-        """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
+        """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n].
+
+        While the device computes one launch, the next one is made ready.
+        """
         flat = out.reshape(-1)
         given = (
-            float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
-            if pairs is not None
-            else 0
+            0.0 if pairs is None else float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
         )
         bar = ProgressBar(progress, given or float(self._m.sum()) * float(self._n.sum()))
+        with opencl_engine._AsDeviceError(self._cl, self._name):
+            running: list[_Launch] = []
+            for slot, chosen, rows, each, work in self._work(pairs):
+                running.append(self._begin(slot, chosen, rows, each, work))
+                if len(running) > 1:
+                    bar.add(self._end(running.pop(0), flat))
+            for launch in running:
+                bar.add(self._end(launch, flat))
+        bar.finish()
+
+    def _work(self, pairs: I64 | None) -> Iterator[tuple[I64, I64, int, int, float]]:
+        """Of each launch: where its scores go, its pairs, the longest query, pairs of a work-item, cells."""
         for slot, chosen in self._chunks(pairs):
             m, n = self._m[chosen[:, 0]], self._n[chosen[:, 1]]
-            highest = self._costs.highest * np.minimum(m, n)
-            lowest = -self._costs.lowest(m, n)
-            is_narrow = np.maximum(highest, lowest) + self._costs.first < NARROW_LIMIT
+            extreme = np.maximum(self._costs.highest * np.minimum(m, n), -self._costs.lowest(m, n))
+            is_narrow = (extreme + self._costs.first < NARROW_LIMIT) & self._has_pairs
             for each, mine in ((2, np.flatnonzero(is_narrow)), (1, np.flatnonzero(~is_narrow))):
                 for part in self._launches(m[mine], n[mine], each):
                     these = mine[part]
-                    flat[slot[these]] = self._scores(chosen[these], int(m[these].max()), each)
-                    bar.add(float((m[these].astype(float) * n[these]).sum()))
-        bar.finish()
+                    work = float((m[these].astype(float) * n[these]).sum())
+                    yield slot[these], chosen[these], int(m[these].max()), each, work
 
     def _chunks(self, pairs: I64 | None) -> Iterator[tuple[I64, I64]]:
         """(where their scores go, pairs) of some millions of pairs, like lengths side by side."""
@@ -92,58 +117,66 @@ class DeviceProduct:
         """Runs of neighbouring pairs that one launch does."""
         start = 0
         while start < len(m):
-            cells = np.cumsum(m[start:].astype(float) * n[start:])
-            rows = np.maximum.accumulate(m[start:])
+            near = slice(start, start + PAIRS_OF_LAUNCH)
+            cells = np.cumsum(m[near].astype(float) * n[near])
+            rows = np.maximum.accumulate(m[near])
             room = rows * 8 * (np.arange(1, len(rows) + 1) / each + GROUP)
             end = min(int(np.searchsorted(cells, LAUNCH_CELLS)), int(np.searchsorted(room, self._memory)))
             end = start + max(1, end)
             yield slice(start, end)
             start = end
 
-    def _scores(self, pairs: I64, rows: int, each: int) -> I32:
-        cl = self._cl
-        with opencl_engine._AsDeviceError(cl, self._name):
-            items = (len(pairs) + each * GROUP - 1) // (each * GROUP) * GROUP
-            found = np.empty(len(pairs), np.int32)
-            out = cl.Buffer(self._context, cl.mem_flags.WRITE_ONLY, found.nbytes)
-            before = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, 8 * rows * items)
-            costs = self._costs
-            numbers = np.array([costs.first, costs.extend, costs.flags, 0], np.int32)
-            kernel = self._kernel(each)
-            arrays = [*self._arrays, self._tables[each]]
-            given = self._buffer(np.ascontiguousarray(pairs, np.uint32))
-            kernel(
-                self._queue, (items,), (GROUP,), *arrays, numbers.view(cl.cltypes.int4)[0], given,
-                np.uint32(len(pairs)), before, out,
-            )  # fmt: skip
-            cl.enqueue_copy(self._queue, found, out)
-            self._queue.finish()
-            for buffer in (out, before, given):
-                buffer.release()
-        return found
+    def _begin(self, slot: I64, pairs: I64, rows: int, each: int, work: float) -> _Launch:
+        """Hands a launch to the device."""
+        cl, costs = self._cl, self._costs
+        items = (len(pairs) + each * GROUP - 1) // (each * GROUP) * GROUP
+        if self._before is None or self._before.size < 8 * rows * items:
+            self._before = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, 8 * rows * items)
+        found = np.empty(len(pairs), np.int32)
+        out = cl.Buffer(self._context, cl.mem_flags.WRITE_ONLY, found.nbytes)
+        given = self._buffer(np.ascontiguousarray(pairs, np.uint32))
+        numbers = np.array([costs.first, costs.extend, costs.flags, 0], np.int32).view(cl.cltypes.int4)[0]
+        self._kernel(each)(
+            self._queue, (items,), (GROUP,), *self._arrays, self._tables[each], numbers, given,
+            np.uint32(len(pairs)), self._before, out,
+        )  # fmt: skip
+        copied = cl.enqueue_copy(self._queue, found, out, is_blocking=False)
+        self._queue.flush()
+        return _Launch(slot, found, copied, work, (out, given))
 
-    def _kernel(self, each: int) -> Any:
-        if each not in self._programs:
+    def _end(self, launch: _Launch, flat: I32) -> float:
+        """Its scores to where they belong, once they are there; returns its cells."""
+        launch.copied.wait()
+        flat[launch.slot] = launch.found
+        for buffer in launch.buffers:
+            buffer.release()
+        return launch.work
+
+    def _kernel(self, each: int, *options: str) -> Any:
+        """The compiled kernel for so many pairs a work-item. Raises DeviceError."""
+        if each not in self._kernels:
             text = "\n".join((KERNELS / name).read_text() for name in ("cells.h", "scores.cl"))
-            options = ["-cl-std=CL1.2", f"-DPAIRS={each}", f"-DCOLUMNS={COLUMNS}"]
-            options += ["-DPROFILES"] if self._costs.profiles else []
-            native = ["-DNATIVE_PAIRS"] if each == 2 and self._capability >= 9 else []
-            self._programs[each] = self._built(text, [options + native, options] if native else [options])
-        return self._programs[each]
-
-    def _built(self, text: str, choices: list[list[str]]) -> Any:
-        """The kernel with the first options that the driver takes."""
-        for last, options in enumerate(choices, 1):
+            options += ("-cl-std=CL1.2", f"-DPAIRS={each}", f"-DCOLUMNS={COLUMNS}")
+            options += ("-DPROFILES",) if self._costs.profiles else ()
             try:
-                return self._cl.Kernel(
-                    self._cl.Program(self._context, text).build(options=options), "pair_scores"
-                )
+                program = self._cl.Program(self._context, text).build(options=list(options))
             except self._cl.Error as error:
-                if last == len(choices):
-                    raise DeviceError(
-                        f"OpenCL device {self._name} cannot build the kernels:\n{error}"
-                    ) from error
-        raise AssertionError
+                raise DeviceError(f"OpenCL device {self._name} cannot build the kernels:\n{error}") from error
+            self._kernels[each] = self._cl.Kernel(program, "pair_scores")
+        return self._kernels[each]
+
+    def _makes_pairs(self, device: Any) -> bool:
+        """Whether two values of 16 bits a word are faster: NVIDIA has instructions for them since 9.0 (Hopper)."""
+        if "nvidia" not in device.platform.vendor.lower():
+            return True
+        try:
+            if device.compute_capability_major_nv < 9:
+                return False
+            self._kernel(2, "-DNATIVE_PAIRS")
+        except (AttributeError, self._cl.Error, DeviceError) as error:
+            log.debug("no pairs of 16 bits: %s", error)
+            return False
+        return True
 
     def _padded(self, each: int) -> NDArray[np.int16]:
         """The table; a letter of padding loses more than any gap."""
