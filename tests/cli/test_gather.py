@@ -275,6 +275,9 @@ def test_model_of_another_kind(run, small_index, folder, tmp_path):
     code, error = run(*arguments, "--insert-model", tmp_path / "x.json")
     assert code == 1 and "no model of insert sizes" in error
     assert run(*arguments, "--insert-model", tmp_path / "x.json", "--insert", "200,20")[0] == 2
+    assert run("insert", small_index, *arguments[2:4], "-o", tmp_path / "y.json", "-q")[0] == 0
+    code, error = run(*arguments, "--rf", "--insert-model", tmp_path / "y.json")
+    assert code == 2 and "that face fr, not rf" in error
 
 
 def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):
