@@ -305,7 +305,9 @@ class Mapper:
             threads=self.params.threads,
         )
         if insert is not None and insert.orientation != self.params.orientation:
-            raise UsageError(f"insert sizes of mates that face {insert.orientation}, not {self.params.orientation}")
+            raise UsageError(
+                f"insert sizes of mates that face {insert.orientation}, not {self.params.orientation}"
+            )
         header = self.header(source.header_groups, command_line, options.sort, source.comments)
         parts = None
         if shard is not None:
