@@ -58,7 +58,7 @@ VARIANTS = {
         (MARKED, "x.bam"),
         (MARKED, "x.cram"),
     ],
-    "gather": [(["--sort", "--sort-memory", "1"], "x.bam"), (["--sort"], "x.sam"), (MARKED, "x.bam")],
+    "gather": [([*MARKED, "--sort-memory", "1"], "x.bam")],
 }
 # Outputs that only some runs have, and the options of these.
 ONLY_WITH = {"--markdup-metrics": MARKED}

@@ -12,7 +12,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.io import bgzf
+from gassst.io import bgzf, gathering
 
 GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a", "-R", r"@RG\tID:2\tSM:s\tLB:b"]
 
@@ -143,7 +143,9 @@ def test_pairs_of_bam_are_mapped_again_in_parts(small_index, whole, tmp_path):
 @pytest.mark.parametrize(
     "options", [["--sort"], ["--sort", "--markdup", "--duplicate-type"]], ids=["sort", "markdup"]
 )
-def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, options):
+def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, options, monkeypatch):
+    """Also where workers take few records at once: no two mates are parted."""
+    monkeypatch.setattr(gathering, "CHUNK", 1000)
     metrics = [
         ["--markdup-metrics", tmp_path / name] if "--markdup" in options else []
         for name in ("a.txt", "b.txt")
@@ -159,6 +161,19 @@ def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, o
     if "--markdup" in options:
         assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
         assert sum("dt:Z:" in line for line in lines_of(gathered)) > 50
+
+
+def test_parts_that_another_program_has_written_anew(run, parts, whole, tmp_path):
+    """Then header and records may share a block."""
+    paths = []
+    for path in parts:
+        with pysam.BGZFile(str(path)) as file:
+            data = file.read()
+        blocks = bgzf.blocks(data[:1500], bgzf.deflater(1)), bgzf.blocks(data[1500:], bgzf.deflater(6))
+        paths.append(tmp_path / path.name)
+        paths[-1].write_bytes(b"".join([*blocks[0], *blocks[1], bgzf.END_OF_FILE]))
+    assert run("gather", *paths, "-o", tmp_path / "x.bam", "-q") == (0, "")
+    assert lines_of(tmp_path / "x.bam") == lines_of(whole)
 
 
 def test_sorted_parts_are_merged(run, small_index, lanes, parts, tmp_path):
@@ -275,6 +290,9 @@ def test_model_of_another_kind(run, small_index, folder, tmp_path):
     code, error = run(*arguments, "--insert-model", tmp_path / "x.json")
     assert code == 1 and "no model of insert sizes" in error
     assert run(*arguments, "--insert-model", tmp_path / "x.json", "--insert", "200,20")[0] == 2
+    assert run("insert", small_index, *arguments[2:4], "-o", tmp_path / "y.json", "-q")[0] == 0
+    code, error = run(*arguments, "--rf", "--insert-model", tmp_path / "y.json")
+    assert code == 2 and "that face fr, not rf" in error
 
 
 def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):
