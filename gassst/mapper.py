@@ -339,8 +339,8 @@ class Mapper:
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
-        "global"), this takes microseconds. Where ends may be clipped, a read with one place and at most one
-        mismatch does; any other takes the milliseconds of a batch.
+        "global"), this takes microseconds. Where ends may be clipped, a read with one place and up to four
+        mismatches does; any other takes the milliseconds of a batch.
 
         Parameters
         ----------

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
+from gassst.extension.base import WIDTHS, doubled
 from gassst.layouts import READ_SUMMARY
+from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch
-from gassst.params import MAX_ERRORS, MIN_READ_LENGTH, MapParams
-from gassst.search.arrays import U8
+from gassst.params import MIN_READ_LENGTH, MapParams
+from gassst.search.arrays import I64, U8
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS, UNGAPPED_REACH
 from gassst.search.mapq import (
@@ -43,23 +46,33 @@ class Rules:
     stretched : uint8[256]
         Mapping qualities as they are reported.
     is_local : bool
-        Ends may be clipped. Then the search is for clear reads, with at most `clear_errors` errors.
+        Ends may be clipped. Then the search is for clear reads: at most `sure_errors` errors, and no other alignment as
+        good, which holds of itself up to `free_errors`.
     longest : int
         Bases of a read.
     match, error_cost : int
         Score of a base, and what an error takes from that of a read without any: 0 and 1 for whole reads.
     min_score : int
         Least score that is reported.
+    perfect_ends : int
+        Bonus of a read of which both ends are aligned.
+    costs : int16[7]
+        As the local kernel takes them.
+    leaving : int64[widths, 2]
+        Widths of bands, and what an alignment loses at least that leaves them.
     """
 
     plan: SearchPlan
     stretched: U8
     is_local: bool
     longest: int
-    clear_errors: int
+    free_errors: int
     match: int
     error_cost: int
     min_score: int
+    perfect_ends: int
+    costs: NDArray[np.int16]
+    leaving: I64
     sure_errors: int = SURE_ERRORS
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
@@ -70,11 +83,20 @@ class Rules:
     @classmethod
     def of(cls, plan: SearchPlan, params: MapParams) -> Rules:
         """The rules of a search by this plan."""
-        scoring, qualities = params.scoring, stretched(np.arange(256, dtype=np.uint8))
-        if params.mode != "local":
-            return cls(plan, qualities, False, params.longest_read, MAX_ERRORS, 0, 1, 0)
-        score = scoring.match, scoring.match + scoring.mismatch, scoring.min_score
-        return cls(plan, qualities, True, params.longest_read, int(settles_one_mismatch(scoring)), *score)
+        scoring, is_local = params.scoring, params.mode == "local"
+        return cls(
+            plan,
+            stretched(np.arange(256, dtype=np.uint8)),
+            is_local,
+            params.longest_read,
+            free_errors=int(settles_one_mismatch(scoring)),
+            match=scoring.match if is_local else 0,
+            error_cost=scoring.match + scoring.mismatch if is_local else 1,
+            min_score=scoring.min_score,
+            perfect_ends=2 * scoring.clip,
+            costs=doubled(scoring),
+            leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
+        )
 
     def rate(self, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int) -> int:
         """`mapq.mapping_quality` of one read; `seen`: `complete`, `capped`, `looked`, `planned` of `mapq.Seen`."""

@@ -3,8 +3,8 @@
 The passes are those of the batches, called here without arrays of one element between them: a batch of one read costs
 1.6 ms, of which the passes themselves take 10 us. What must be true: a read has the places that it has in any batch.
 
-Where ends may be clipped, this is for clear reads: one place, no gap, and no error or one that clipping cannot better
-(`_Realignment._clear` in `gassst/local/realign.py`). The batches have to say what becomes of all others.
+Where ends may be clipped, this is for clear reads: one place, no gap, and few errors that no clipped or gapped alignment
+betters (`_Realignment._clear` in `gassst/local/realign.py`). The batches have to say what becomes of all others.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ from gassst._core.anchors cimport (
     read_t,
     supported_rows,
 )
-from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of
+from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.filters cimport FLANK_STAGES, job_t, pass_band32, pass_flanks, use_kernels
@@ -143,7 +143,9 @@ cdef class OneRead:
     cdef job_t job
     cdef int filters[MOST_FILTERS]
     cdef bint is_local
-    cdef int longest, sure_errors, clear_errors, match, error_cost, min_score
+    cdef int longest, sure_errors, free_errors, match, error_cost, min_score, perfect_ends
+    cdef const int16_t[::1] costs
+    cdef const int64_t[:, ::1] leaving
     cdef int n_filters, shortest, margin, strata, shift, stages, ungapped_reach, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
@@ -188,8 +190,9 @@ cdef class OneRead:
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
         self.rate, self.rate_beside, self.stretched = rules.rate, rules.rate_beside, rules.stretched
         self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
-        self.clear_errors, self.match, self.error_cost = rules.clear_errors, rules.match, rules.error_cost
-        self.min_score = rules.min_score
+        self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
+        self.min_score, self.perfect_ends = rules.min_score, rules.perfect_ends
+        self.costs, self.leaving = rules.costs, rules.leaving
         self.rated = {}
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
         self.row = 0
@@ -494,9 +497,35 @@ cdef class OneRead:
         cdef int score = <int>self.length * self.match - s.best * self.error_cost
         if not self.is_local:
             return True
-        if s.n_reported != 1 or s.best > self.clear_errors or score < min(<int>self.length * self.match, self.min_score):
+        if s.n_reported != 1 or s.best > self.sure_errors or score < min(<int>self.length * self.match, self.min_score):
             return False
         return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
+
+    cdef bint is_best(self, const place_t *place, uint32_t diagonal) noexcept nogil:
+        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score_touching`.
+
+        A band is wide enough where leaving it costs more than the errors do.
+        """
+        cdef int loss = place.edits * self.error_cost
+        cdef uint32_t width = 64 * <uint32_t>self.words[self.length], first
+        cdef uint16_t key = 0, rows = 0, end = 0
+        cdef Py_ssize_t w = 0
+        cdef band_batch batch
+        cdef local_ends ends
+        if place.edits <= self.free_errors:
+            return True
+        while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
+            w += 1
+        if w == self.leaving.shape[0] or self.leaving[w, 0] > width:
+            return False
+        width = <uint32_t>self.leaving[w, 0]
+        first = diagonal - (width >> 1)
+        batch = self.bands_at(&place.read_strand, &first, 1)
+        ends.key, ends.rows, ends.end = &key, &rows, &end
+        self.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
+        # A key is twice the total, and 1 where the first base is aligned.
+        return (key & 1 and rows == self.length and first + end == diagonal
+                and key >> 1 == <int>self.length * self.match + self.perfect_ends - loss)
 
     cdef bint is_plain(self, int64_t diagonal, int64_t first) noexcept nogil:
         """Whether an ungapped alignment lies inside a contig, and no base that faces another is masked."""
@@ -540,7 +569,7 @@ cdef class OneRead:
         cdef band_batch batch
         cdef band_paths paths
         found.read_strand, found.edits, found.first_run = place.read_strand, place.edits, first_run
-        if self.is_local and (diagonal == 0 or not self.is_plain(diagonal, first)):
+        if self.is_local and not (diagonal and self.is_plain(diagonal, first) and self.is_best(place, diagonal)):
             return False
         if diagonal:
             found.position = diagonal
