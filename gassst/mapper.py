@@ -336,7 +336,8 @@ class Mapper:
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
-        "global"), this takes microseconds; by local score it takes the milliseconds of a batch.
+        "global"), this takes microseconds. Where ends may be clipped, a read with one place and up to four
+        mismatches does; any other takes the milliseconds of a batch.
 
         Parameters
         ----------
@@ -664,5 +665,5 @@ def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
     cascade = Cascade.of_run(params, plan)
     suits = OneReadSearch.suits(index, cascade, params)
-    one_read = OneReadSearch(index, plan, cascade, params.max_hits) if suits else None
+    one_read = OneReadSearch(index, plan, cascade, params) if suits else None
     return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
+from gassst.extension.base import WIDTHS, doubled
 from gassst.layouts import READ_SUMMARY
+from gassst.local.align import leaving_cost
+from gassst.local.realign import settles_one_mismatch
 from gassst.params import MIN_READ_LENGTH, MapParams
-from gassst.search.arrays import U8
+from gassst.search.arrays import I64, U8
 from gassst.search.filters import Cascade
-from gassst.search.host import UNGAPPED_REACH
+from gassst.search.host import SURE_ERRORS, UNGAPPED_REACH
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
     MOST_BESIDE,
@@ -41,10 +45,35 @@ class Rules:
     plan : SearchPlan
     stretched : uint8[256]
         Mapping qualities as they are reported.
+    is_local : bool
+        Ends may be clipped. Then the search is for clear reads: at most `sure_errors` errors, and no other alignment as
+        good, which holds of itself up to `free_errors`.
+    longest : int
+        Bases of a read.
+    match, error_cost : int
+        Score of a base, and what an error takes from that of a read without any: 0 and 1 for whole reads.
+    min_score : int
+        Least score that is reported.
+    perfect_ends : int
+        Bonus of a read of which both ends are aligned.
+    costs : int16[7]
+        As the local kernel takes them.
+    leaving : int64[widths, 2]
+        Widths of bands, and what an alignment loses at least that leaves them.
     """
 
     plan: SearchPlan
     stretched: U8
+    is_local: bool
+    longest: int
+    free_errors: int
+    match: int
+    error_cost: int
+    min_score: int
+    perfect_ends: int
+    costs: NDArray[np.int16]
+    leaving: I64
+    sure_errors: int = SURE_ERRORS
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
     ungapped_reach: int = UNGAPPED_REACH
@@ -52,9 +81,22 @@ class Rules:
     most_beside: int = MOST_BESIDE
 
     @classmethod
-    def of(cls, plan: SearchPlan) -> Rules:
+    def of(cls, plan: SearchPlan, params: MapParams) -> Rules:
         """The rules of a search by this plan."""
-        return cls(plan, stretched(np.arange(256, dtype=np.uint8)))
+        scoring, is_local = params.scoring, params.mode == "local"
+        return cls(
+            plan,
+            stretched(np.arange(256, dtype=np.uint8)),
+            is_local,
+            params.longest_read,
+            free_errors=int(settles_one_mismatch(scoring)),
+            match=scoring.match if is_local else 0,
+            error_cost=scoring.match + scoring.mismatch if is_local else 1,
+            min_score=scoring.min_score,
+            perfect_ends=2 * scoring.clip,
+            costs=doubled(scoring),
+            leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),
+        )
 
     def rate(self, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int) -> int:
         """`mapq.mapping_quality` of one read; `seen`: `complete`, `capped`, `looked`, `planned` of `mapq.Seen`."""
@@ -80,19 +122,20 @@ class Rules:
 class OneReadSearch:
     """Finds the places of single reads; any thread may ask, and each has memory of its own.
 
-    Whole reads only (`mode` "global"), the best places, without ALT contigs, and with the whole index in memory: see
-    `suits`.
+    The best places only, without ALT contigs, and with the whole index in memory: see `suits`. In mode "local" it
+    places reads that need no clipping.
     """
 
-    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, max_hits: int):
-        self._made_of = index, plan, cascade, Rules.of(plan), instruction_sets()[0], max_hits
+    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, params: MapParams):
+        rules = Rules.of(plan, params)
+        self._made_of = index, plan, cascade, rules, instruction_sets()[0], params.max_hits
         self._of_thread = threading.local()
 
     @staticmethod
     def suits(index: SeedIndex, cascade: Cascade, params: MapParams) -> bool:
         """Whether single reads can be searched so; else they are for the batches."""
-        whole = params.mode != "local" and not params.all_hits and index.reference.alt is None
-        return whole and params.memory is None and all(name in FILTERS for name in cascade.names)
+        best = not params.all_hits and index.reference.alt is None
+        return best and params.memory is None and all(name in FILTERS for name in cascade.names)
 
     def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
         """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""

@@ -2,6 +2,9 @@
 
 The passes are those of the batches, called here without arrays of one element between them: a batch of one read costs
 1.6 ms, of which the passes themselves take 10 us. What must be true: a read has the places that it has in any batch.
+
+Where ends may be clipped, this is for clear reads: one place, no gap, and few errors that no clipped or gapped alignment
+betters (`_Realignment._clear` in `gassst/local/realign.py`). The batches have to say what becomes of all others.
 """
 
 import numpy as np
@@ -23,7 +26,7 @@ from gassst._core.anchors cimport (
     read_t,
     supported_rows,
 )
-from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of
+from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
 from gassst._core.cigar cimport cigar_length, cigar_op, cigar_span
 from gassst._core.filters cimport FLANK_STAGES, job_t, pass_band32, pass_flanks, use_kernels
@@ -31,7 +34,8 @@ from gassst._core.filters cimport columns_t as filter_columns_t
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.lookup cimport seed_index_t, step_range_t
-from gassst._core.planes cimport planes_t
+from gassst._core.contigs cimport contig_near
+from gassst._core.planes cimport bases_at, first_bases, planes_t
 from gassst._core.seeds cimport (
     Seed,
     copy_stepped,
@@ -138,6 +142,10 @@ cdef class OneRead:
     cdef const cpu_kernels *kernels
     cdef job_t job
     cdef int filters[MOST_FILTERS]
+    cdef bint is_local
+    cdef int longest, sure_errors, free_errors, match, error_cost, min_score, perfect_ends
+    cdef const int16_t[::1] costs
+    cdef const int64_t[:, ::1] leaving
     cdef int n_filters, shortest, margin, strata, shift, stages, ungapped_reach, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
@@ -181,6 +189,10 @@ cdef class OneRead:
         self.margin, self.ungapped_reach = rules.margin, rules.ungapped_reach
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
         self.rate, self.rate_beside, self.stretched = rules.rate, rules.rate_beside, rules.stretched
+        self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
+        self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
+        self.min_score, self.perfect_ends = rules.min_score, rules.perfect_ends
+        self.costs, self.leaving = rules.costs, rules.leaving
         self.rated = {}
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
         self.row = 0
@@ -214,19 +226,19 @@ cdef class OneRead:
         -------
         list or None
             What `make` has returned. None: the batches have to say what becomes of the read, as it is too short or too
-            long for a search, or a candidate lies outside the reference.
+            long for a search, is not clear, or has a candidate outside the reference.
         """
         cdef Py_ssize_t i
         cdef bint usable
         cdef int quality = 0
         cdef list made = []
-        if not self.shortest <= bases.shape[0] <= LONGEST:
+        if not self.shortest <= bases.shape[0] <= self.longest:
             return None
         if not self.known_length[bases.shape[0]]:
             self.plan.prepare(np.array([bases.shape[0]], np.uint32))
         with nogil:
             self.begin(&bases[0], <uint32_t>bases.shape[0])
-            usable = self.search() and self.choose() and self.align()
+            usable = self.search() and self.choose() and self.is_settled() and self.align()
         if not usable:
             return None
         if self.n_found:
@@ -240,9 +252,10 @@ cdef class OneRead:
         cdef const found_t *found = <const found_t *>self.rooms[FOUND].p + i
         cdef const uint32_t *runs = <const uint32_t *>self.rooms[RUNS].p + found.first_run
         cdef int64_t start = found.position - self.starts[found.contig]
+        cdef int lost = found.edits * self.error_cost
         cigar = tuple([(cigar_op(runs[j]), cigar_length(runs[j])) for j in range(found.n_runs)])
         return (self.names[found.contig], start, start + cigar_span(runs, found.n_runs),
-                "-" if found.read_strand & 1 else "+", quality, cigar, found.edits, -<int>found.edits, is_primary,
+                "-" if found.read_strand & 1 else "+", quality, cigar, found.edits, <int>self.length * self.match - lost, is_primary,
                 False, False)
 
     # --- search ------------------------------------------------------------------------------------------------------
@@ -262,12 +275,17 @@ cdef class OneRead:
         self.n_places = self.n_scored = self.n_rejected = 0
 
     cdef bint search(self) except -1 nogil:
-        """Look up stages of seeds until the read is settled (`single.run_stages`); False where a filter fails."""
+        """Look up stages of seeds until the read is settled (`single.run_stages`).
+
+        False where a filter fails, and for a read that is not clear.
+        """
         cdef int stage
         cdef uint32_t m = self.length
         for stage in range(self.stages):
             if self.seed_count[stage, m] and needs_stage(&self.known, self.errors[m], self.strata, self.margin,
                                                          self.settled[stage, m], self.settled_alone[stage, m]):
+                if self.is_local and stage and self.known.best == NO_SCORE:
+                    return False
                 if not self.run_stage(stage):
                     return False
         return True
@@ -288,6 +306,8 @@ cdef class OneRead:
         scouts, found = buckets_t(memory, memory + 1, 1), buckets_t(memory + 2, memory + 2 + n, 0)
         best_bucket(&here, NULL, 0, n, self.shift, scouts.read_strand, scouts.bucket)
         self.score(&scouts)
+        if self.is_local and self.known.best > self.sure_errors:
+            return False
         if stage == 0:
             n = self.supported(&here, n)
         n = self.filter(&here, &there, n)
@@ -471,8 +491,60 @@ cdef class OneRead:
         select_places(&bands, &choice, &scratch, &self.summary, rows)
         return True
 
+    cdef bint is_settled(self) noexcept nogil:
+        """Whether the places of whole reads are those to report: where ends may be clipped, only of clear reads."""
+        cdef const read_summary_t *s = &self.summary
+        cdef int score = <int>self.length * self.match - s.best * self.error_cost
+        if not self.is_local:
+            return True
+        if s.n_reported != 1 or s.best > self.sure_errors or score < min(<int>self.length * self.match, self.min_score):
+            return False
+        return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
+
+    cdef bint is_best(self, const place_t *place, uint32_t diagonal) noexcept nogil:
+        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score_touching`.
+
+        A band is wide enough where leaving it costs more than the errors do.
+        """
+        cdef int loss = place.edits * self.error_cost
+        cdef uint32_t width = 64 * <uint32_t>self.words[self.length], first
+        cdef uint16_t key = 0, rows = 0, end = 0
+        cdef Py_ssize_t w = 0
+        cdef band_batch batch
+        cdef local_ends ends
+        if place.edits <= self.free_errors:
+            return True
+        while w < self.leaving.shape[0] and self.leaving[w, 1] <= loss:
+            w += 1
+        if w == self.leaving.shape[0] or self.leaving[w, 0] > width:
+            return False
+        width = <uint32_t>self.leaving[w, 0]
+        first = diagonal - (width >> 1)
+        batch = self.bands_at(&place.read_strand, &first, 1)
+        ends.key, ends.rows, ends.end = &key, &rows, &end
+        self.kernels.local_score(&batch, <const local_scoring *>&self.costs[0], width, &ends)
+        # A key is twice the total, and 1 where the first base is aligned.
+        return (key & 1 and rows == self.length and first + end == diagonal
+                and key >> 1 == <int>self.length * self.match + self.perfect_ends - loss)
+
+    cdef bint is_plain(self, int64_t diagonal, int64_t first) noexcept nogil:
+        """Whether an ungapped alignment lies inside a contig, and no base that faces another is masked."""
+        cdef int64_t m = self.length, i, start
+        cdef Py_ssize_t contig = contig_near(self.contigs.starts, self.contigs.lengths, self.contigs.n, diagonal + (m >> 1))
+        cdef uint64_t masked = 0
+        start = self.contigs.starts[contig]
+        if diagonal < start or diagonal + m > start + self.contigs.lengths[contig]:
+            return False
+        for i in range(0, m, 64):
+            masked |= first_bases(min(m - i, 64)) & (
+                bases_at(self.reference, diagonal + i).masked | bases_at(self.reads, first + i).masked)
+        return masked == 0
+
     cdef bint align(self) except -1 nogil:
-        """`HostBackend.trace_back`: the alignments of the reported places; False where a band has no such alignment."""
+        """`HostBackend.trace_back`: the alignments of the reported places.
+
+        False where a band has no such alignment, and for a read that is not clear.
+        """
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p
         cdef const int64_t *rows = <const int64_t *>self.rooms[ROWS].p
         cdef Py_ssize_t n = self.summary.n_reported, i, n_runs = 0
@@ -497,6 +569,8 @@ cdef class OneRead:
         cdef band_batch batch
         cdef band_paths paths
         found.read_strand, found.edits, found.first_run = place.read_strand, place.edits, first_run
+        if self.is_local and not (diagonal and self.is_plain(diagonal, first) and self.is_best(place, diagonal)):
+            return False
         if diagonal:
             found.position = diagonal
             walked[slot_end - 1] = m << 4

@@ -29,5 +29,4 @@ workflow FASTQ_SHARD_GASSST {
     index    = GASSST_GATHER.out.index
     stats    = GASSST_GATHER.out.stats
     multiqc  = GASSST_GATHER.out.multiqc
-    versions = GASSST_MAP.out.versions.first().mix(GASSST_GATHER.out.versions.first())
 }

@@ -3,9 +3,9 @@ process GASSST_GATHER {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
-    container "${workflow.containerEngine == 'singularity' && !task.ext.singularity_pull_docker_container
-        ? 'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0'
-        : 'biocontainers/gassst:0.1.0--py312_0'}"
+    container "${workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0' :
+        'quay.io/biocontainers/gassst:0.1.0--py312_0'}"
 
     input:
     tuple val(meta), path(parts), path(part_stats)
@@ -15,7 +15,7 @@ process GASSST_GATHER {
     tuple val(meta), path("${prefix}.bam.{bai,csi}"), emit: index, optional: true
     tuple val(meta), path("${prefix}.json"), emit: stats
     tuple val(meta), path("${prefix}_mqc.json"), emit: multiqc
-    path "versions.yml", emit: versions
+    tuple val("${task.process}"), val('gassst'), eval("gassst --version | sed -n '1s/gassst //p'"), topic: versions, emit: versions_gassst
 
     when:
     task.ext.when == null || task.ext.when
@@ -33,21 +33,11 @@ process GASSST_GATHER {
         -o ${prefix}.bam \\
         --stats ${prefix}.json \\
         --multiqc ${prefix}_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        gassst: \$(gassst --version | sed -n '1s/gassst //p')
-    END_VERSIONS
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     touch ${prefix}.bam ${prefix}.bam.bai ${prefix}.json ${prefix}_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        gassst: \$(gassst --version | sed -n '1s/gassst //p')
-    END_VERSIONS
     """
 }

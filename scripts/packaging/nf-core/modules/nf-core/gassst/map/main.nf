@@ -3,9 +3,9 @@ process GASSST_MAP {
     label 'process_high'
 
     conda "${moduleDir}/environment.yml"
-    container "${workflow.containerEngine == 'singularity' && !task.ext.singularity_pull_docker_container
-        ? 'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0'
-        : 'biocontainers/gassst:0.1.0--py312_0'}"
+    container "${workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0' :
+        'quay.io/biocontainers/gassst:0.1.0--py312_0'}"
 
     input:
     tuple val(meta), path(reads)
@@ -16,7 +16,7 @@ process GASSST_MAP {
     tuple val(meta), path("${prefix}.bam.{bai,csi}"), emit: index, optional: true
     tuple val(meta), path("${prefix}.json"), emit: stats
     tuple val(meta), path("${prefix}_mqc.json"), emit: multiqc
-    path "versions.yml", emit: versions
+    tuple val("${task.process}"), val('gassst'), eval("gassst --version | sed -n '1s/gassst //p'"), topic: versions, emit: versions_gassst
 
     when:
     task.ext.when == null || task.ext.when
@@ -26,7 +26,7 @@ process GASSST_MAP {
     def args = task.ext.args ?: (meta.shard ? '' : '--sort')
     def shard = meta.shard ? "--shard ${meta.shard}" : ''
     prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
-    def read_group = meta.read_group ? "-R '${meta.read_group}'" : "-R '@RG\\tID:${meta.id}\\tSM:${meta.id}'"
+    def read_group = args.contains('-R ') ? '' : "-R '@RG\\tID:${meta.id}\\tSM:${meta.id}'"
     """
     gassst map \\
         -q \\
@@ -39,21 +39,11 @@ process GASSST_MAP {
         -o ${prefix}.bam \\
         --stats ${prefix}.json \\
         --multiqc ${prefix}_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        gassst: \$(gassst --version | sed -n '1s/gassst //p')
-    END_VERSIONS
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
     """
     touch ${prefix}.bam ${prefix}.bam.bai ${prefix}.json ${prefix}_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        gassst: \$(gassst --version | sed -n '1s/gassst //p')
-    END_VERSIONS
     """
 }
