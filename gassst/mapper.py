@@ -89,6 +89,8 @@ class Mapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     extender: Any
+    counts_details: bool
+    """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
 
     def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
@@ -102,6 +104,7 @@ class Mapper:
             else InsertModel.assumed(verified.orientation),
             parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
             extender=make_extender(planes, device=verified.device, threads=verified.threads),
+            counts_details=True,
         )
 
     def _set(self, **fields: Any) -> None:
@@ -120,7 +123,8 @@ class Mapper:
 
     def for_best_hits(self) -> Mapper:
         """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
-        return self._with(**_planned(replace(self.params.for_pairs(), all_hits=False), self.index))
+        params = replace(self.params.for_pairs(), all_hits=False)
+        return self._with(**_planned(params, self.index), counts_details=False)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.
@@ -141,8 +145,9 @@ class Mapper:
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
-        stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-        count_places(stats, result, self.index.reference, batch.mate, params.orientation)
+        if self.counts_details:
+            stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
         return result, stats
 
     @property
@@ -223,7 +228,8 @@ class Mapper:
         def segments_of(batch: ReadBatch, result: BatchResult) -> list:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        with closing(MappingRun(MappingWork(self, segments_of)).results(batches)) as results:
+        work = MappingWork(self._with(counts_details=False), segments_of)
+        with closing(MappingRun(work).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -241,6 +247,7 @@ class Mapper:
         allow_truncated: bool = False,
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
+        details: bool = True,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -268,6 +275,9 @@ class Mapper:
             What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
         reference : str, optional
             FASTA to decode CRAM input with.
+        details : bool
+            Count errors by cycle, coverage and template lengths. Without, `Stats` leaves these empty, and a run takes
+            5 % less time.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         **output_options
@@ -312,6 +322,8 @@ class Mapper:
             workers=self.params.threads,
         )
         mapper = self if processes == 1 else self._for_processes()
+        if not details:
+            mapper = mapper._with(counts_details=False)
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
