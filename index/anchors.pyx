@@ -373,10 +373,9 @@ cdef inline uint32_t seeds_of_bucket(const uint32_t[::1] read_strand, const uint
                                      Py_ssize_t *stop) noexcept nogil:
     """Most seeds that the anchors of the bucket of row i can be made of; `stop` becomes the first row behind it."""
     cdef Py_ssize_t j = i
-    cdef uint32_t seeds = 0, least = width[read_strand[i] >> 1]
+    cdef uint32_t seeds = 0
     while j < read_strand.shape[0] and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
-        # Mostly an anchor is one seed: a division would take longer than all else here.
-        seeds += <uint32_t>(length[j] >= least) if length[j] < 2 * least else length[j] // least
+        seeds += length[j] // width[read_strand[i] >> 1]
         j += 1
     stop[0] = j
     return seeds
