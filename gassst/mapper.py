@@ -113,6 +113,8 @@ class Mapper:
     extender: Any
     one_read: OneReadSearch | None
     """For one read at a time; None where a batch is needed."""
+    counts_details: bool
+    """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
     _owns_index: bool
 
     def __init__(
@@ -172,6 +174,7 @@ class Mapper:
             insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
             parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
             extender=make_extender(planes, device=device, threads=threads),
+            counts_details=True,
             _owns_index=owns_index,
         )
 
@@ -202,7 +205,8 @@ class Mapper:
 
     def for_best_hits(self) -> Mapper:
         """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
-        return self._with(**_planned(replace(self.params.for_pairs(), all_hits=False), self.index))
+        params = replace(self.params.for_pairs(), all_hits=False)
+        return self._with(**_planned(params, self.index), counts_details=False)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.
@@ -224,8 +228,9 @@ class Mapper:
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
-        stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-        count_places(stats, result, self.index.reference, batch.mate, params.orientation)
+        if self.counts_details:
+            stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
         return result, stats
 
     @property
@@ -315,7 +320,8 @@ class Mapper:
         def segments_of(batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        with closing(MappingRun(MappingWork(self, segments_of)).results(batches)) as results:
+        work = MappingWork(self._with(counts_details=False), segments_of)
+        with closing(MappingRun(work).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -419,6 +425,7 @@ class Mapper:
         mark_secondary: bool = False,
         baq: bool = False,
         more_tags: tuple[str, ...] = (),
+        details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
     ) -> Stats:
@@ -447,6 +454,9 @@ class Mapper:
             What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
         reference : str, optional
             FASTA to decode CRAM input with.
+        details : bool
+            Count errors by cycle, coverage and template lengths. Without, `Stats` leaves these empty, and a run takes
+            5 % less time.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
         format, level, format_options : optional
@@ -531,6 +541,8 @@ class Mapper:
         size = self.params.reads_per_batch(processes)
         batches = source.batches(size, self.params.threads, input_progress, parts)
         mapper = self if processes == 1 else self._for_processes()
+        if not details:
+            mapper = mapper._with(counts_details=False)
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
             stack.enter_context(closing(batches))

@@ -53,6 +53,8 @@ OF_ONE_RUN = ("insert", "read_groups")  # parts of `Stats.run` that a sum of run
 class Stats:
     """What happened to the reads and where the time went.
 
+    `cycles`, `inserts`, `windows` and `contigs` are empty where a run was not asked for them.
+
     Attributes
     ----------
     reads, bases, mapped, confident, capped : int

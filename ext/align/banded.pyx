@@ -3,7 +3,7 @@
 
 The arrays are those of `gassst.extension.cpu`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -147,3 +147,37 @@ def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const ui
     with nogil:
         nw_pack(&runs[0], &slot_end[0], &n_runs[0], n, &to[0], &at[0])
     return cigars[: int(np.sum(n_runs, dtype=np.int64))], cigar_start
+
+
+def without_bonus(const uint16_t[:, ::1] ends, const uint32_t[::1] read_strand, const uint32_t[::1] lengths, int bonus):
+    """Scores of local alignments without the bonus for each end that is reached.
+
+    Parameters
+    ----------
+    ends : uint16[3, n]
+        From `Band.local` or `Band.align_local`.
+    read_strand : uint32[n]
+    lengths : uint32[]
+        Of the reads.
+    bonus : int
+
+    Returns
+    -------
+    score : int32[n]
+        0 where nothing is aligned.
+    reached : uint8[n]
+        Bit 0: the first base is aligned, bit 1: the last one.
+    """
+    cdef Py_ssize_t n = read_strand.shape[0], i
+    cdef int first, last
+    score_array, reached_array = np.empty(n, np.int32), np.empty(n, np.uint8)
+    cdef int32_t[::1] score = score_array
+    cdef uint8_t[::1] reached = reached_array
+    with nogil:
+        for i in range(n):
+            score[i] = reached[i] = 0
+            if ends[1, i]:
+                first, last = ends[0, i] & 1, ends[1, i] == lengths[read_strand[i] >> 1]
+                score[i] = (ends[0, i] >> 1) - bonus * (first + last)
+                reached[i] = <uint8_t>(first | last << 1)
+    return score_array, reached_array

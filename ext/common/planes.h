@@ -54,13 +54,24 @@ INLINE uint64_t first_bases(int64_t n)
     return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
 }
 
+/* Set bits. Without the instruction a compiler calls a function of its library. */
+INLINE int count_bits(uint64_t x)
+{
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return (int)(((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101 >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
+}
+
 /* How many of n bases differ, or a number above `limit`, where the count ends early. */
 INLINE int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
 {
     int count = 0;
     for (int64_t i = 0; i < n && count <= limit; i += 64)
-        count += __builtin_popcountll(differences(bases_at(a, a_first + i), bases_at(b, b_first + i)) &
-                                      first_bases(n - i));
+        count += count_bits(differences(bases_at(a, a_first + i), bases_at(b, b_first + i)) & first_bases(n - i));
     return count;
 }
 

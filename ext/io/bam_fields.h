@@ -197,9 +197,10 @@ static uint8_t *put_read_tags(uint8_t *to, const uint8_t *tags, size_t length, i
 /* What SAM allows as QNAME: 1 to 254 characters of ! to ~, the first not @ (it would start a header line). */
 static int is_valid_name(const uint8_t *name, uint32_t length)
 {
-    int valid = length >= 1 && length <= BAM_MAX_QNAME_LEN && name[0] != '@';
-    for (uint32_t i = 0; valid && i < length; i++) valid = name[i] >= '!' && name[i] <= '~';
-    return valid;
+    if (length < 1 || length > BAM_MAX_QNAME_LEN || name[0] == '@') return 0;
+    uint8_t odd = 0; /* no way out before the end, which would keep the compiler from taking 16 at once */
+    for (uint32_t i = 0; i < length; i++) odd |= name[i] < '!' || name[i] > '~';
+    return !odd;
 }
 
 /* QNAME and the zero behind it; for htslib's own record padded with zeros to a multiple of four: at most length + 4
@@ -222,7 +223,17 @@ static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_
 
 static inline uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length)
 {
-    for (uint32_t i = 0; i < length; i++) to[i] = "=ACMGRSVTWYHKDBN"[entries[i] & ENTRY_NT16];
+    for (uint32_t i = 0; i < length;) {
+        const uint64_t eight = load_eight(entries + i); /* behind the read, too, there is room */
+        if (length - i >= 8 && !(eight & EACH_BYTE * ENTRY_MASKED)) {
+            const uint64_t low = eight >> ENTRY_CODE_SHIFT, high = low >> 1;
+            store_eight(to + i, eight_letters(low & EACH_BYTE, high & EACH_BYTE));
+            i += 8;
+        } else {
+            to[i] = "=ACMGRSVTWYHKDBN"[entries[i] & ENTRY_NT16];
+            i++;
+        }
+    }
     return to + length;
 }
 
@@ -231,10 +242,14 @@ static inline uint8_t *put_qualities(uint8_t *restrict to, const uint8_t *restri
                                      int text)
 {
     uint8_t zero = text ? 0 : 33;
-    if (reverse)
-        for (uint32_t i = 0; i < length; i++) to[i] = quals[length - 1 - i] - zero;
-    else
-        for (uint32_t i = 0; i < length; i++) to[i] = quals[i] - zero;
+    uint32_t i = 0;
+    if (reverse) {
+        if (text)
+            for (; length - i >= 8; i += 8) store_eight(to + i, __builtin_bswap64(load_eight(quals + length - 8 - i)));
+        for (; i < length; i++) to[i] = quals[length - 1 - i] - zero;
+    } else {
+        for (; i < length; i++) to[i] = quals[i] - zero;
+    }
     return to + length;
 }
 

@@ -135,8 +135,7 @@ cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read
     """The read on a strand, in the slot `o`, which keeps it until it is no longer `ready`."""
     cdef uint32_t length = read_length(batch, read)
     if not o.ready:
-        orient(batch.bases + batch.offsets[read], length, strand, o.entries)
-        o.planes = entries_to_planes(o.entries, length, o.words)
+        o.planes = orient(batch.bases + batch.offsets[read], length, strand, o.entries, o.words)
         o.ready = True
     return o
 
@@ -238,6 +237,12 @@ cdef inline uint16_t record_flag(const cursor_t *c, const hit_t *hit) noexcept n
     if is_supplementary(hit) and c.target.mark_secondary:
         flag = (flag & ~BAM_FSUPPLEMENTARY) | BAM_FSECONDARY
     return with_mate_flags(&c.mate, flag)
+
+
+cdef inline void prefetch_reference(const cursor_t *c, size_t row) noexcept nogil:
+    """Ask for the bases of the reference beside a row to come."""
+    if row < c.batch.n_hits and not c.batch.hits[row].flag & BAM_FUNMAP:
+        prefetch_bases(c.target.bases.planes, c.batch.hits[row].position, c.batch.hits[row].position + <int64_t>PREFETCHED)
 
 
 cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcept nogil:
@@ -468,6 +473,7 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
             if status != BUILT:
                 return status
         hit = c.batch.hits + c.row
+        prefetch_reference(c, c.row + AHEAD)
         if not left_out(c, hit):
             break
         c.row += 1

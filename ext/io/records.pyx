@@ -24,7 +24,7 @@ from pysam.libchtslib cimport (
 
 from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport hit_t, read_summary_t
-from gassst._core.planes cimport planes_t
+from gassst._core.planes cimport planes_t, prefetch_bases
 
 import os
 
@@ -50,8 +50,7 @@ cdef extern from "strand_bases.h" nogil:
         const uint8_t *exception_code
         size_t n_exceptions
     void fill_base_entries() noexcept
-    void orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries) noexcept
-    planes_t entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *words) noexcept
+    planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries, uint64_t *words) noexcept
     void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
                          uint64_t *mismatch) noexcept
 
@@ -132,6 +131,8 @@ include "record_sorting.pxi"
 
 cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it
+    AHEAD = 8  # rows from the prefetch of the reference to its use
+    PREFETCHED = 192  # bases: as much of it as most reads cover
     OTHER_FIELDS = 120  # bytes of a usual record besides name, SEQ and QUAL, for a first guess of what a batch takes
 
 PROBLEMS = {

@@ -1,9 +1,8 @@
 /* A read as it lies on one strand of the reference, and how it differs from the reference there.
  *
  * Each base of the read becomes one entry byte: low nibble the 4-bit code of BAM, bits 4-5 the 2-bit base
- * code, bit 6 set where the base is masked (anything but A, C, G, T: it never matches). From the entries come
- * the SEQ field and, eight bases at a time, bit planes of the layout in docs/pipeline.md. Mismatches are then
- * found 64 at once.
+ * code, bit 6 set where the base is masked (anything but A, C, G, T: it never matches). Eight bases at a time
+ * they become the SEQ field and bit planes of the layout in docs/pipeline.md. Mismatches are then found 64 at once.
  */
 #ifndef GASSST_STRAND_BASES_H
 #define GASSST_STRAND_BASES_H
@@ -12,7 +11,7 @@
 #include "planes.h"
 #include <string.h>
 
-enum { ENTRY_NT16 = 0x0f, ENTRY_CODE_SHIFT = 4, ENTRY_MASKED = 0x40, ENTRY_UNKNOWN = 0x4f };
+enum { ENTRY_NT16 = 0x0f, ENTRY_CODE_SHIFT = 4, ENTRY_MASK_SHIFT = 6, ENTRY_MASKED = 0x40, ENTRY_UNKNOWN = 0x4f };
 
 /* Reference planes and the true letters of its masked bases: runs sorted by start. */
 typedef struct {
@@ -49,22 +48,9 @@ static void fill_base_entries(void)
     }
 }
 
-/* Entries of the read on `strand`, then zeros up to a multiple of 64. */
-static void orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries)
-{
-    const uint8_t *table = base_entry[strand];
-    if (strand)
-        for (uint32_t i = 0; i < length; i++) entries[i] = table[bases[length - 1 - i]];
-    else
-        for (uint32_t i = 0; i < length; i++) entries[i] = table[bases[i]];
-    memset(entries + length, 0, -length & 63);
-}
+/* --- eight bases at once: byte i of a word is base i ------------------------------------------------------------- */
 
-/* Bit 0 of each of eight bytes; byte 0 gives bit 0. */
-static inline uint64_t gather_bits(uint64_t eight)
-{
-    return ((eight & 0x0101010101010101u) * 0x0102040810204080u) >> 56;
-}
+#define EACH_BYTE 0x0101010101010101u
 
 static inline uint64_t load_eight(const uint8_t *bytes)
 {
@@ -73,16 +59,69 @@ static inline uint64_t load_eight(const uint8_t *bytes)
     return eight;
 }
 
-/* Planes of oriented entries; `words` has room for a row per 64 bases. */
-static planes_t entries_to_planes(const uint8_t *entries, uint32_t length, uint64_t *words)
+static inline void store_eight(uint8_t *bytes, uint64_t eight)
 {
-    uint32_t rows = (length + 63) / 64;
-    memset(words, 0, rows * 3 * sizeof *words);
-    for (uint32_t i = 0; i < rows * 64; i += 8) {
-        uint64_t eight = load_eight(entries + i), *row = words + 3 * (i / 64);
-        row[0] |= gather_bits(eight >> 4) << (i & 63);
-        row[1] |= gather_bits(eight >> 5) << (i & 63);
-        row[2] |= gather_bits(eight >> 6) << (i & 63);
+    memcpy(bytes, &eight, 8);
+}
+
+/* Bit 0 of each of eight bytes; byte 0 gives bit 0. */
+static inline uint64_t gather_bits(uint64_t eight)
+{
+    return ((eight & EACH_BYTE) * 0x0102040810204080u) >> 56;
+}
+
+/* A, C, G or T by the low and the high bit of their codes, in bit 0 of each byte. */
+static inline uint64_t eight_letters(uint64_t low, uint64_t high)
+{
+    const uint64_t t = low & high;
+    return (EACH_BYTE * 'A' | (low | high) << 1 | high << 2) ^ (t | t << 1 | t << 4);
+}
+
+/* Entries of unmasked bases by the bits of their codes. */
+static inline uint64_t eight_entries(uint64_t low, uint64_t high)
+{
+    const uint64_t nt16 = (EACH_BYTE ^ (low | high)) | (low & ~high) << 1 | (high & ~low) << 2 | (low & high) << 3;
+    return nt16 | (low | high << 1) << ENTRY_CODE_SHIFT;
+}
+
+/* Entries of the n bases from `at` on of the read on `strand`, n <= 8. */
+static inline uint64_t looked_up_entries(const uint8_t *bases, uint32_t length, int strand, uint32_t at, uint32_t n)
+{
+    uint64_t eight = 0;
+    for (uint32_t i = 0; i < n; i++)
+        eight |= (uint64_t)base_entry[strand][bases[strand ? length - 1 - at - i : at + i]] << 8 * i;
+    return eight;
+}
+
+static inline uint64_t next_entries(const uint8_t *bases, uint32_t length, int strand, uint32_t at)
+{
+    if (length - at < 8)
+        return looked_up_entries(bases, length, strand, at, length - at);
+    const uint64_t letters = strand ? __builtin_bswap64(load_eight(bases + length - 8 - at)) : load_eight(bases + at);
+    /* Bits 1 and 2 of a letter tell A, C, T, G apart, in this order. */
+    const uint64_t high = letters >> 2 & EACH_BYTE, low = (letters >> 1 & EACH_BYTE) ^ high;
+    if (letters != eight_letters(low, high))
+        return looked_up_entries(bases, length, strand, at, 8);
+    const uint64_t turned = strand ? EACH_BYTE : 0; /* the complement of a code is 3 less the code */
+    return eight_entries(low ^ turned, high ^ turned);
+}
+
+/* Entries of the read on `strand`, and its planes. `entries` has room for a multiple of 64 bases, `words` for a row per
+ * 64 bases. Nothing that was just written is read again: a word read from single bytes waits for all of them. */
+static planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries, uint64_t *words)
+{
+    const uint32_t rows = (length + 63) / 64;
+    for (uint32_t row = 0; row < rows; row++) {
+        const uint32_t stop = 64 * row + 64 < length ? 64 * row + 64 : length;
+        uint64_t low = 0, high = 0, masked = 0;
+        for (uint32_t i = 64 * row; i < stop; i += 8) {
+            const uint64_t eight = next_entries(bases, length, strand, i);
+            store_eight(entries + i, eight);
+            low |= gather_bits(eight >> ENTRY_CODE_SHIFT) << (i & 63);
+            high |= gather_bits(eight >> (ENTRY_CODE_SHIFT + 1)) << (i & 63);
+            masked |= gather_bits(eight >> ENTRY_MASK_SHIFT) << (i & 63);
+        }
+        words[3 * row] = low, words[3 * row + 1] = high, words[3 * row + 2] = masked;
     }
     return (planes_t){words, rows};
 }

@@ -263,6 +263,70 @@ cdef class Placements:
                 j += 1
         return last[0] - first[0] <= SAME_PLACE and last[1] - first[1] <= SAME_PLACE
 
+    def settle(self, search, state, pairs, context, bint guided, bint quick, int margin):
+        """Close the pairs of which rivals, as good as their concordant places, are known well enough.
+
+        Parameters
+        ----------
+        search : search.state.SearchState
+            Read: `capped`.
+        state : search.state.PairState
+            Read: `looked_row`. Changed: `open`, `hasty`, `unsettled`.
+        pairs : search.context.PairContext
+            Read: `missed`, `length_rank`.
+        context : search.context.BatchContext
+            Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
+        guided : bool
+            Mates were looked for around all places, but for reads that are `unguided`.
+        quick : bool
+            Half of the seeds have been looked up.
+        margin : int
+            As for `alone`, which is asked after a quick look and a guided one.
+        """
+        preset = context.plan.preset
+        cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
+        cdef const int64_t[::1] before = state.unsettled
+        cdef const uint8_t[::1] capped = search.capped
+        cdef uint8_t[::1] is_open = state.open.view(np.uint8), hasty = state.hasty.view(np.uint8)
+        cdef const uint8_t[::1] looked_row = state.looked_row
+        cdef const double[:, :, ::1] missed = pairs.missed
+        cdef const int64_t[::1] rank = pairs.length_rank
+        cdef Py_ssize_t i, k = 0
+        cdef int64_t read
+        cdef double own, other, unseen, allowed
+        left_array = np.empty(before.shape[0], np.int64)
+        cdef int64_t[::1] left = left_array
+        with nogil:
+            for i in range(before.shape[0]):
+                read = before[i]
+                if not is_open[read]:
+                    continue
+                left[k] = read
+                k += 1
+                if self.paired_view[read] == NO_SCORE or self.paired_view[read + 1] == NO_SCORE:
+                    continue
+                own = 1.0 if capped[read] else self.share_missed(missed, looked_row, rank, read)
+                other = 1.0 if capped[read + 1] else self.share_missed(missed, looked_row, rank, read + 1)
+                unseen = own + other
+                if guided:
+                    own = 1.0 if self.unguided_view[read] else own
+                    other = 1.0 if self.unguided_view[read + 1] else other
+                    unseen = min(unseen, own * other)
+                allowed = usual
+                if (quick or guided) and usual < unseen <= most_alone and self.is_alone(<uint32_t>read, margin):
+                    allowed = most_alone
+                if unseen <= allowed:
+                    is_open[read] = is_open[read + 1] = 0
+                    if not guided:
+                        hasty[read] = hasty[read + 1] = 1
+        state.unsettled = left_array[:k].copy()
+
+    cdef inline double share_missed(self, const double[:, :, ::1] missed, const uint8_t[::1] looked_row,
+                                    const int64_t[::1] rank, int64_t read) noexcept nogil:
+        """Share of places with as many errors as the read has in its pair that the seeds looked up so far miss."""
+        cdef Py_ssize_t most = missed.shape[2] - 1
+        return missed[looked_row[read], rank[self.lengths[read]], min(<Py_ssize_t>self.paired_view[read], most)]
+
     def windows(self, const uint32_t[::1] reads, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of reads' places may lie: of their best ones, and of those no worse than the
         place in the concordant pair, as that pair's rivals may be among them. Places with WIDER more errors belong to

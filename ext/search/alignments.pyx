@@ -1,19 +1,19 @@
 """From scored bands to the alignments that are reported.
 
 `local_minima` finds every alignment of an exhaustive search, `ungapped_diagonal` settles what needs no traceback,
-`hits_from_bands` turns tracebacks into hits.
+`hits_from_bands` turns tracebacks into hits, `reported_rows` adds the unmapped reads.
 """
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.alignments cimport contigs_t  # its own: named, so that the build sees a change
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
 from gassst._core.contigs cimport contig_near
 from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport count_differences, planes_of, planes_t, prefetch_bases
-from gassst._core.sam_flags cimport REVERSE
+from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
 from gassst.layouts import HIT
 
@@ -250,3 +250,40 @@ def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
             hits[i].cigar_runs = <uint16_t>runs
             n_runs += runs
     return hits_array, cigars_array[:n_runs].copy()
+
+
+def reported_rows(const hit_t[::1] hits, const int64_t[::1] start, const uint8_t[::1] quality):
+    """The rows of all reads: the first of each is primary, and an unmapped read has one.
+
+    Parameters
+    ----------
+    hits : HIT[k]
+        Without those of unmapped reads.
+    start : int64[n + 1]
+        Hits of read r are start[r] .. start[r + 1].
+    quality : uint8[n]
+        Mapping qualities of the primaries.
+
+    Returns
+    -------
+    HIT[h]
+    """
+    cdef Py_ssize_t n = quality.shape[0], r, i, h = 0
+    for r in range(n):
+        h += max(start[r + 1] - start[r], 1)
+    rows_array = np.zeros(h, HIT)
+    cdef hit_t[::1] rows = rows_array
+    h = 0
+    with nogil:
+        for r in range(n):
+            if start[r] == start[r + 1]:
+                rows[h].read, rows[h].flag = <uint32_t>r, UNMAPPED
+                h += 1
+            for i in range(start[r], start[r + 1]):
+                rows[h] = hits[i]
+                if i > start[r]:
+                    rows[h].flag |= SECONDARY
+                else:
+                    rows[h].mapq = quality[r]
+                h += 1
+    return rows_array

@@ -69,6 +69,92 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     return active_array[:a].copy()
 
 
+def note_looked(state, context, Py_ssize_t stage, const uint16_t[::1] every, const uint32_t[::1] reads, found):
+    """Note what looking up seeds of a stage says of reads.
+
+    Parameters
+    ----------
+    state : search.state.SearchState
+        Changed: `capped`, `looked`, `planned`, `complete`.
+    context : search.context.BatchContext
+        Read: `lengths`, `plan.disjoint`.
+    stage : int
+    every : uint16[MAX_READ_LENGTH + 1]
+        Of the seeds of the stage, by length, each `every`-th has been looked up.
+    reads : uint32[a]
+        All different.
+    found : clipped uint16[a], capped uint8[a]
+        Clipped seeds of each read, and whether one was passed over.
+    """
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef const uint16_t[::1] disjoint = context.plan.disjoint[stage], clipped = found[0]
+    cdef const uint8_t[::1] passed_over = found[1]
+    cdef uint8_t[::1] capped = state.capped, looked = state.looked
+    cdef uint16_t[::1] planned = state.planned, complete = state.complete
+    cdef Py_ssize_t i
+    cdef uint32_t r, m, seeds
+    with nogil:
+        for i in range(reads.shape[0]):
+            r = reads[i]
+            m = lengths[r]
+            seeds = (disjoint[m] + every[m] - 1) // every[m]
+            capped[r] |= passed_over[i]
+            looked[r] |= <uint8_t>(1 << stage)
+            planned[r] = <uint16_t>max(planned[r], seeds)
+            complete[r] = <uint16_t>max(complete[r], seeds - min(<uint32_t>clipped[i], seeds))
+
+
+def take_rows(columns, const int64_t[::1] rows):
+    """Rows of parallel columns, in one pass.
+
+    Parameters
+    ----------
+    columns : sequence of uint8[k], uint16[k] or uint32[k]
+    rows : int64[m]
+
+    Returns
+    -------
+    list of arrays
+        Of m rows each, as wide as the columns.
+
+    Raises
+    ------
+    IndexError
+        A row is none of the columns.
+    """
+    cdef Py_ssize_t k = len(columns[0]), m = rows.shape[0], i
+    cdef bint inside = True
+    cdef const uint8_t[::1] from_8
+    cdef const uint16_t[::1] from_16
+    cdef const uint32_t[::1] from_32
+    cdef uint8_t[::1] to_8
+    cdef uint16_t[::1] to_16
+    cdef uint32_t[::1] to_32
+    with nogil:
+        for i in range(m):
+            inside &= 0 <= rows[i] < k
+    if not inside or any(len(column) != k for column in columns):
+        raise IndexError(f"rows outside of {k}")
+    taken = [np.empty(m, column.dtype) for column in columns]
+    for column, array in zip(columns, taken):
+        if column.itemsize == 4:
+            from_32, to_32 = column, array
+            with nogil:
+                for i in range(m):
+                    to_32[i] = from_32[rows[i]]
+        elif column.itemsize == 2:
+            from_16, to_16 = column, array
+            with nogil:
+                for i in range(m):
+                    to_16[i] = from_16[rows[i]]
+        else:
+            from_8, to_8 = column, array
+            with nogil:
+                for i in range(m):
+                    to_8[i] = from_8[rows[i]]
+    return taken
+
+
 def bands_of(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, int shift, const uint32_t[::1] margin,
              const uint8_t[::1] words):
     """First diagonals and words of the bands of buckets.

@@ -9,12 +9,27 @@ import numpy as np
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.layouts cimport NO_SCORE
-from gassst._core.planes cimport bases64_t, bases_at, count_differences, planes_of, planes_t
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    clamped,
+    count_bits,
+    count_differences,
+    first_bases,
+    planes_of,
+    planes_t,
+)
 
 DEF WORD = 8        # bases that a read has twice where it lies in a tandem repeat
-DEF PROBES = 3      # words of a read that are looked for
 DEF NEAREST = 11    # diagonals from one place to the next, more than one place spans (docs/pipeline.md)
 DEF FURTHEST = 128
+DEF ROWS = 6        # of planes: 64 bases from each diagonal to FURTHEST on either side, wherever they begin
+
+
+cdef struct word_t:
+    # The bases of a word, one bit of each in all bits of an element.
+    uint64_t[WORD] low
+    uint64_t[WORD] high
 
 
 cdef inline uint64_t from_bit(uint64_t here, uint64_t behind, int64_t j) noexcept nogil:
@@ -22,31 +37,71 @@ cdef inline uint64_t from_bit(uint64_t here, uint64_t behind, int64_t j) noexcep
     return here >> j | (behind << 1) << (63 - j)
 
 
+cdef inline word_t word_at(planes_t reads, int64_t first) noexcept nogil:
+    cdef bases64_t bases = bases_at(reads, first)
+    cdef word_t word
+    cdef int j
+    for j in range(WORD):
+        word.low[j], word.high[j] = -(bases.low >> j & 1), -(bases.high >> j & 1)
+    return word
+
+
+cdef inline uint64_t without(int64_t at) noexcept nogil:
+    """All bits, but for one if there is such a bit."""
+    return ~(<uint64_t>1 << at) if 0 <= at < 64 else ~<uint64_t>0
+
+
 cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogil:
-    """Whether one of a few words of m bases occurs in them once more."""
-    cdef int64_t probe, at, word, j, last = m - WORD
-    cdef uint64_t found, low, high
+    """Whether one of three words of m bases, the first, the middle and the last one, occurs in them once more.
+
+    All bases of a word are compared: to stop at the first that differs costs more in mispredicted branches.
+    """
+    cdef int64_t at, last = m - WORD
+    cdef uint64_t low, high, inside, found, found_middle, found_last
     cdef bases64_t here, behind
-    cdef bases64_t[PROBES] words
+    cdef word_t word, middle, end
+    cdef int j
     if last < NEAREST:
         return False
-    for probe in range(PROBES):
-        words[probe] = bases_at(reads, first + probe * last // (PROBES - 1))
-    for word in range(0, last + 1, 64):
-        here, behind = bases_at(reads, first + word), bases_at(reads, first + word + 64)
-        for probe in range(PROBES):
-            found = ~<uint64_t>0 if last + 1 - word >= 64 else (<uint64_t>1 << (last + 1 - word)) - 1
-            at = probe * last // (PROBES - 1) - word
-            if 0 <= at < 64:
-                found &= ~(<uint64_t>1 << at)
-            j = 0
-            while found and j < WORD:
-                low, high = -(words[probe].low >> j & 1), -(words[probe].high >> j & 1)
-                found &= ~(from_bit(here.low, behind.low, j) ^ low | from_bit(here.high, behind.high, j) ^ high)
-                j += 1
-            if found:
-                return True
+    word, middle, end = word_at(reads, first), word_at(reads, first + last // 2), word_at(reads, first + last)
+    for at in range(0, last + 1, 64):
+        here, behind = bases_at(reads, first + at), bases_at(reads, first + at + 64)
+        inside = ~<uint64_t>0 if last + 1 - at >= 64 else (<uint64_t>1 << (last + 1 - at)) - 1
+        found, found_middle, found_last = without(-at), without(last // 2 - at), without(last - at)
+        for j in range(WORD):
+            low, high = from_bit(here.low, behind.low, j), from_bit(here.high, behind.high, j)
+            found &= ~((low ^ word.low[j]) | (high ^ word.high[j]))
+            found_middle &= ~((low ^ middle.low[j]) | (high ^ middle.high[j]))
+            found_last &= ~((low ^ end.low[j]) | (high ^ end.high[j]))
+        if (found | found_middle | found_last) & inside:
+            return True
     return False
+
+
+cdef struct around_t:
+    # Rows of the reference around a place, from base `first` on.
+    int64_t first
+    uint64_t[ROWS] low
+    uint64_t[ROWS] high
+
+
+cdef inline around_t bases_around(planes_t reference, int64_t at) noexcept nogil:
+    cdef around_t around
+    cdef int64_t row = (at - FURTHEST) >> 6, i
+    cdef const uint64_t *words
+    around.first = 64 * row
+    for i in range(ROWS):
+        words = reference.words + 3 * clamped(row + i, reference.rows)
+        around.low[i], around.high[i] = words[0], words[1]
+    return around
+
+
+cdef inline int least_differences(const around_t *around, int64_t at, bases64_t read, uint64_t counted) noexcept nogil:
+    """The bases that are `counted` and differ from the reference, masked ones apart."""
+    cdef int64_t i = at - around.first, row = i >> 6, j = i & 63
+    cdef uint64_t low = from_bit(around.low[row], around.low[row + 1], j)
+    cdef uint64_t high = from_bit(around.high[row], around.high[row + 1], j)
+    return count_bits(((low ^ read.low) | (high ^ read.high)) & counted)
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
@@ -93,14 +148,20 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
 cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int limit,
                             uint16_t *errors) noexcept nogil:
     """`tandem_rivals` of one place: of m bases from `first` on, which lie at `place`; returns the count."""
-    cdef int64_t shift, side
+    cdef int64_t shift, side, at
     cdef int found
     cdef uint16_t count = 0
     if not repeats_itself(reads, first, m):
         return 0
+    cdef around_t around = bases_around(bases, place)
+    cdef bases64_t head = bases_at(reads, first)
+    cdef uint64_t counted = first_bases(m)
     for shift in range(NEAREST, FURTHEST + 1):
         for side in range(2):
-            found = count_differences(bases, place + (shift if side else -shift), reads, first, m, limit)
+            at = place + (shift if side else -shift)
+            if least_differences(&around, at, head, counted) > limit:
+                continue
+            found = count_differences(bases, at, reads, first, m, limit)
             if found > limit:
                 continue
             if found < errors[0]:

@@ -49,3 +49,7 @@ class Band:
     ) -> tuple[
         NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
     ]: ...
+
+def without_bonus(
+    ends: NDArray[np.uint16], read_strand: NDArray[np.uint32], lengths: NDArray[np.uint32], bonus: int
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...

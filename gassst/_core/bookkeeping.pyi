@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,10 @@ def unsettled(
     partner: NDArray[np.int64] | None,
     given_up: float,
 ) -> _U32: ...
+def note_looked(
+    state: SearchState, context: BatchContext, stage: int, every: _U16, reads: _U32, found: tuple[_U16, _U8]
+) -> None: ...
+def take_rows(columns: Sequence[NDArray[Any]], rows: _I64) -> list[NDArray[Any]]: ...
 def bands_of(read_strand: _U32, bucket: _U32, shift: int, margin: _U32, words: _U8) -> tuple[_U32, _U8]: ...
 def within_limit(
     read_strand: _U32, edits: _U16, best: _U16, rival: _U16, limit: _U16, margin: int

@@ -2,6 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.pairing.insert_size import InsertModel
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.state import PairState, SearchState
 
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
@@ -14,6 +16,16 @@ class Placements:
     def __init__(self, mate: _U8, lengths: _U32, insert: InsertModel, borders: _I64) -> None: ...
     def add(self, read_strand: _U32, end_position: _U32, edits: _U16) -> None: ...
     def alone(self, first: _I64, margin: int) -> _U8: ...
+    def settle(
+        self,
+        search: SearchState,
+        state: PairState,
+        pairs: PairContext,
+        context: BatchContext,
+        guided: bool,
+        quick: bool,
+        margin: int,
+    ) -> None: ...
     def tighten(
         self, read_strand: _U32, best: _U16, errors: _U16, margin: int, pair_margin: int, limit: _U16
     ) -> None: ...

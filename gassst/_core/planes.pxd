@@ -10,6 +10,8 @@ cdef extern from "planes.h" nogil:
     bases64_t bases_at(planes_t planes, int64_t coordinate)
     uint64_t differences(bases64_t a, bases64_t b)
     uint64_t first_bases(int64_t n)
+    int64_t clamped(int64_t row, int64_t rows)
+    int count_bits(uint64_t x)
     int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
     int MASKED_BASE
     int base_at(planes_t planes, int64_t coordinate)

@@ -81,6 +81,7 @@ def main(args: argparse.Namespace) -> int:
                 input_progress=inputs,
                 allow_truncated=args.allow_truncated,
                 reference=args.reference,
+                details=bool(args.stats or args.report or args.multiqc),
                 duplicates=rules_for(sample),
                 shard=shard,
                 insert=insert,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from gassst._core.banded import pack_cigars
+from gassst._core.banded import pack_cigars, without_bonus
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
@@ -54,8 +54,12 @@ class Times:
     download: int = 0
 
     def __iadd__(self, other: Times) -> Times:
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+        self.calls += other.calls
+        self.pairs += other.pairs
+        self.compile += other.compile
+        self.upload += other.upload
+        self.kernel += other.kernel
+        self.download += other.download
         return self
 
     def since(self, before: Times) -> Times:
@@ -192,12 +196,7 @@ class ReadsHandle(ABC):
     def _without_bonus(self, read_strand, ends, scoring):
         """Scores in `ends` uint16[3, n] of local.h: halved, less the bonus of each end that is reached; and which
         ends are."""
-        key, rows, _ = ends.astype(np.int32)
-        first, last = key & 1, (rows == self.lengths[read_strand >> 1]).astype(np.int32)
-        score = (key >> 1) - scoring.clip * (first + last)
-        return np.where(rows > 0, score, 0).astype(np.int32), np.where(rows > 0, first | last << 1, 0).astype(
-            np.uint8
-        )
+        return without_bonus(u16(ends), read_strand, self.lengths, scoring.clip)
 
     def _pairs(self, read_strand, band_start, size, sizes=WORDS, what="words"):
         if size not in sizes:

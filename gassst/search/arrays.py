@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gassst._core import bookkeeping as _bookkeeping
 
 U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]
@@ -16,6 +19,13 @@ I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Structs = NDArray[Any]
+
+
+def _taken(columns: Sequence[Structs], index: Any) -> Sequence[Structs]:
+    """The rows of columns at `index`: int64[m], all in one pass, or anything that NumPy takes."""
+    if isinstance(index, np.ndarray) and index.dtype == np.int64 and index.flags.c_contiguous:
+        return _bookkeeping.take_rows(columns, index)
+    return [column[index] for column in columns]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +52,7 @@ class Candidates:
 
     def take(self, index: Any) -> Candidates:
         """The candidates at `index`: integers, a slice or a mask."""
-        columns = self.read_strand, self.diagonal, self.offset, self.length
-        return Candidates(*(column[index] for column in columns))
+        return Candidates(*_taken((self.read_strand, self.diagonal, self.offset, self.length), index))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +144,8 @@ class Bands:
 
     def take(self, index: Any) -> Bands:
         """The rows at `index`: integers, a slice or a mask."""
-        return Bands(*(getattr(self, field.name)[index] for field in fields(self)))
+        columns = self.read_strand, self.band_start, self.end, self.edits, self.words, self.reach
+        return Bands(*_taken(columns, index))
 
     def ends(self, lengths: U32) -> U32:
         """uint32[h]: coordinates behind the last aligned bases, from the lengths of the reads."""

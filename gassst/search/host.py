@@ -18,7 +18,7 @@ from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
 from gassst.layouts import HIT
 from gassst.params import Scoring
-from gassst.sam_flags import SECONDARY, UNMAPPED
+from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import (
     I64,
     U8,
@@ -80,18 +80,14 @@ class HostBackend:
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
-        plan, lengths = self.context.plan, self.context.lengths[reads]
+        plan = self.context.plan
         rows = plan.rows(stage)
         if every is not None:
             rows = rows._replace(every=np.full_like(rows.every, every))
         with self.stats.timed("seeds"):
             seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
+            _bookkeeping.note_looked(state, self.context, stage, rows.every, reads, (clipped, capped))
         state.known_seeds = seeds if (rows.every > 1).any() and not self.context.shards.copies else None
-        state.capped[reads] |= capped
-        state.looked[reads] |= np.uint8(1 << stage)
-        disjoint = -(-plan.disjoint[stage][lengths].astype(np.int64) // rows.every[lengths])
-        state.planned[reads] = np.maximum(state.planned[reads], disjoint)
-        state.complete[reads] = np.maximum(state.complete[reads], disjoint - np.minimum(clipped, disjoint))
         self.stats.occurrences += seeds.occurrences
         return seeds
 
@@ -157,7 +153,7 @@ class HostBackend:
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         with self.stats.timed("candidates"):
-            return candidates.take(np.flatnonzero(chosen))
+            return candidates.take(np.flatnonzero(chosen.view(bool)))
 
     def best_supported(self, anchors: Anchors, chosen: U8 | None = None) -> Buckets:
         with self.stats.timed("candidates"):
@@ -256,19 +252,13 @@ class HostBackend:
             traced = self._trace(bands, np.flatnonzero(ungapped == 0))
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
-        hits["flag"] |= SECONDARY
-        hits["flag"][start[:-1][mapped]] &= np.uint16(0xFFFF ^ SECONDARY)
         quality = found.quality.copy()
         primary = start[:-1][mapped]
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         own = hits["edits"][primary].astype(np.float64)
         quality[mapped] = beside_copies(quality[mapped], columns, own, self.context)
-        quality = stretched(quality)
-        hits["mapq"][start[:-1][mapped]] = quality[mapped]
-        return BatchResult(
-            np.insert(hits, start[:-1][~mapped], unmapped_rows(~mapped)), found.summary, cigars
-        )
+        return BatchResult(_alignments.reported_rows(hits, start, stretched(quality)), found.summary, cigars)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:
         """The tracebacks of `rows` of bands, in their order."""

@@ -163,25 +163,8 @@ class HostPairPasses:
             state.open[mates] &= fragment == 0
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
-        preset = self.context.plan.preset
-        first, missed, missed_other = self._rivals_missed(state)
-        missed[search.capped[first] > 0] = 1.0
-        missed_other[search.capped[first + 1] > 0] = 1.0
-        unseen = missed + missed_other
-        if guided:
-            unguided = state.placements.unguided
-            missed[unguided[first] > 0] = 1.0
-            missed_other[unguided[first + 1] > 0] = 1.0
-            unseen = np.minimum(unseen, missed * missed_other)
-        allowed = np.full(first.size, preset.pair_missed)
-        if quick or guided:
-            unsure = np.flatnonzero((unseen > allowed) & (unseen <= preset.pair_missed_alone))
-            alone = state.placements.alone(first[unsure], EXTRA_STRATA).view(bool)
-            allowed[unsure[alone]] = preset.pair_missed_alone
-        done = first[unseen <= allowed]
-        state.open[done] = state.open[done + 1] = False
-        if not guided:
-            state.hasty[done] = state.hasty[done + 1] = True
+        with self.stats.timed("pairs"):
+            state.placements.settle(search, state, self.pairs, self.context, guided, quick, EXTRA_STRATA)
 
     def _rivals_missed(self, state: PairState) -> tuple[I64, F64, F64]:
         """First mates of the open pairs that have a concordant place, int64[k], and what their seeds miss.
@@ -227,7 +210,8 @@ class HostPairPasses:
         limit = np.minimum(summary["best"].astype(np.int64) + extra, NO_SCORE).astype(np.uint16)
         with self.stats.timed("select"):
             rows, start = _selection.chosen_first(rows, start, choice.primary, found.bands.edits, limit, most)
-        summary = summary.copy()
+        # Of structs each field would be copied on its own.
+        summary = summary.view(np.uint8).copy().view(summary.dtype)
         summary["n_reported"] = np.diff(start)
         return Selected(rows, start, summary)
 

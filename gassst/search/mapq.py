@@ -113,12 +113,15 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     uint8[n]
         At most 60; 0 for ties and unmapped reads.
     """
-    best = summary["best"].astype(np.int64)
-    known = summary["second"] != NO_SCORE
-    further = np.where(known, summary["second"].astype(np.int64) - best, 0)
-    wrong = np.where(known, summary["n_second"], 0) * rival_odds(best, lengths, further)
-    quality = phred(wrong + unseen_rivals(summary, lengths, seen))
-    quality[(best == NO_SCORE) | (summary["n_best"] > 1)] = 0
+    first, case = _selection.distinct_cases(summary, lengths, seen)
+    some, some_lengths = summary[first], lengths[first]
+    best = some["best"].astype(np.int64)
+    known = some["second"] != NO_SCORE
+    further = np.where(known, some["second"].astype(np.int64) - best, 0)
+    odds = np.where(known, rival_odds(best, some_lengths, further), 0.0)
+    unseen = _unseen_rivals(some, some_lengths, seen.take(first), None)
+    quality = phred(summary["n_second"] * odds[case] + unseen[case])
+    quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality
 
 

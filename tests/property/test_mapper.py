@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import brute_force as bf
@@ -16,6 +17,7 @@ from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.search.host import HostBackend
 from gassst.seeding.shards import IndexParts
+from gassst.stats import TOTALS
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:
@@ -162,6 +164,24 @@ def test_map_file_writes_what_map_yields(
     assert stats.reads == 401
     assert stats.mapped == sum(not int(r.split("\t")[1]) & 0x104 for r in baseline)
     assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, tmp_path):
+    """The records and all other counts are the same without them."""
+    mapper = gassst.Mapper(small_index, device="none")
+    mates = shutil.copy(small_fastq, tmp_path / "mates.fq.gz")
+    whole, short = (
+        mapper.map_file(
+            small_fastq, tmp_path / f"{details}.sam", mates=mates, command_line="", details=details
+        )
+        for details in (True, False)
+    )
+    assert (tmp_path / "True.sam").read_bytes() == (tmp_path / "False.sam").read_bytes()
+    details = "cycles", "inserts", "windows", "contigs"
+    assert [len(getattr(short, name)) for name in details] == [0] * len(details)
+    assert len(whole.cycles) and whole.windows.sum() == whole.contigs.sum() > 0
+    for name in (*TOTALS, "errors", "mapq"):
+        assert getattr(short, name) == getattr(whole, name)
 
 
 @pytest.fixture

@@ -256,6 +256,62 @@ class PlainPlacements:
         return buckets, unguided
 
 
+@pytest.mark.parametrize("guided, quick", [(False, True), (False, False), (True, False)])
+def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
+    """By the rules of docs/pipeline.md, "Pairs"; read by read in Python."""
+    rng = np.random.default_rng(2 * guided + quick)
+    usual, most_alone, margin, closed = 0.2, 0.6, 2, 0
+    for _ in range(20):
+        mate = some_mates(rng, 30)
+        n, first = len(mate), np.flatnonzero(mate == 1)
+        ledger = _placements.Placements(
+            mate, np.full(n, 50, np.uint32), model("fr", 1, 400), np.array([0, 5000], np.int64)
+        )
+        places = [
+            (read_strand, end + int(rng.integers(40)), int(rng.integers(5)))
+            for r in first.tolist()
+            for read_strand, end in ((2 * r, 1050), (2 * r, 1200), (2 * r + 3, 1350))
+            if rng.random() < 0.8
+        ]
+        ledger.add(*flat(places, np.uint32, np.uint32, np.uint16))
+        ledger.unguided[rng.random(n) < 0.2] = 1
+        search = SimpleNamespace(capped=(rng.random(n) < 0.2).astype(np.uint8))
+        is_open = rng.random(n) < 0.9
+        is_open[first + 1] = is_open[first]
+        state = SimpleNamespace(
+            open=is_open.copy(),
+            hasty=np.zeros(n, bool),
+            unsettled=first,
+            looked_row=rng.integers(0, 3, n).astype(np.uint8),
+        )
+        missed = rng.random((3, 1, 4)) / 2
+        pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
+        preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
+        context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
+        ledger.settle(search, state, pairs, context, guided, quick, margin)
+        assert state.unsettled.tolist() == first[is_open[first]].tolist()
+        for r in first.tolist():
+            done = False
+            if is_open[r] and NO_SCORE not in ledger.paired[r : r + 2]:
+                shares = [
+                    1.0 if search.capped[i] else missed[state.looked_row[i], 0, min(ledger.paired[i], 3)]
+                    for i in (r, r + 1)
+                ]
+                unseen = sum(shares)
+                if guided:
+                    own, other = (
+                        1.0 if ledger.unguided[i] else share
+                        for i, share in zip((r, r + 1), shares, strict=True)
+                    )
+                    unseen = min(unseen, own * other)
+                is_alone = (quick or guided) and ledger.alone(np.array([r]), margin)[0]
+                done = unseen <= (most_alone if is_alone else usual)
+            closed += done
+            assert state.open[r] == state.open[r + 1] == (is_open[r] and not done)
+            assert state.hasty[r] == state.hasty[r + 1] == (done and not guided)
+    assert closed > 5
+
+
 @pytest.mark.parametrize("orientation, seed", CASES)
 def test_placements_know_what_brute_force_knows(orientation, seed):
     rng = np.random.default_rng(seed)

@@ -1,5 +1,6 @@
 """What a batch knows between stages, against the same in NumPy."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,6 +35,39 @@ def test_within_limit_keeps_what_matters_whatever_the_order(rng):
             assert len(near) > 1 or rival[read] > limit[read]
             kept = np.sort(e[rows][rs[rows] >> 1 == read])
             assert kept[kept <= limit[read]].tolist() == near
+
+
+def test_what_was_looked_up_is_noted_of_the_reads_that_took_part(rng):
+    n, stage = 50, 3
+    lengths = rng.integers(0, 20, n).astype(np.uint32)
+    disjoint = rng.integers(0, 9, (5, 20)).astype(np.uint16)
+    every = rng.integers(1, 4, 20).astype(np.uint16)
+    context = SimpleNamespace(lengths=lengths, plan=SimpleNamespace(disjoint=disjoint))
+    columns = {"capped": np.uint8, "looked": np.uint8, "planned": np.uint16, "complete": np.uint16}
+    state = SimpleNamespace(**{name: rng.integers(0, 2, n).astype(kind) for name, kind in columns.items()})
+    before = {name: getattr(state, name).tolist() for name in columns}
+    reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
+    clipped, capped = (rng.integers(0, most, len(reads)) for most in (12, 2))
+    found = clipped.astype(np.uint16), capped.astype(np.uint8)
+    _bookkeeping.note_looked(state, context, stage, every, reads, found)
+    for i, r in enumerate(reads.tolist()):
+        seeds = math.ceil(disjoint[stage, lengths[r]] / every[lengths[r]])
+        before["capped"][r] |= int(capped[i])
+        before["looked"][r] |= 1 << stage
+        before["planned"][r] = max(before["planned"][r], seeds)
+        before["complete"][r] = max(before["complete"][r], seeds - int(clipped[i]))
+    assert {name: getattr(state, name).tolist() for name in columns} == before
+
+
+def test_rows_are_taken_from_columns_of_any_width(rng):
+    columns = [rng.integers(0, 200, 30).astype(kind) for kind in (np.uint8, np.uint16, np.uint32)]
+    for rows in (rng.integers(0, 30, 50), np.empty(0, np.int64)):
+        taken = _bookkeeping.take_rows(columns, rows)
+        for column, some in zip(columns, taken, strict=True):
+            assert some.dtype == column.dtype and some.tolist() == [column[i] for i in rows.tolist()]
+    for rows in ([30], [-1]):
+        with pytest.raises(IndexError, match="rows outside of 30"):
+            _bookkeeping.take_rows(columns, np.array(rows))
 
 
 def test_merge_scored_is_a_sorted_union_of_the_reads_that_go_on(rng):

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Where the CPU time of one batch goes: every compiled function, and Python and NumPy around them.
+
+    scripts/bench/batch_profile.py REF.gsi READS.fq [MATES.fq] [--repeats 6]
+
+The first batch is parsed once, and mapped and made into SAM again and again in one thread, with compiled code alone.
+Times are by the CPU clock of that thread, in ms a batch; compiled functions run without the GIL. Of processes that
+share a machine take the least of several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import gassst
+from gassst.extension import cpu
+from gassst.io import encoding
+from gassst.io import records as sam
+from gassst.io.reads import open_unparsed
+from gassst.pairing.insert_size import InsertModel
+from gassst.run import MappingRun, MappingWork
+from gassst.search import state
+from gassst.search.host import HostBackend
+from gassst.workers.threads import ThreadWorkers
+
+COMPILED = "gassst._core."
+METHODS = {
+    state.Placements: ("add", "tighten", "windows", "alone", "settle"),
+    cpu.Band: ("score", "profile", "align", "local", "align_local"),
+}
+
+
+class Clock:
+    """Adds up the CPU time of calls; those inside of others count with the outer one."""
+
+    def __init__(self) -> None:
+        self.ns: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+        self._inside = False
+
+    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, timed."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._inside:
+                return function(*args, **kwargs)
+            self._inside, start = True, time.thread_time_ns()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.ns[name] += time.thread_time_ns() - start
+                self.calls[name] += 1
+                self._inside = False
+
+        return call
+
+    def watch(self) -> None:
+        """Time the compiled functions, wherever they are imported, and the methods that do most of the work."""
+        modules = {name: module for name, module in sys.modules.items() if name.startswith("gassst")}
+        watched = {
+            id(value): self.timed(f"{name.removeprefix(COMPILED)}.{key}", value)
+            for name, module in modules.items()
+            if name.startswith(COMPILED)
+            for key, value in vars(module).items()
+            if callable(value) and not isinstance(value, type) and not key.startswith("_")
+        }
+        for module in modules.values():
+            for key, value in list(vars(module).items()):
+                if id(value) in watched:
+                    setattr(module, key, watched[id(value)])
+        for base, names in METHODS.items():
+            methods = {name: self.timed(f"{base.__name__}.{name}", getattr(base, name)) for name in names}
+            methods = {name: _as_method(method) for name, method in methods.items()}
+            setattr(
+                state if base is state.Placements else cpu,
+                base.__name__,
+                type(base.__name__, (base,), methods),
+            )
+        HostBackend.resolve = self.timed("seeds looked up", HostBackend.resolve)  # type: ignore[method-assign]
+        encoder = encoding.SamEncoder
+        encoder.encode = self.timed("records", encoder.encode)  # type: ignore[method-assign]
+
+
+def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: function(self, *args)
+
+
+def learned(work: MappingWork[Any], files: list[str], size: int) -> InsertModel:
+    """Insert sizes as a run learns them from the first batch."""
+    with closing(ThreadWorkers(work, 1)) as workers, closing(open_unparsed(*files, size)) as batches:
+        run = MappingRun(work, workers)
+        next(run._with_insert_learned(batches, workers))
+    return run.insert
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("index")
+    parser.add_argument("reads", nargs="+", metavar="READS.fq")
+    parser.add_argument("--repeats", type=int, default=6, help="(default: 6)")
+    args = parser.parse_args(argv)
+    mapper = gassst.Mapper(args.index, threads=1, device="none")._with(counts_details=False)
+    encoder = sam.RecordEncoder.of(
+        None, mapper.header(), mapper._reference_arrays, sam.OutputOptions(format="sam")
+    )
+    work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
+    size = mapper.params.reads_per_batch()
+    paired = len(args.reads) > 1
+    with closing(open_unparsed(args.reads[0], args.reads[1] if paired else None, size)) as batches:
+        batch = next(batches).parsed()
+    insert = learned(work, args.reads, size) if paired else mapper.insert
+    clock = Clock()
+    clock.watch()
+    work.map(batch, insert)
+    clock.ns.clear()
+    clock.calls.clear()
+    start = time.thread_time_ns()
+    for _ in range(args.repeats):
+        work.map(batch, insert)
+    total = time.thread_time_ns() - start
+    clock.ns["Python and NumPy"] = total - clock.ns.total()
+    clock.ns["all"], clock.calls["all"] = total, args.repeats
+    for name, ns in clock.ns.most_common():
+        calls = clock.calls[name] / args.repeats
+        print(f"{name:<36} {ns / args.repeats / 1e6:8.2f} ms {100 * ns / total:5.1f} % {calls:7.1f} calls")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
