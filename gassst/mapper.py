@@ -89,11 +89,14 @@ class Mapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     extender: Any
+    on_device: Any
+    """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
 
     def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
         index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         memory, insert, planes = verified.memory, verified.insert, index.reference.planes
+        extender = make_extender(planes, device=verified.device, threads=verified.threads)
         self._set(
             index=index,
             **_planned(verified, index),
@@ -101,7 +104,8 @@ class Mapper:
             if insert
             else InsertModel.assumed(verified.orientation),
             parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
-            extender=make_extender(planes, device=verified.device, threads=verified.threads),
+            extender=extender,
+            on_device=_device_search(index, extender),
         )
 
     def _set(self, **fields: Any) -> None:
@@ -136,7 +140,8 @@ class Mapper:
         params = self.params if batch.mate is None else self.params.for_pairs()
         with stats.timed("pack"):
             packed = batch.pack(params.longest_read)
-        context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
+        searched = self.index, self.parts, self.plan, self.cascade, params
+        context = BatchContext.of(*searched, packed, self.on_device)
         mapped = map_batch if self.index.reference.alt is None else map_batch_with_alt
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
@@ -298,7 +303,8 @@ class Mapper:
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
-        size = self.params.reads_per_batch(processes)
+        on_device = self.on_device is not None and mates is None and not interleaved
+        size = self.params.reads_per_batch(processes, on_device)
         batches = open_unparsed(
             reads,
             mates,
@@ -413,6 +419,16 @@ def _written(
             if progress is not None:
                 progress(total)
     return total
+
+
+def _device_search(index: SeedIndex, extender: Any) -> Any:
+    """The search on the extender's device, where that is no CPU; the index goes there with the first batch."""
+    engine = getattr(extender, "engine", None)
+    if engine is None or engine.info.type == "cpu":
+        return None
+    from gassst.search.device import DeviceSearch
+
+    return DeviceSearch(index, engine)
 
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:

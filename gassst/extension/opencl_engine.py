@@ -227,15 +227,18 @@ class Engine:
 
     def _build(self, words, names):
         band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
-        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", *band]
+        return self.build(names, [f"-DLANES={self.lanes}", *band])
+
+    def build(self, names: tuple[str, ...], options: list[str]):
+        """The program of these sources. Raises DeviceError with what the compiler says."""
         program = self.cl.Program(self.context, source(names))
         try:
-            program.build(options=options)
+            program.build(options=["-cl-std=CL1.2", *options])
         except self.cl.Error as error:
             raise DeviceError(f"OpenCL device {self.info.name} cannot build the kernels:\n{error}") from error
         build_log = program.get_build_info(self.device, self.cl.program_build_info.LOG).strip()
         if build_log:
-            log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
+            log.debug("OpenCL build log, %s:\n%s", " ".join(options), build_log)
         return program
 
     def items(self, name, n, rows=0, width=0):
