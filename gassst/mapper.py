@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,8 +15,9 @@ from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
 from gassst.errors import UsageError
 from gassst.extension.base import Times
-from gassst.extension.choose import FasterExtender, make_extender
+from gassst.extension.choose import FasterExtender, LateExtender, make_extender
 from gassst.extension.cpu import CpuExtender
+from gassst.extension.devices import is_late
 from gassst.io import records as sam
 from gassst.io.alignment_input import alignment_inputs, kept_lines
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
@@ -62,6 +62,8 @@ class Mapper:
     ----------
     index : SeedIndex or path
         An index, or the file of one.
+    late : bool
+        Look for the device "gpu" when it is first needed, not now.
     **params
         Fields of `MapParams`.
 
@@ -92,11 +94,15 @@ class Mapper:
     on_device: Any
     """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
 
-    def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
+    def __init__(self, index: SeedIndex | str | os.PathLike[str], *, late: bool = False, **params: Any):
         verified = MapParams(**params).verify()
         index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         memory, insert, planes = verified.memory, verified.insert, index.reference.planes
-        extender = make_extender(planes, device=verified.device, threads=verified.threads)
+        extender: Any
+        if late and is_late(verified.device):
+            extender = LateExtender(planes, str(verified.device), verified.threads)
+        else:
+            extender = make_extender(planes, device=verified.device, threads=verified.threads)
         self._set(
             index=index,
             **_planned(verified, index),
@@ -105,7 +111,7 @@ class Mapper:
             else InsertModel.assumed(verified.orientation),
             parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
             extender=extender,
-            on_device=_device_search(index, extender),
+            on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
         )
 
     def _set(self, **fields: Any) -> None:
@@ -114,8 +120,8 @@ class Mapper:
 
     def _with(self, **fields: Any) -> Mapper:
         """A mapper with other values of these fields; it shares all else, the index and the device among it."""
-        other = copy(self)
-        other._set(**fields)
+        other = object.__new__(Mapper)  # `copy` goes by `__reduce__`, which would open the device again
+        other._set(**{**vars(self), **fields})
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -302,8 +308,10 @@ class Mapper:
         kept_groups, comments = kept_lines(alignments.values(), own)
         header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        processes = self._processes(encoder)
-        on_device = self.on_device is not None and mates is None and not interleaved
+        is_served = isinstance(self.extender, LateExtender) and self._is_served(mates, interleaved)
+        mapper = self._prepared(is_served)
+        processes = mapper._processes(encoder)
+        on_device = mates is None and not interleaved and (is_served or mapper.on_device is not None)
         size = self.params.reads_per_batch(processes, on_device)
         batches = open_unparsed(
             reads,
@@ -317,16 +325,22 @@ class Mapper:
             alignments=alignments,
             workers=self.params.threads,
         )
-        mapper = self if processes == 1 else self._for_processes()
-        work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
+        mapper = mapper if processes == 1 else mapper._for_processes()
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
+            server = mapper._server() if is_served else None
+            if server is not None:  # forked before the workers, which inherit its pipes
+                stack.enter_context(closing(server))
+                mapper = mapper._with(on_device=server)
+            work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
             run = MappingRun(work, workers)
             marked = batches if input_progress is None else input_progress.marked(batches)
             arrays = self._reference_arrays
             with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
+                if server is not None:
+                    server.verify()
             if writer.duplicates is not None:
                 total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():
@@ -342,6 +356,35 @@ class Mapper:
         total.run["extension"] = asdict(mapper.counters)
         total.run["processes"] = processes
         return total
+
+    def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
+        """Whether a process of its own is to drive the device: for single reads, where one can be started."""
+        params, index = self.params, self.index
+        plain = params.mode != "local" and not params.all_hits and params.memory is None
+        whole = index.step == 1 and index.reference.alt is None and not why_threads()
+        from gassst.search.device import CASCADES
+
+        return plain and whole and mates is None and not interleaved and self.cascade.names in CASCADES
+
+    def _prepared(self, is_served: bool) -> Mapper:
+        """This mapper with the device that it was to look for late; with compiled code where that is served."""
+        if not isinstance(self.extender, LateExtender):
+            return self
+        if is_served:
+            return self._with(extender=self.extender.compiled)
+        made = self.extender.made
+        return self._with(extender=made, on_device=_device_search(self.index, made))
+
+    def _server(self) -> Any:
+        """The process that drives the device, or None where the system grants none."""
+        from gassst.search.device_server import DeviceServer
+
+        searched = self.plan, self.cascade, self.params
+        try:
+            return DeviceServer(self.index, str(self.params.device).lower(), *searched, self.params.threads)
+        except OSError as error:
+            log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
+            return None
 
     def _processes(self, encoder: sam.RecordEncoder) -> int:
         """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
@@ -379,13 +422,17 @@ class Mapper:
             "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
         }
 
+    def _describe_device(self) -> str:
+        on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"
+        return self.extender.describe() + on_device
+
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
         params = asdict(replace(self.params, batch_size=self.params.reads_per_batch()))
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),
-            "device": self.extender.describe(),
+            "device": self._describe_device(),
             "parameters": params,
         }
 

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     samples = samples_of(args)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
-    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    mapper = Mapper(load_index(args.index, args.threads, args.check), late=True, **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
     duplicates = duplicate_rules(args)
 

@@ -18,9 +18,18 @@ def is_disabled(device: str | None) -> bool:
     return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
 
 
+def is_late(device: str | None) -> bool:
+    """Whether a run looks for the device only while it maps: for "gpu", whose start takes as long as a short run."""
+    return (device or "").lower() == "gpu" and not is_disabled(device)
+
+
 def check_device(device: str | None, threads: int) -> None:
-    """DeviceError if a device was asked for by name that is not there or does not pass its trial."""
-    if device is not None and device.lower() != "auto" and not is_disabled(device):
+    """DeviceError if a device was asked for by name that is not there or does not pass its trial.
+
+    Nothing is said of one that `is_late`.
+    """
+    named = device is not None and device.lower() != "auto" and not is_disabled(device)
+    if device is not None and named and not is_late(device):
         from gassst.extension.probe import tried
 
         tried(device.lower(), threads)

@@ -176,10 +176,11 @@ def lanes_of(info: DeviceInfo, device) -> int:
 class Engine:
     """A device with the reference on it, and its programs by band width. Shared by all threads.
 
-    `reference` is planes uint64[rows, 3]. Raises DeviceError where the device has no room or cannot compile.
+    `reference` is planes uint64[rows, 3]. Without `alignments` no program is built before it is asked for. Raises
+    DeviceError where the device has no room or cannot compile.
     """
 
-    def __init__(self, info, device, reference, profiling=False):
+    def __init__(self, info, device, reference, profiling=False, alignments=True):
         self.cl = cl = load_pyopencl()
         self.info, self.device, self.profiling = info, device, profiling
         self.lanes = lanes_of(info, device)
@@ -195,7 +196,8 @@ class Engine:
                 if self.shares_memory
                 else cl.Buffer(self.context, copied, hostbuf=self.reference)
             )
-            self.program(1)
+            if alignments:
+                self.program(1)
         # Half of what may be asked for at once: several threads want their share.
         self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
 

@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,52 @@ ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
+class Found(NamedTuple):
+    """What a device found in a batch of `n` reads: `h` bands within the limits.
+
+    Attributes
+    ----------
+    bands : uint32[2, h]
+        Read strands and first diagonals, by read.
+    scores : uint16[2, h]
+        Errors, and the diagonal offset of the best end.
+    start : int64[n + 1]
+        Bands of read r are start[r] .. start[r + 1].
+    state : uint16[len(STATE), n]
+    counted : Stats
+        What was done.
+    """
+
+    bands: np.ndarray
+    scores: np.ndarray
+    start: np.ndarray
+    state: np.ndarray
+    counted: Stats
+
+    def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
+        """The places of every read, as the host selects and rates them; adds to `stats`."""
+        stats.add_work_of(self.counted)
+        no_bands: Any = None
+        host = HostBackend(context, no_bands, stats)
+        read_strand, first = self.bands
+        edits, end = self.scores
+        reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
+        bands = Bands(read_strand, first, end, edits, context.words[read_strand >> 1], reach)
+        grouped = Grouped(bands, bands.ends(context.lengths), self.start)
+        state = SearchState.initial(context)
+        for name, column in zip(STATE, self.state, strict=True):
+            getattr(state, name.lower())[:] = column
+        return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
+
+
+def is_taken(context: BatchContext) -> bool:
+    """Whether a device can search this batch: reads aligned whole, with an index of step 1 in one piece."""
+    params = context.params
+    plain = params.mode != "local" and not params.all_hits and context.left_out is None
+    whole = context.index.step == 1 and not context.shards.copies
+    return plain and whole and context.cascade.names in CASCADES and context.n > 0
+
+
 class DeviceSearch:
     """The search of whole batches on the device of an engine. The index is uploaded once, when it is first needed.
 
@@ -60,12 +106,9 @@ class DeviceSearch:
         self._on_device: DeviceIndex | None = None
         self._failed = self._told = False
 
-    def takes(self, context: BatchContext) -> bool:
-        """Whether the device can search this batch: reads aligned whole, with an index of step 1 in one piece."""
-        params = context.params
-        plain = params.mode != "local" and not params.all_hits and context.left_out is None
-        whole = context.index.step == 1 and not context.shards.copies
-        return plain and whole and context.cascade.names in CASCADES and context.n > 0
+    def describe(self) -> str:
+        """One line for people."""
+        return f"search on the {'host' if self._on_device is None else 'device'} ({self.engine.info.name})"
 
     def on_device(self) -> DeviceIndex | None:
         """The index on the device; None, with one warning, where it does not fit."""
@@ -80,27 +123,31 @@ class DeviceSearch:
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """What `search.single.search` finds, or None where the device cannot search this batch."""
-        if not self.takes(context) or (device := self.on_device()) is None:
+        if not is_taken(context):
             return None
-        counted = Stats()
         began = perf_counter_ns()
+        found = self.found(context)
+        stats.nanoseconds["device"] += perf_counter_ns() - began
+        return None if found is None else found.result(context, stats)
+
+    def found(self, context: BatchContext) -> Found | None:
+        """The bands of a batch that `is_taken`; None where it has no room."""
+        device = self.on_device()
+        if device is None:
+            return None
         try:
-            with device.slot() as slot, stats.timed("device"), self.engine.errors():
-                stats.nanoseconds["wait"] += perf_counter_ns() - began
+            with device.slot() as slot, self.engine.errors():
+                counted = Stats()
                 backend: Any = DeviceBackend(context, slot, counted)  # its handles are not the host's arrays
-                on_device: Any = single.run_stages(backend)
-                found = backend.group(on_device.bands)
-                state = backend.on_host(on_device)
+                state: Any = single.run_stages(backend)
+                columns = backend.state_of(state)
+                bands, scores, start = backend.collect(state.bands)
+                return Found(bands, scores, start, columns, counted)
         except OutOfDeviceMemory as error:
             if not self._told:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             return None
-        stats.add_work_of(counted)
-        no_bands: Any = None
-        finishing = HostBackend(context, no_bands, stats)
-        selected = finishing.select_best(found, EXTRA_STRATA, context.params.max_hits)
-        return finishing.rate(state, found, selected)
 
 
 class DeviceBackend:
@@ -287,8 +334,8 @@ class DeviceBackend:
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def group(self, bands: list[DeviceBands]) -> Grouped:
-        """As of the host: the bands within the limits, by read. Those of a read come in the order of its stages."""
+    def collect(self, bands: list[DeviceBands]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`bands`, `scores` and `start` of `Found`. The bands of a read come in the order of its stages."""
         slot, context = self._slot, self.context
         start = np.zeros(context.n + 1, np.int64)
         np.cumsum(slot.download(slot.buffers["number"], context.n, np.uint32), out=start[1:])
@@ -300,22 +347,17 @@ class DeviceBackend:
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             out = following, np.uint32(kept), columns, scores
             slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
-        read_strand, first = slot.download(columns, (2, kept), np.uint32)
-        edits, end = slot.download(scores, (2, kept), np.uint16)
-        words = context.words[read_strand >> 1]
-        found = Bands(read_strand, first, end, edits, words, np.minimum(edits, np.uint16(UNGAPPED_REACH)))
-        return Grouped(found, found.ends(context.lengths), start)
+        return (
+            slot.download(columns, (2, kept), np.uint32),
+            slot.download(scores, (2, kept), np.uint16),
+            start,
+        )
 
-    def on_host(self, state: DeviceState) -> SearchState:
-        """What is known of the reads, for the mapping qualities; and what was counted, to `stats`."""
-        found = SearchState.initial(self.context)
-        columns = self._slot.download(state.columns, (len(STATE), self.context.n), np.uint16)
-        for name, column in zip(STATE, columns, strict=True):
-            array = getattr(found, name.lower())
-            array[:] = column
+    def state_of(self, state: DeviceState) -> np.ndarray:
+        """uint16[len(STATE), n]: what is known of the reads. Adds what was counted to `stats`."""
         for anchors in state.stages:
             self._count(self._counts(anchors.reads.counters))
-        return found
+        return self._slot.download(state.columns, (len(STATE), self.context.n), np.uint16)
 
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names
