@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gassst.extension.opencl_engine import DeviceInfo
 
 GPU = (
     "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
@@ -35,8 +40,11 @@ def check_device(device: str | None, threads: int) -> None:
         tried(device.lower(), threads)
 
 
-def describe_devices() -> str:
-    """Lines for people: every OpenCL device by platform, and what would be chosen and why."""
+def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
+    """Lines for people: every OpenCL device by platform, and what would be chosen and why.
+
+    `note`: more of a usable device, on a line of its own.
+    """
     from gassst.extension import opencl_engine
 
     lines: list[str] = []
@@ -45,9 +53,11 @@ def describe_devices() -> str:
         if info.platform != platform:
             platform = info.platform
             lines.append(f"OpenCL platform {platform}")
-        note = "" if info.usable else f"  (not usable: {info.reason})"
+        fault = "" if info.usable else f"  (not usable: {info.reason})"
         size = f"{info.compute_units} compute units, {info.memory / 2**30:.1f} GiB, driver {info.driver}"
-        lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{note}")
+        lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{fault}")
+        if note is not None and info.usable:
+            lines.append(f"       {note(info)}")
     chosen, reason = _choice()
     return "\n".join([*(lines or ["no OpenCL device"]), f"chosen: {chosen} ({reason})"])
 

@@ -36,7 +36,7 @@ REMEDY = "`--device none` maps without OpenCL"
 @dataclass(frozen=True)
 class DeviceInfo:
     """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` is why it is not
-    usable."""
+    usable, `allocation` the bytes of its largest buffer."""
 
     index: str
     platform: str
@@ -47,6 +47,7 @@ class DeviceInfo:
     driver: str
     usable: bool
     reason: str = ""
+    allocation: int = 0
 
     def __str__(self) -> str:
         size = f"{self.compute_units} units, {self.memory / 2**30:.1f} GiB"
@@ -99,6 +100,7 @@ def _describe(cl, index, platform, device) -> DeviceInfo:
         driver=device.driver_version.strip(),
         usable=not reason,
         reason=reason,
+        allocation=device.max_mem_alloc_size,
     )
 
 
