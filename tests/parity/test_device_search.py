@@ -1,6 +1,9 @@
 """The search on a device finds what the search on the host finds: bands, places, qualities, and what they cost."""
 
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -146,3 +149,16 @@ def assert_same(search: DeviceSearch, context: BatchContext) -> None:
     for step, counts in expected_counts.funnel.stages.items():
         mine = counted.funnel.stages[step]
         assert (mine.entered, mine.left) == (counts.entered, counts.left), step
+
+
+def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path):
+    """It is looked for while reads are mapped already."""
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run(
+        [*command, "--device", "gpu", "-o", str(output)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode != 0 and not output.exists()
+    assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
