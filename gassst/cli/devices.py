@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gassst.arguments import file_path
+
 if TYPE_CHECKING:
     from gassst.extension.opencl_engine import DeviceInfo
 
@@ -12,7 +14,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One: an index."""
     parser.add_argument(
-        "index", nargs="?", metavar="REF.gsi", help="Index: say whether the whole search fits each device."
+        "index",
+        nargs="?",
+        type=file_path,
+        metavar="REF.gsi",
+        help="Index: say whether the whole search fits each device.",
     )
 
 
