@@ -47,7 +47,8 @@ def map_batch(
     """
     if mate is None or insert is None or not context.params.pairing:
         with _opened(context, extender, stats) as backend:
-            result = _report(backend, single.search(backend), None)
+            found = None if context.on_device is None else context.on_device.search(context, stats)
+            result = _report(backend, found or single.search(backend), None)
     else:
         result = _map_pairs(context, extender, stats, mate, insert)
     if context.params.five_prime:

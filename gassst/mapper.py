@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,9 @@ from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
 from gassst.errors import UsageError
 from gassst.extension.base import Times
-from gassst.extension.choose import FasterExtender, make_extender
+from gassst.extension.choose import Extender, FasterExtender, LateExtender, make_extender
 from gassst.extension.cpu import CpuExtender
+from gassst.extension.devices import is_late
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
@@ -111,6 +111,8 @@ class Mapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     extender: Any
+    on_device: Any
+    """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
     one_read: OneReadSearch | None
     """For one read at a time; None where a batch is needed."""
     counts_details: bool
@@ -167,16 +169,20 @@ class Mapper:
         owns_index = not isinstance(index, SeedIndex)
         index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
         index.verify_open()
-        planes = index.reference.planes
+        extender = self._extender(index.reference.planes, device, threads)
         self._set(
             index=index,
             **_planned(verified, index),
             insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
             parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
-            extender=make_extender(planes, device=device, threads=threads),
+            extender=extender,
+            on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
             counts_details=True,
             _owns_index=owns_index,
         )
+
+    def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
+        return make_extender(planes, device=device, threads=threads)
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -184,8 +190,8 @@ class Mapper:
 
     def _with(self, **fields: Any) -> Mapper:
         """A mapper with other values of these fields; it shares all else, the index and the device among it."""
-        other = copy(self)
-        other._set(**fields)
+        other = object.__new__(type(self))  # `copy` goes by `__reduce__`, which would open the device again
+        other._set(**{**vars(self), **fields})
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -223,7 +229,8 @@ class Mapper:
         params = self.params if batch.mate is None else self.params.for_pairs()
         with stats.timed("pack"):
             packed = batch.pack(params.longest_read)
-        context = BatchContext.of(self.index, self.parts, self.plan, self.cascade, params, packed)
+        searched = self.index, self.parts, self.plan, self.cascade, params
+        context = BatchContext.of(*searched, packed, self.on_device)
         mapped = map_batch if self.index.reference.alt is None else map_batch_with_alt
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
@@ -537,15 +544,22 @@ class Mapper:
             if input_progress is not None:
                 input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        processes = self._processes(encoder)
-        size = self.params.reads_per_batch(processes)
+        is_served = isinstance(self.extender, LateExtender) and self._is_served(mates, interleaved)
+        mapper = self._prepared(is_served)
+        processes = mapper._processes(encoder)
+        on_device = mates is None and not interleaved and (is_served or mapper.on_device is not None)
+        size = self.params.reads_per_batch(processes, on_device)
         batches = source.batches(size, self.params.threads, input_progress, parts)
-        mapper = self if processes == 1 else self._for_processes()
+        mapper = mapper if processes == 1 else mapper._for_processes()
         if not details:
             mapper = mapper._with(counts_details=False)
-        work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
+            server = mapper._server() if is_served else None
+            if server is not None:  # forked before the workers, which inherit its pipes
+                stack.enter_context(closing(server))
+                mapper = mapper._with(on_device=server)
+            work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
             if shard is not None and insert is None:
                 insert = _insert_learned(MappingRun(work, workers), source)
@@ -554,6 +568,8 @@ class Mapper:
             arrays = self._reference_arrays
             with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
                 total = _written(run, marked, writer, progress)
+                if server is not None:
+                    server.verify()
             if writer.duplicates is not None:
                 total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():
@@ -584,6 +600,35 @@ class Mapper:
         """What of this mapper records depend on."""
         params = replace(self.params, threads=1, processes=None, device=None, batch_size=None, memory=None)
         return __version__, self.index.k, tuple(self.reference.md5), params
+
+    def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
+        """Whether a process of its own is to drive the device: for single reads, where one can be started."""
+        params, index = self.params, self.index
+        plain = params.mode != "local" and not params.all_hits and params.memory is None
+        whole = index.step == 1 and index.reference.alt is None and not why_threads()
+        from gassst.search.device import CASCADES
+
+        return plain and whole and mates is None and not interleaved and self.cascade.names in CASCADES
+
+    def _prepared(self, is_served: bool) -> Mapper:
+        """This mapper with the device that it was to look for late; with compiled code where that is served."""
+        if not isinstance(self.extender, LateExtender):
+            return self
+        if is_served:
+            return self._with(extender=self.extender.compiled)
+        made = self.extender.made
+        return self._with(extender=made, on_device=_device_search(self.index, made))
+
+    def _server(self) -> Any:
+        """The process that drives the device, or None where the system grants none."""
+        from gassst.search.device_server import DeviceServer
+
+        searched = self.plan, self.cascade, self.params
+        try:
+            return DeviceServer(self.index, str(self.params.device).lower(), *searched, self.params.threads)
+        except OSError as error:
+            log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
+            return None
 
     def _processes(self, encoder: sam.RecordEncoder) -> int:
         """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
@@ -621,15 +666,38 @@ class Mapper:
             "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
         }
 
+    def _describe_device(self) -> str:
+        on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"
+        return self.extender.describe() + on_device
+
     def describe(self, command_line: str | None = None) -> dict:
         """What ran: version, command, device, parameters."""
         params = asdict(replace(self.params, batch_size=self.params.reads_per_batch()))
         return {
             "version": __version__,
             "command": command_line or " ".join(sys.argv),
-            "device": self.extender.describe(),
+            "device": self._describe_device(),
             "parameters": params,
         }
+
+
+class LateMapper(Mapper):
+    """A mapper that looks for the device "gpu" while it maps: so does `gassst map`."""
+
+    def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
+        if device is not None and is_late(device):
+            return LateExtender(planes, device, threads)
+        return super()._extender(planes, device, threads)
+
+
+def _device_search(index: SeedIndex, extender: Any) -> Any:
+    """The search on the extender's device, where that is no CPU; the index goes there with the first batch."""
+    engine = getattr(extender, "engine", None)
+    if engine is None or engine.info.type == "cpu":
+        return None
+    from gassst.search.device import DeviceSearch
+
+    return DeviceSearch(index, engine)
 
 
 def _start(work: MappingWork[Any], processes: int, threads: int) -> Workers:

@@ -146,9 +146,12 @@ class MapParams:
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 
-    def reads_per_batch(self, processes: int = 1) -> int:
-        """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory."""
-        return self.batch_size or (32_768 if processes == 1 else 24_576)
+    def reads_per_batch(self, processes: int = 1, on_device: bool = False) -> int:
+        """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
+
+        A device that searches whole batches (`on_device`) needs more of them at once.
+        """
+        return self.batch_size or (49_152 if on_device else 32_768 if processes == 1 else 24_576)
 
     @property
     def longest_read(self) -> int:

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from gassst.arguments import file_path
+
+if TYPE_CHECKING:
+    from gassst.extension.opencl_engine import DeviceInfo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """One: an index."""
+    parser.add_argument(
+        "index",
+        nargs="?",
+        type=file_path,
+        metavar="REF.gsi",
+        help="Index: say whether the whole search fits each device.",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run `gassst devices`."""
+    """Run `gassst devices`. Raises InputError and IndexFormatError."""
     from gassst.extension.devices import describe_devices
 
-    print(describe_devices())
+    if args.index is None:
+        print(describe_devices())
+        return 0
+    from gassst.search.device_index import fit
+    from gassst.seeding.seed_index import SeedIndex
+
+    index = SeedIndex.open(args.index)
+
+    def note(info: DeviceInfo) -> str:
+        why = fit(index, info.memory, info.allocation).why
+        return f"{args.index} does not fit: {why}" if why else f"{args.index} fits"
+
+    print(describe_devices(note))
     return 0

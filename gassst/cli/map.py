@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.io.input_progress import InputProgress
     from gassst.io.read_groups import doubts
     from gassst.io.shards import Shard
-    from gassst.mapper import Mapper
+    from gassst.mapper import LateMapper
     from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 
@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
     insert = None if args.insert_model is None else InsertModel.read(args.insert_model)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
-    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    mapper = LateMapper(load_index(args.index, args.threads, args.check), **vars(params))
     log.debug("extension: %s", mapper.extender.describe())
     duplicates = duplicate_rules(args)
 

@@ -144,6 +144,49 @@ class FasterExtender:
             return wanted
 
 
+class LateExtender:
+    """A named device that is looked for when it is first needed: its start and trial take longer than a short run.
+
+    As `make_extender` makes it, which may then raise DeviceError.
+    """
+
+    def __init__(self, reference_planes, device: str, threads: int):
+        self.compiled = CpuExtender(reference_planes)
+        self.device = device
+        self._threads = threads
+        self._made: Extender | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def made(self) -> Extender:
+        """The extender of the device."""
+        with self._lock:
+            if self._made is None:
+                self._made = make_extender(self.compiled.reference, self.device, self._threads)
+            return self._made
+
+    @property
+    def name(self) -> str:
+        return self.made.name
+
+    @property
+    def counters(self) -> Times:
+        return Times() if self._made is None else self._made.counters
+
+    @property
+    def engine(self):
+        """Of the device, None where compiled code stands in for it."""
+        return getattr(self.made, "engine", None)
+
+    def describe(self) -> str:
+        if self._made is None:
+            return f"device {self.device}, not used up to now"
+        return self._made.describe()
+
+    def open_reads(self, packed) -> ReadsHandle:
+        return self.made.open_reads(packed)
+
+
 def is_faster(device: tuple[int, int], compiled: tuple[int, int]) -> bool:
     """Whether a band takes less time on the device; both are (ns, bands). Not where either has done nothing."""
     if not device[1] or not compiled[1]:

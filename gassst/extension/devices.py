@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gassst.extension.opencl_engine import DeviceInfo
 
 GPU = (
     "if it turns out faster than the compiled code: a GPU goes before an accelerator, then most compute units"
@@ -18,16 +23,28 @@ def is_disabled(device: str | None) -> bool:
     return os.environ.get("GASSST_OPENCL") == "0" or (device or "").lower() == "none"
 
 
+def is_late(device: str | None) -> bool:
+    """Whether a run looks for the device only while it maps: for "gpu", whose start takes as long as a short run."""
+    return (device or "").lower() == "gpu" and not is_disabled(device)
+
+
 def check_device(device: str | None, threads: int) -> None:
-    """DeviceError if a device was asked for by name that is not there or does not pass its trial."""
-    if device is not None and device.lower() != "auto" and not is_disabled(device):
+    """DeviceError if a device was asked for by name that is not there or does not pass its trial.
+
+    Nothing is said of one that `is_late`.
+    """
+    named = device is not None and device.lower() != "auto" and not is_disabled(device)
+    if device is not None and named and not is_late(device):
         from gassst.extension.probe import tried
 
         tried(device.lower(), threads)
 
 
-def describe_devices() -> str:
-    """Lines for people: every OpenCL device by platform, and what would be chosen and why."""
+def describe_devices(note: Callable[[DeviceInfo], str] | None = None) -> str:
+    """Lines for people: every OpenCL device by platform, and what would be chosen and why.
+
+    `note`: more of a usable device, on a line of its own.
+    """
     from gassst.extension import opencl_engine
 
     lines: list[str] = []
@@ -36,9 +53,11 @@ def describe_devices() -> str:
         if info.platform != platform:
             platform = info.platform
             lines.append(f"OpenCL platform {platform}")
-        note = "" if info.usable else f"  (not usable: {info.reason})"
+        fault = "" if info.usable else f"  (not usable: {info.reason})"
         size = f"{info.compute_units} compute units, {info.memory / 2**30:.1f} GiB, driver {info.driver}"
-        lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{note}")
+        lines.append(f"  {info.index}  {info.type:<4} {info.name}, {size}{fault}")
+        if note is not None and info.usable:
+            lines.append(f"       {note(info)}")
     chosen, reason = _choice()
     return "\n".join([*(lines or ["no OpenCL device"]), f"chosen: {chosen} ({reason})"])
 

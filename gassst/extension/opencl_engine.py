@@ -36,7 +36,7 @@ REMEDY = "`--device none` maps without OpenCL"
 @dataclass(frozen=True)
 class DeviceInfo:
     """One OpenCL device; `index` is "platform:device", `memory` in bytes, `reason` is why it is not
-    usable."""
+    usable, `allocation` the bytes of its largest buffer."""
 
     index: str
     platform: str
@@ -47,6 +47,7 @@ class DeviceInfo:
     driver: str
     usable: bool
     reason: str = ""
+    allocation: int = 0
 
     def __str__(self) -> str:
         size = f"{self.compute_units} units, {self.memory / 2**30:.1f} GiB"
@@ -99,6 +100,7 @@ def _describe(cl, index, platform, device) -> DeviceInfo:
         driver=device.driver_version.strip(),
         usable=not reason,
         reason=reason,
+        allocation=device.max_mem_alloc_size,
     )
 
 
@@ -176,10 +178,11 @@ def lanes_of(info: DeviceInfo, device) -> int:
 class Engine:
     """A device with the reference on it, and its programs by band width. Shared by all threads.
 
-    `reference` is planes uint64[rows, 3]. Raises DeviceError where the device has no room or cannot compile.
+    `reference` is planes uint64[rows, 3]. Without `alignments` no program is built before it is asked for. Raises
+    DeviceError where the device has no room or cannot compile.
     """
 
-    def __init__(self, info, device, reference, profiling=False):
+    def __init__(self, info, device, reference, profiling=False, alignments=True):
         self.cl = cl = load_pyopencl()
         self.info, self.device, self.profiling = info, device, profiling
         self.lanes = lanes_of(info, device)
@@ -195,7 +198,8 @@ class Engine:
                 if self.shares_memory
                 else cl.Buffer(self.context, copied, hostbuf=self.reference)
             )
-            self.program(1)
+            if alignments:
+                self.program(1)
         # Half of what may be asked for at once: several threads want their share.
         self.trace_bytes = min(TRACE_BYTES, device.max_mem_alloc_size // 4)
 
@@ -227,15 +231,18 @@ class Engine:
 
     def _build(self, words, names):
         band = [f"-DWORDS={words}"] if names == SOURCES else ["-DWORDS=1", f"-DWIDTH={words}"]
-        options = ["-cl-std=CL1.2", f"-DLANES={self.lanes}", *band]
+        return self.build(names, [f"-DLANES={self.lanes}", *band])
+
+    def build(self, names: tuple[str, ...], options: list[str]):
+        """The program of these sources. Raises DeviceError with what the compiler says."""
         program = self.cl.Program(self.context, source(names))
         try:
-            program.build(options=options)
+            program.build(options=["-cl-std=CL1.2", *options])
         except self.cl.Error as error:
             raise DeviceError(f"OpenCL device {self.info.name} cannot build the kernels:\n{error}") from error
         build_log = program.get_build_info(self.device, self.cl.program_build_info.LOG).strip()
         if build_log:
-            log.debug("OpenCL build log, words=%d:\n%s", words, build_log)
+            log.debug("OpenCL build log, %s:\n%s", " ".join(options), build_log)
         return program
 
     def items(self, name, n, rows=0, width=0):

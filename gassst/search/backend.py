@@ -64,6 +64,10 @@ class SearchBackend(Protocol):
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
+    def initial_state(self) -> SearchState:
+        """The state of the batch before anything was looked up."""
+        ...
+
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         """Reads, ascending, that have seeds in this stage and still need them (`presets.Preset`).
 
@@ -91,6 +95,10 @@ class SearchBackend(Protocol):
 
         Without those in the scored buckets and on the rejected diagonals of `state`.
         """
+        ...
+
+    def count_candidates(self, anchors: Anchors) -> None:
+        """Add the anchors to the counts of the run."""
         ...
 
     def divert(

@@ -51,6 +51,8 @@ class BatchContext:
         Hash of the read's bases, the same for its reverse complement.
     left_out : bool[c] or None
         Contigs in which nothing is looked for.
+    on_device : search.device.DeviceSearch or None
+        The search of whole batches on a device, where there is one.
     """
 
     index: SeedIndex
@@ -65,6 +67,7 @@ class BatchContext:
     flip: U8
     digest: U64
     left_out: Bool | None = None
+    on_device: Any = None
 
     @classmethod
     def of(
@@ -75,6 +78,7 @@ class BatchContext:
         cascade: Cascade,
         params: MapParams,
         packed: Any,
+        on_device: Any = None,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
         lengths = packed.lengths
@@ -82,9 +86,8 @@ class BatchContext:
         words = plan.words[lengths]
         lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
         flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
-        return cls(
-            index, shards, plan, cascade, params, packed, plan.errors[lengths], words, lead, flip, digest
-        )
+        of_reads = plan.errors[lengths], words, lead, flip, digest
+        return cls(index, shards, plan, cascade, params, packed, *of_reads, on_device=on_device)
 
     @property
     def n(self) -> int:

@@ -75,6 +75,9 @@ class HostBackend:
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
+    def initial_state(self) -> SearchState:
+        return SearchState.initial(self.context)
+
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
@@ -107,6 +110,9 @@ class HostBackend:
             gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored, rejected)
             anchors = Anchors(*gathered, reads)
             return anchors if context.left_out is None else _without_contigs(anchors, context)
+
+    def count_candidates(self, anchors: Anchors) -> None:
+        self.stats.candidates += len(anchors)
 
     def divert(
         self,

@@ -29,7 +29,7 @@ def select(backend: SearchBackend, state: SearchState) -> GlobalResult:
 
 def run_stages(backend: SearchBackend) -> SearchState:
     """Look up stages of seeds until every read is settled."""
-    state = SearchState.initial(backend.context)
+    state = backend.initial_state()
     for stage in range(backend.context.plan.MAX_STAGES):
         reads = backend.unsettled(state, stage)
         if reads.size:
@@ -63,7 +63,7 @@ def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U3
     seeds = backend.look_up(state, stage, reads)
     backend.merge_scored(state, reads)
     anchors = backend.gather(seeds, reads, state)
-    backend.stats.candidates += len(anchors)
+    backend.count_candidates(anchors)
     return anchors
 
 

@@ -326,7 +326,7 @@ def test_output_over_a_file_of_pairs(no_work, gassst_map, tmp_path, which):
         "simulate",
         "simulate x.fa -n 1 -l 0 -o x.fq",
         "evaluate",
-        "devices more",
+        "devices a.gsi more",
     ],
 )
 def test_usage_errors_exit_with_2(capfd, line):

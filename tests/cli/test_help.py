@@ -163,7 +163,7 @@ def test_misspelt_option(run):
     "line, message",
     [
         ("-q map a b", "unknown option -q. See `gassst --help`."),
-        ("devices more", "unexpected argument more. See `gassst devices --help`."),
+        ("devices a.gsi more", "unexpected argument more. See `gassst devices --help`."),
         ("map --sort", "the following arguments are required: REF. See `gassst map --help`."),
         ("map a b --level 12", "argument --level: '12' is not a level from 0 to 9. See `gassst map --help`."),
         (

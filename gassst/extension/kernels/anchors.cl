@@ -1,0 +1,231 @@
+/* The occurrences of seeds become anchors, sorted and merged by diagonal (index/anchors.pyx). */
+
+/* The occurrences of each seed into the segment of its read; `owner` uint[c], the read of each place. */
+__kernel void gather_anchors(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+                             __global const uint *active, __global const short *plan, PART_ARGS(uint, positions),
+                             __global const uint *lo, __global const uint *count, __global const uchar *width,
+                             __global const uint *at, __global const uint2 *segment, __global ulong *anchors,
+                             __global uint *owner)
+{
+    seed_index index;
+    index.positions0 = positions0;
+#if INDEX_PARTS > 1
+    index.positions1 = positions1, index.positions2 = positions2, index.positions3 = positions3;
+#endif
+    uint i = get_global_id(0), number = get_global_id(1);
+    if (i >= n_active)
+        return;
+    uint read = active[i];
+    seed_plan seeds = plan_of(plan, read_length[read], read_flip[read]);
+    if (number >= seeds.number)
+        return;
+    ulong own = (ulong)number * n_active + i;
+    uint first = lo[own], n = count[own], w = width[own] & 127, to = segment[read].x + at[own];
+    seed_place place = place_of(&seeds, number);
+    for (uint j = 0; j < n; j++) {
+        uint diagonal = AT(&index, positions, (ulong)first + j) - place.offset;
+        anchors[to + j] = anchor_of(place.reverse ^ seeds.flip, diagonal, place.offset, w);
+        owner[to + j] = read;
+    }
+}
+
+/* The segments of the reads with many anchors, one work-group each: a bitonic network whose comparisons all go one way, so
+ * that any number can be sorted. Comparisons with what is not there are left out. */
+__kernel void sort_many(__global const uint *many, __global const uint2 *segment, __global ulong *anchors)
+{
+    __local ulong near[NEAR];
+    uint2 own = segment[many[get_group_id(0)]];
+    __global ulong *far = anchors + own.x;
+    uint n = own.y, item = get_local_id(0), size = get_local_size(0);
+    int is_near = n <= NEAR;
+    if (is_near)
+        for (uint i = item; i < n; i += size)
+            near[i] = far[i];
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (uint block = 2; block >> 1 < n; block <<= 1)
+        for (uint step = block >> 1; step; step >>= 1) {
+            for (uint t = item; 2 * (t & ~(step - 1)) < n; t += size) {
+                uint within = t & (step - 1), a = 2 * (t - within) + within;
+                uint b = step == block >> 1 ? a - within + 2 * step - 1 - within : a + step;
+                if (b < n) {
+                    ulong x = is_near ? near[a] : far[a], y = is_near ? near[b] : far[b];
+                    if (y < x && is_near) {
+                        near[a] = y;
+                        near[b] = x;
+                    } else if (y < x) {
+                        far[a] = y;
+                        far[b] = x;
+                    }
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        }
+    if (is_near)
+        for (uint i = item; i < n; i += size)
+            far[i] = near[i];
+}
+
+/* Seeds that touch or overlap on one diagonal become one anchor (`merge_anchors`). Sorts few anchors first. What is left
+ * over of a segment is marked as dropped. */
+__kernel void merge_anchors(uint n_active, __global const uint *active, __global uint2 *segment, __global ulong *anchors)
+{
+    uint i = get_global_id(0);
+    if (i >= n_active)
+        return;
+    uint read = active[i], n = segment[read].y, m = 0;
+    __global ulong *own = anchors + segment[read].x;
+    if (n <= FEW)
+        for (uint j = 1; j < n; j++) {
+            ulong x = own[j];
+            uint to = j;
+            for (; to > 0 && own[to - 1] > x; to--)
+                own[to] = own[to - 1];
+            own[to] = x;
+        }
+    ulong last = 0;
+    uint end = 0;
+    for (uint j = 0; j < n; j++) {
+        ulong next = own[j];
+        uint first = anchor_offset(next), stop = first + anchor_length(next);
+        if (j && next >> 31 == last >> 31 && first <= end) {
+            end = max(end, stop);
+            continue;
+        }
+        if (j)
+            own[m++] = anchor_of(anchor_strand(last), anchor_diagonal(last), anchor_offset(last), end - anchor_offset(last));
+        last = next;
+        end = stop;
+    }
+    if (n)
+        own[m++] = anchor_of(anchor_strand(last), anchor_diagonal(last), anchor_offset(last), end - anchor_offset(last));
+    segment[read].y = m;
+    for (uint j = m; j < n; j++)
+        own[j] = ANCHOR_DROPPED;
+}
+
+/* Drop the anchors in buckets that an earlier stage scored, and on diagonals that it rejected. Its anchors tell both: of a
+ * bucket that was scored the scout, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
+ * known of a read is forgotten where a stage left it out: `since` has the bits of the stages from that one on. */
+__kernel void drop_known(uint n_anchors, uint shift, uint n_reads, __global const ushort *state, uint since,
+                         __global const uint *owner, __global const uchar *read_flip, __global ulong *anchors, __global const uint2 *known_segment,
+                         __global const ulong *known_anchors, __global const uint2 *known_scout)
+{
+    uint i = get_global_id(0);
+    if (i >= n_anchors || anchor_fate(anchors[i]) != ANCHOR_LIVE)
+        return;
+    ulong anchor = anchors[i];
+    uint read = owner[i], diagonal = anchor_diagonal(anchor), bucket = diagonal >> shift;
+    uint2 segment = known_segment[read], scout = known_scout[read];
+    if (segment.y == 0 || (STATE(LOOKED, read) & since) != since)
+        return;
+    int known = scout.x == (read << 1 | (anchor_strand(anchor) ^ read_flip[read])) && scout.y == bucket;
+    ulong from = anchor_of(anchor_strand(anchor), bucket << shift, 0, 0);
+    uint lo = segment.x, hi = segment.x + segment.y, stop = hi;
+    while (lo < hi) {
+        uint middle = lo + (hi - lo) / 2;
+        if (known_anchors[middle] < from)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    for (; !known && lo < stop; lo++) {
+        ulong other = known_anchors[lo];
+        if (anchor_strand(other) != anchor_strand(anchor) || anchor_diagonal(other) >> shift != bucket)
+            break;
+        known = anchor_fate(other) == ANCHOR_LIVE ||
+                (anchor_fate(other) == ANCHOR_REJECTED && anchor_diagonal(other) == diagonal);
+    }
+    if (known)
+        anchors[i] = anchor | ANCHOR_DROPPED;
+}
+
+/* Bands begin so many diagonals before their bucket. */
+static uint lead_of(uint words, uint shift)
+{
+    return 32 * words - (1u << shift >> 1);
+}
+
+/* Of every read the bucket whose anchors cover most bases (`best_supported`), and its band: pairs uint[2, a], read strand
+ * and first diagonal. */
+__kernel void choose_scouts(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+                            __global const uint *active, __global const short *plan, uint shift,
+                            __global const uint2 *segment, __global const ulong *anchors, __global uint2 *scout,
+                            __global uint *pairs, __global uint *counters)
+{
+    __local uint sums[GROUP];
+    uint i = get_global_id(0), live = 0;
+    uint2 best = (uint2)(NOWHERE, 0);
+    if (i < n_active) {
+        uint read = active[i], most = 0, support = 0;
+        uint2 own = segment[read];
+        ulong here = ~(ulong)0;
+        for (uint j = own.x; j < own.x + own.y; j++) {
+            ulong anchor = anchors[j];
+            if (anchor_fate(anchor) != ANCHOR_LIVE)
+                continue;
+            live++;
+            ulong bucket = anchor >> 31 >> shift << shift;
+            support = bucket == here ? support : 0;
+            here = bucket;
+            support += anchor_length(anchor);
+            if (support > most) {
+                most = support;
+                best = (uint2)(read << 1 | (anchor_strand(anchor) ^ read_flip[read]), anchor_diagonal(anchor) >> shift);
+            }
+        }
+        scout[read] = best;
+        pairs[i] = best.x;
+        pairs[n_active + i] = (best.y << shift) - lead_of(PLAN(BAND_WORDS, read_length[read]), shift);
+    }
+    reserve(live, sums, counters + CANDIDATES, counters + OVERFLOW);
+    reserve(best.x != NOWHERE, sums, counters + SCOUTS, counters + OVERFLOW);
+}
+
+/* Most seeds that the anchors of a bucket can be made of; `j` moves behind them. */
+static uint seeds_of_bucket(__global const ulong *anchors, uint stop, uint shift, uint width, uint *j)
+{
+    ulong bucket = anchors[*j] >> 31 >> shift;
+    uint seeds = 0;
+    for (; *j < stop && anchors[*j] >> 31 >> shift == bucket; ++*j)
+        seeds += anchor_length(anchors[*j]) / width;
+    return seeds;
+}
+
+/* Drop the anchors of buckets which, with those beside them, hold too few seeds for the limit (`supported`). All anchors of
+ * the first stage are live. */
+__kernel void keep_supported(uint n_reads, __global const uint *read_length, uint n_active, __global const uint *active,
+                             __global const short *plan, __global const ushort *state, uint shift,
+                             __global const uint2 *segment, __global ulong *anchors)
+{
+    uint i = get_global_id(0);
+    if (i >= n_active)
+        return;
+    uint read = active[i], width = PLAN(SEED_LENGTH, read_length[read]);
+    uint start = segment[read].x, stop = start + segment[read].y;
+    uint need = max(STATE(COMPLETE, read), STATE(LIMIT, read)) - STATE(LIMIT, read);
+    if (start == stop || need == 0)
+        return;
+    ulong strand_bucket = (ulong)1 << (32 - shift); /* no bucket of one strand lies beside one of the other */
+    uint before = 0, next = start, here = seeds_of_bucket(anchors, stop, shift, width, &next);
+    ulong before_bucket = ~(ulong)0;
+    while (start < stop) {
+        ulong bucket = anchors[start] >> 31 >> shift;
+        uint first = start, after = 0, behind = next, seeds = here;
+        ulong after_bucket = ~(ulong)0;
+        if (next < stop) {
+            after_bucket = anchors[next] >> 31 >> shift;
+            after = seeds_of_bucket(anchors, stop, shift, width, &next);
+        }
+        if (before_bucket + 1 == bucket && bucket != strand_bucket)
+            seeds += before;
+        if (bucket + 1 == after_bucket && after_bucket != strand_bucket)
+            seeds += after;
+        if (seeds < need)
+            for (; first < behind; first++)
+                anchors[first] |= ANCHOR_DROPPED;
+        before = here;
+        before_bucket = bucket;
+        here = after;
+        start = behind;
+    }
+}

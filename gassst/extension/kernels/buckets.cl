@@ -1,0 +1,111 @@
+/* Bands of buckets: listed, scored, held against the limits, collected by read. */
+
+/* The distinct buckets of the live anchors of every read but its scout (`buckets`): pairs uint[2, room], read strand and
+ * first diagonal; bands uint2[a], first and number of those of each read. */
+__kernel void list_bands(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+                         __global const uint *active, __global const short *plan, uint shift,
+                         __global const uint2 *segment, __global const ulong *anchors, __global const uint2 *scout,
+                         uint room, __global uint *pairs, __global uint2 *bands, __global uint *counters)
+{
+    __local uint sums[GROUP];
+    uint i = get_global_id(0), read = 0, n = 0, to = 0;
+    uint2 own = (uint2)(0, 0), scored = own;
+    if (i < n_active) {
+        read = active[i];
+        own = segment[read];
+        scored = scout[read];
+    }
+    for (int writes = 0; writes < 2; writes++) {
+        ulong here = ~(ulong)0;
+        uint lead = writes && i < n_active ? lead_of(PLAN(BAND_WORDS, read_length[read]), shift) : 0, found = 0;
+        for (uint j = own.x; j < own.x + own.y; j++) {
+            ulong anchor = anchors[j], bucket = anchor >> 31 >> shift;
+            uint strand = read << 1 | (anchor_strand(anchor) ^ (read_flip[read]));
+            if (anchor_fate(anchor) != ANCHOR_LIVE || bucket == here ||
+                (strand == scored.x && anchor_diagonal(anchor) >> shift == scored.y))
+                continue;
+            here = bucket;
+            if (writes) {
+                pairs[to + found] = strand;
+                pairs[room + to + found] = (anchor_diagonal(anchor) >> shift << shift) - lead;
+            }
+            found++;
+        }
+        if (!writes) {
+            n = found;
+            to = reserve(n, sums, counters + BANDS, counters + OVERFLOW);
+        }
+    }
+    if (i < n_active)
+        bands[i] = (uint2)(to, n);
+}
+
+/* Scores bands of 64 * WORDS diagonals (score.cl); reads with bands of another width are left to another program. There are
+ * counters[count] pairs. found: best ushort[room], then end ushort[room]. */
+__kernel void score_bands(READ_ARGS, __global const short *plan, __global const ulong *reference, ulong reference_rows,
+                          __global const uint *pairs, uint room, __global const uint *counters, uint count,
+                          __global ushort *found)
+{
+    uint n = counters[count];
+    band_batch batch = {reference, reference_rows, reads, read_row, read_length, pairs, pairs + room, n};
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
+        if (pairs[i] == NOWHERE || PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) != WORDS)
+            continue;
+        band_score(&batch, i, found, found + room);
+    }
+}
+
+/* Marks the bands within the limits of their reads, which tighten on the way (bookkeeping.pyx, `within_limit`). Where `bands`
+ * is not of use, each read has the one band of its scout. kept: uchar[room], number: uint[n], those of each read. */
+__kernel void keep_bands(uint n_reads, uint n_active, __global const uint *active, int is_scout,
+                         __global const uint2 *bands, __global const uint *pairs, uint room,
+                         __global const ushort *found, int margin, __global ushort *state, __global uchar *kept,
+                         __global uint *number)
+{
+    uint i = get_global_id(0);
+    if (i >= n_active)
+        return;
+    uint read = active[i], n = 0;
+    uint2 own = is_scout ? (uint2)(i, pairs[i] != NOWHERE) : bands[i];
+    int best = STATE(BEST, read), rival = STATE(RIVAL, read), limit = STATE(LIMIT, read);
+    if (is_scout)
+        kept[i] = 0;
+    for (uint j = own.x; j < own.x + own.y; j++) {
+        int edits = found[j];
+        kept[j] = edits <= limit;
+        if (edits <= limit) {
+            n++;
+            rival = min(rival, max(edits, best));
+            if (edits < best) {
+                best = edits;
+                limit = min(limit, edits + margin);
+            }
+        }
+    }
+    STATE(BEST, read) = best;
+    STATE(RIVAL, read) = rival;
+    STATE(LIMIT, read) = limit;
+    number[read] += n;
+}
+
+/* The kept bands to the places of their reads, `next` uint[n]: columns uint[2, h] as pairs, scores ushort[2, h]. */
+__kernel void collect_bands(uint n_active, __global const uint *active, int is_scout, __global const uint2 *bands,
+                            __global const uint *pairs, uint room, __global const ushort *found,
+                            __global const uchar *kept, __global uint *next, uint n_kept, __global uint *columns,
+                            __global ushort *scores)
+{
+    uint i = get_global_id(0);
+    if (i >= n_active)
+        return;
+    uint read = active[i], to = next[read];
+    uint2 own = is_scout ? (uint2)(i, 1) : bands[i];
+    for (uint j = own.x; j < own.x + own.y; j++)
+        if (kept[j]) {
+            columns[to] = pairs[j];
+            columns[n_kept + to] = pairs[room + j];
+            scores[to] = found[j];
+            scores[n_kept + to] = found[room + j];
+            to++;
+        }
+    next[read] = to;
+}

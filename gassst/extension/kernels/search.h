@@ -1,0 +1,73 @@
+/* What the kernels of the search share: the reads and their state, the plan of a stage, anchors, places in a list.
+ *
+ * Recipe. A read is searched on its own, so nothing is sorted or counted across reads: the anchors of a read lie side by
+ * side, and so do its bands. A work-group counts what its reads need and reserves it with one atomic addition. So the
+ * order of reads in a list differs from run to run; the order within a read never does, and only that shows in a result.
+ *
+ * Passes that go from anchor to anchor have one work-item a read; those that look at each anchor alone, one an anchor.
+ *
+ * Wanted: WORDS, LANES 1, GROUP (work-items of a group), LENGTHS (rows of the plan), INDEX_PARTS and PART_BITS, and of
+ * each column of the state, the plan and the counters its number (gassst/search/device_arrays.py). Appended to band.h. */
+#define NOWHERE 0xFFFFFFFFu /* in place of a read strand: there is no band */
+#define FLANK 16            /* bases a side that the short filters look at */
+#define BAND_LEAD 16        /* diagonals of a narrow band before the candidate's own */
+
+/* An anchor: canonical strand, diagonal, offset, length, fate: 1 + 32 + 12 + 12 + 3 bits, the last four unused. In this
+ * order they are sorted. */
+enum { ANCHOR_LIVE, ANCHOR_DROPPED, ANCHOR_REJECTED };
+
+static ulong anchor_of(uint strand, uint diagonal, uint offset, uint length)
+{
+    return (ulong)strand << 63 | (ulong)diagonal << 31 | (ulong)offset << 19 | (ulong)length << 7;
+}
+
+static uint anchor_strand(ulong anchor) { return (uint)(anchor >> 63); }
+static uint anchor_diagonal(ulong anchor) { return (uint)(anchor >> 31); }
+static uint anchor_offset(ulong anchor) { return (uint)(anchor >> 19) & 0xFFF; }
+static uint anchor_length(ulong anchor) { return (uint)(anchor >> 7) & 0xFFF; }
+static uint anchor_fate(ulong anchor) { return (uint)anchor & 7; }
+
+#define READ_ARGS                                                                                       \
+    __global const ulong *reads, __global const uint *read_row, __global const uint *read_length,      \
+        __global const uchar *read_flip
+#define STATE(column, read) state[(column) * n_reads + (read)]
+#define PLAN(column, length) ((int)plan[(column) * LENGTHS + (length)])
+
+/* Row of the planes where a strand begins. */
+static uint row_of(uint first_row, uint length, uint reverse)
+{
+    return first_row + reverse * ((length + 63) >> 6);
+}
+
+/* Where the places of each work-item of a group begin among those that `total` counts. All items must come here. A count
+ * past 2^32 sets `overflow`. */
+static uint reserve(uint wanted, __local uint *sums, __global uint *total, __global uint *overflow)
+{
+    uint item = get_local_id(0);
+    sums[item] = wanted;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+        uint sum = 0, first;
+        for (uint i = 0; i < GROUP; i++)
+            sum += sums[i];
+        first = sum ? atomic_add(total, sum) : 0;
+        if (first + sum < first)
+            atomic_or(overflow, 1u);
+        for (uint i = 0; i < GROUP; i++) {
+            uint own = sums[i];
+            sums[i] = first;
+            first += own;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return sums[item];
+}
+
+/* 64 bits of a plane from any base on; the last row is repeated behind the end, the first before the start. */
+static ulong bits_at(__global const ulong *planes, long rows, long base, int plane)
+{
+    long row = base >> 6;
+    int shift = (int)(base & 63);
+    long a = clamp(row, 0L, rows - 1), b = clamp(row + 1, 0L, rows - 1);
+    return planes[3 * a + plane] >> shift | planes[3 * b + plane] << 1 << (63 - shift);
+}

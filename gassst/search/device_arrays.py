@@ -1,0 +1,143 @@
+"""What the search keeps on a device: columns by number, and the handles that one pass gives to the next.
+
+The kernels (`gassst/extension/kernels/search.h`) get the numbers of the columns as definitions. A handle names
+buffers. Nobody but the passes of `search.device` looks into them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gassst.params import MAX_READ_LENGTH
+from gassst.seeding.plan import SearchPlan
+
+STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED")
+"""Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
+PLAN = (
+    "SEED_LENGTH",
+    "SEED_COUNT",
+    "SEED_EVERY",
+    "DISJOINT",
+    "SETTLED",
+    "SETTLED_ALONE",
+    "ERRORS",
+    "BAND_WORDS",
+)
+"""Columns of the plan of a stage by read length: int16[columns, MAX_READ_LENGTH + 1], as `SearchPlan` has them."""
+COUNTERS = (
+    "ACTIVE",  # reads that take part
+    "ANCHORS",  # occurrences of their seeds
+    "OVERFLOW",  # not 0: something did not fit
+    "MANY",  # reads with more than FEW anchors
+    "CANDIDATES",  # anchors, merged, without the known ones
+    "SCOUTS",
+    "LISTED",  # anchors for the narrow band
+    "FILTERED",  # anchors for the flanks; behind it those that each of three bounds rejects
+    "BY_TNW4",
+    "BY_FREQUENCY",
+    "BY_SQUARE",
+    "REJECTED",  # by the narrow band
+    "BANDS",
+)
+"""Counts of a stage: uint32[]."""
+
+GROUP = 64
+"""Work-items of a group in passes that count."""
+FEW = 48
+"""Anchors of a read that one work-item sorts."""
+NEAR = 2048
+"""Anchors of a read that a work-group sorts in local memory."""
+MOST_ANCHORS = 1 << 26
+"""Of a read, before they are merged. With as many the batch is left to the host."""
+
+
+def definitions() -> list[str]:
+    """Options of the compiler that define what the kernels take from here."""
+    numbers = {name: i for names in (STATE, PLAN, COUNTERS) for i, name in enumerate(names)}
+    numbers |= {"GROUP": GROUP, "FEW": FEW, "NEAR": NEAR, "LENGTHS": MAX_READ_LENGTH + 1}
+    return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
+
+
+def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
+    """int16[len(PLAN), MAX_READ_LENGTH + 1]"""
+    rows = plan.rows(stage)
+    columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
+    return np.array([*columns, plan.errors, plan.words], np.int16)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceReads:
+    """Reads that take part in a stage. `numbers`: buffer of uint32[size]; `counters`: of the stage."""
+
+    stage: int
+    size: int
+    numbers: Any
+    counters: Any
+    plan: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceSeeds:
+    """Seeds of a stage: `width` of them at most in each read; buffers by seed, then by read."""
+
+    reads: DeviceReads
+    width: int
+    lo: Any
+    count: Any
+    length: Any
+    at: Any
+    segment: Any
+    many: Any
+    n_anchors: int
+    n_many: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceAnchors:
+    """Anchors of a stage: buffers of uint64[size], the read of each, and by read segments and scouts uint32[n, 2]."""
+
+    reads: DeviceReads
+    size: int
+    anchors: Any
+    owner: Any
+    segment: Any
+    scout: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceBands:
+    """Bands of a stage: of the scouts, or of all other buckets. Columns have `room` rows; `bands` uint32[a, 2]."""
+
+    reads: DeviceReads
+    is_scout: bool
+    room: int
+    pairs: Any
+    bands: Any
+    found: Any
+    kept: Any
+
+
+@dataclass(eq=False, repr=False)
+class DeviceState:
+    """As `SearchState`, on a device.
+
+    Attributes
+    ----------
+    columns : buffer of uint16[len(STATE), n]
+    number : buffer of uint32[n]
+        Bands of each read within the limits.
+    stages : list of DeviceAnchors
+        Of the stages so far: they tell which buckets were scored and which diagonals rejected.
+    bands : list of DeviceBands
+    fresh : list
+        Not of use here: see `stages`.
+    """
+
+    columns: Any
+    number: Any
+    stages: list[DeviceAnchors] = field(default_factory=list)
+    bands: list[DeviceBands] = field(default_factory=list)
+    fresh: list[Any] = field(default_factory=list)

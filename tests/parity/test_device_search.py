@@ -1,0 +1,164 @@
+"""The search on a device finds what the search on the host finds: bands, places, qualities, and what they cost."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gassst
+from gassst.errors import DeviceError
+from gassst.extension import opencl_engine
+from gassst.extension.cpu import CpuExtender
+from gassst.io.read_records import batch_of_records
+from gassst.search import device_index, single
+from gassst.search.arrays import GlobalResult
+from gassst.search.context import BatchContext
+from gassst.search.device import DeviceSearch
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
+needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
+SPLIT = 1 << 16  # bytes of an allocation, so small that the index is split into four parts
+
+
+@pytest.fixture(
+    scope="module",
+    params=USABLE or [pytest.param(None, marks=needs_device)],
+    ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
+)
+def engine(request, small_index):
+    info, device = opencl_engine.choose(request.param.index, 2)
+    return opencl_engine.Engine(info, device, gassst.Index.open(small_index).reference.planes)
+
+
+@pytest.fixture(scope="module")
+def index(small_index):
+    return gassst.Index.open(small_index)
+
+
+@pytest.fixture(scope="module")
+def search(engine, index):
+    """One for all tests: its kernels are built once."""
+    return DeviceSearch(index, engine, SPLIT)
+
+
+class TestDeviceSearch:
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {},
+            {"filters": (), "max_hits": 7},
+            {"filters": ("flanks",), "sensitivity": 0},
+            {"filters": ("band32",), "min_identity": 70, "seed_length": 8},
+            {"sensitivity": 5, "min_identity": 85},
+        ],
+        ids=["auto", "no filter", "flanks", "band32, short seeds", "all occurrences"],
+    )
+    def test_it_finds_what_the_host_finds(self, search, index, small_reads, params):
+        context = context_of(index, small_reads, **params)
+        assert_same(search, context)
+
+    def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
+        assert_same(search, context_of(index, small_reads[:1]))
+        assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
+
+    def test_batches_follow_each_other(self, search, index, small_reads):
+        for some in (small_reads[:9], small_reads[100:300], small_reads[9:40]):
+            assert_same(search, context_of(index, some))
+
+    @pytest.mark.parametrize("params", [{"mode": "local"}, {"all_hits": True}, {"filters": ("fd",)}])
+    def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
+        assert search.search(context_of(index, small_reads[:3], **params), Stats()) is None
+
+    def test_a_batch_without_room_is_left_to_the_host(self, search, index, small_reads, monkeypatch, caplog):
+        on_device = search.on_device()
+        monkeypatch.setattr(on_device, "fit", on_device.fit._replace(work_bytes=1 << 10))
+        for slot in on_device.slots:
+            slot.buffers.clear()
+        monkeypatch.setattr(search, "_told", False)
+        context = context_of(index, small_reads)
+        with caplog.at_level(logging.WARNING, "gassst"):
+            assert search.search(context, Stats()) is None
+            assert search.search(context, Stats()) is None
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert "searched on the host" in line and "\n" not in line
+        monkeypatch.undo()
+        assert_same(search, context)
+
+    def test_a_device_that_is_lost_is_one_line(self, search, index, small_reads, monkeypatch):
+        def lost(slot, *_, **__):
+            slot.cl.Kernel(slot.index.program(1), "lost")
+
+        monkeypatch.setattr(device_index.Slot, "launch", lost)
+        with pytest.raises(DeviceError, match="INVALID_KERNEL_NAME") as error:
+            search.search(context_of(index, small_reads), Stats())
+        assert "\n" not in str(error.value)
+
+    def test_an_index_that_does_not_fit_is_one_line(self, engine, index, small_reads, caplog, monkeypatch):
+        monkeypatch.setattr(device_index, "WORK_BYTES", 1 << 60)
+        search = DeviceSearch(index, engine)
+        context = context_of(index, small_reads[:3])
+        with caplog.at_level(logging.WARNING, "gassst"):
+            assert search.search(context, Stats()) is None
+            assert search.search(context, Stats()) is None
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert "does not fit" in line and "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("memory", "allocation", "why", "parts"),
+    [
+        (8 << 30, 4 << 30, "", 1),
+        (8 << 30, SPLIT, "", 4),
+        (8 << 30, SPLIT >> 1, "largest allocation", 4),
+        (1 << 30, 1 << 29, "do not fit", 1),
+    ],
+)
+def test_fit_is_known_before_anything_is_allocated(index, memory, allocation, why, parts):
+    found = device_index.fit(index, memory, allocation)
+    assert (why in found.why if why else not found.why) and found.parts == parts
+
+
+def test_an_index_with_steps_is_left_to_the_host(small_fasta):
+    assert "step 2" in device_index.fit(gassst.Index.build(small_fasta, step=2), 8 << 30, 4 << 30).why
+
+
+def context_of(index, reads, **params) -> BatchContext:
+    mapper = gassst.Mapper(index, device="none", **params)
+    packed = batch_of_records(reads).pack(mapper.params.longest_read)
+    return BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
+
+
+def assert_same(search: DeviceSearch, context: BatchContext) -> None:
+    counted, expected_counts = Stats(), Stats()
+    found = search.search(context, counted)
+    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+        expected = single.search(HostBackend(context, bands, expected_counts))
+    assert found is not None
+    for name in GlobalResult.__dataclass_fields__:
+        if name != "bands":
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name, column in vars(expected.bands).items():
+        np.testing.assert_array_equal(getattr(found.bands, name), column, err_msg=name)
+    for name in ("occurrences", "candidates", "scored", "capped"):
+        assert getattr(counted, name) == getattr(expected_counts, name), name
+    for step, counts in expected_counts.funnel.stages.items():
+        mine = counted.funnel.stages[step]
+        assert (mine.entered, mine.left) == (counts.entered, counts.left), step
+
+
+def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path):
+    """It is looked for while reads are mapped already."""
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run(
+        [*command, "--device", "gpu", "-o", str(output)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode != 0 and not output.exists()
+    assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
