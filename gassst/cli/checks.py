@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import duplicate_rules, map_params, tag_sources
+from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sources
 from gassst.cli.reference import reference_files
-from gassst.errors import OutputError, UsageError
+from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ def verified_params(args: argparse.Namespace) -> MapParams:
     """The parameters of `gassst map`. Raises UsageError, with a hint for users of other mappers."""
     try:
         return map_params(args).verify()
-    except UsageError as error:
-        hint = habits.hint_in(str(error))
-        raise UsageError(f"{error}. {hint}" if hint else str(error)) from None
+    except ParameterError as error:
+        message = str(in_options(error))
+        hint = habits.hint_in(message)
+        raise UsageError(f"{message}. {hint}" if hint else message) from None
 
 
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
@@ -46,6 +47,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
+    check_shard(args)
     samples = samples_of(args)
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
@@ -63,10 +65,31 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         else:
             open_pairs(sample.reads, sample.mates, params.reads_per_batch())
         inputs += [*sample.reads, *(sample.mates or [])]
+    inputs += [args.insert_model] if args.insert_model else []
     check_outputs([*(sample.output for sample in samples), *others], inputs)
     indexed = [path for sample in samples for path in with_indexes(sample.output)]
     check_distinct([*indexed, *filter(None, others)], inputs)
     check_device(params.device, params.threads)
+
+
+def check_shard(args: argparse.Namespace) -> None:
+    """Raise UsageError for a part that is none, or of what has no parts, or that goes where its end is not seen."""
+    if args.shard is None:
+        return
+    from gassst.io.destination import Destination
+    from gassst.io.shards import Shard
+
+    shard = f"--shard {Shard.parse(args.shard)}"
+    if args.sheet:
+        raise UsageError(f"{shard}: parts are of one sample: name its reads, not --sheet")
+    if args.markdup:
+        raise UsageError(f"{shard}: duplicates are marked over all parts: gassst gather --sort --markdup")
+    for path in [*args.reads, *(args.first or []), *(args.second or [])]:
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            name = "standard input" if path == "-" else path
+            raise UsageError(f"{shard}: {name} is a stream, and parts are found in files alone")
+    if Destination(args.output).is_stream:
+        raise UsageError(f"{shard}: name a file with -o: a part on a stream may be cut short unnoticed")
 
 
 def samples_of(args: argparse.Namespace) -> list[Sample]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ import pysam
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, ParameterError, UsageError
 from gassst.io import bgzf
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
@@ -81,7 +81,7 @@ def header(
     lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
-    lines.append(_program_line(program_version, command_line))
+    lines.append(program_line(program_version, command_line))
     lines += comments
     return "\n".join(lines) + "\n"
 
@@ -99,16 +99,17 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
         yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
 
 
-def _program_line(version: str, command_line: str) -> str:
+def program_line(version: str, command_line: str, name: str = "gassst", after: str = "") -> str:
+    """The @PG line of a program of this package, which ran on what another one (`after`) had made."""
     printable = command_line.encode("utf-8", "backslashreplace").decode()
     for character, escaped in (("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         printable = printable.replace(character, escaped)
-    fields = ["@PG", "ID:gassst", "PN:gassst"]
+    fields = ["@PG", f"ID:{name}", "PN:gassst", *[f"PP:{after}"] * bool(after)]
     fields += [f"VN:{version}"] * bool(version) + [f"CL:{printable}"] * bool(printable)
     return "\t".join(fields)
 
 
-def _in_coordinate_order(header_text: str) -> str:
+def in_coordinate_order(header_text: str) -> str:
     """The header, whose records come sorted instead of grouped by read."""
     first, *others = header_text.split("\n")
     fields = [field for field in first.split("\t") if not field.startswith(("SO:", "GO:"))]
@@ -117,7 +118,7 @@ def _in_coordinate_order(header_text: str) -> str:
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
 
 
-def _with_note(header_text: str, note: str) -> str:
+def with_note(header_text: str, note: str) -> str:
     """The header, whose line of this program says what else was done."""
     lines = header_text.split("\n")
     return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
@@ -138,6 +139,9 @@ class RecordStyle:
         Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    baq : bool
+        Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
+        `samtools calmd -r -E` computes it.
     more_tags : tuple of str
         Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
         number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
@@ -150,14 +154,15 @@ class RecordStyle:
     xa: bool = False
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
+    baq: bool = False
     more_tags: tuple[str, ...] = ()
     read_groups: tuple[str, ...] = ()
 
     def verify(self) -> RecordStyle:
-        """Return self. Raises UsageError for a tag that is not one of `MORE_TAGS`."""
+        """Return self. Raises ParameterError for a tag that is not one of `MORE_TAGS`."""
         for tag in self.more_tags:
             if tag not in MORE_TAGS:
-                raise UsageError(f"--tags {tag}: it adds {', '.join(MORE_TAGS)}")
+                raise ParameterError("more_tags", f"{tag}: it adds {', '.join(MORE_TAGS)}")
         return self
 
 
@@ -201,6 +206,12 @@ class OutputOptions(RecordStyle):
     unmapped_path: str | os.PathLike[str] | None = None
     unmapped_mates_path: str | os.PathLike[str] | None = None
     unmapped_either: bool = False
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What of these options the records of a part depend on, and their order."""
+        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
+        return (*style, self.sort, self.no_unmapped)
 
     @property
     def unmapped(self) -> Unmapped:
@@ -258,14 +269,14 @@ class RecordEncoder:
         """The parameters are those of `AlignmentWriter`. Raises UsageError for senseless options."""
         level = options.level
         if level is not None and not 0 <= level <= 9:
-            raise UsageError(f"compression level {level}: must be 0 to 9")
+            raise ParameterError("level", f"must be from 0 to 9, not {level}")
         if options.duplicates is not None:
             if not options.sort:
-                raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+                raise ParameterError("duplicates", "are marked while records are sorted: they need `sort`")
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
-        header = _in_coordinate_order(header) if options.sort else header
-        header = _with_note(header, str(options.duplicates)) if options.duplicates is not None else header
+        header = in_coordinate_order(header) if options.sort else header
+        header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = cls(file_format, header, record_builder(header, reference, options), options)
         encoder.cram_options.verify_for(file_format)
         return encoder
@@ -347,6 +358,7 @@ class AlignmentWriter:
     A mapped record has these tags:
 
     * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
+    * BQ where `RecordStyle.baq` asks for it.
     * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
     * MC and MQ of a mapped mate, then RG.
     * SA: the other parts of a read that is split. XA: see `RecordStyle`.

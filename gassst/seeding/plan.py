@@ -28,6 +28,7 @@ from gassst.seeding.miss_model import (
     settled_errors,
     stage_miss,
 )
+from gassst.threads import watch_forks
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
@@ -136,6 +137,16 @@ class SearchPlan:
             self._missed
         )  # asked for the same few hundred in every batch
         self._lock = threading.Lock()
+        watch_forks(self)
+
+    def after_fork(self) -> None:
+        """As `threads.ForkAware`."""
+        self._lock = threading.Lock()
+
+    @property
+    def known_lengths(self) -> np.ndarray:
+        """bool[MAX_READ_LENGTH + 1]: lengths whose plans the arrays hold."""
+        return self._known
 
     def prepare(self, lengths: np.ndarray) -> None:
         """Fill the arrays for every length of `lengths` (uint32[n])."""
@@ -200,13 +211,19 @@ class SearchPlan:
         return stage_miss(m, errors, Stage(w, count, False, every))
 
     def shortest_seed(self, m: int, errors: int) -> int:
-        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""
+        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.
+
+        A search for all hits that passes over no seed misses nothing, unless that takes seeds that are too short.
+        """
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
         affordable = math.ceil(math.log(max(self.n_bases, 4), 4))
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
+            lossless = m // (errors + 1)
+            if self.preset.occurrences_short is None and lossless >= affordable:
+                return min(longest, lossless)
         return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
 
     def _stages(self, m: int, errors: int) -> list[Stage]:

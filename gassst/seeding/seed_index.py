@@ -41,7 +41,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
-    """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them."""
+    """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them.
+
+    An index never changes: any number of mappers, threads and forked processes can share it. It pickles where it has a
+    file, as `path`. As a context manager it is closed at the end.
+    """
 
     reference: Reference
     k: int
@@ -62,6 +66,7 @@ class SeedIndex:
     integrity: Integrity | None = field(default=None, repr=False)
     """The check of the file that is still to be made; None where there is none to make."""
     _sections: tuple[Section, ...] = field(default=(), repr=False)
+    _is_closed: bool = field(default=False, repr=False)
 
     @classmethod
     def build(
@@ -99,6 +104,23 @@ class SeedIndex:
         k = base_length(reference.unmasked, step)
         arrays = _build_arrays(reference, k, threads, step)
         return cls(reference, k, *arrays, step=step, fasta_bytes=fasta_bytes)
+
+    def close(self) -> None:
+        """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""
+        if not self._is_closed:
+            object.__setattr__(self, "_is_closed", True)
+            self.drop_from_memory()
+
+    def verify_open(self) -> None:
+        """Raises UsageError once the index is closed."""
+        if self._is_closed:
+            raise UsageError(f"{self.path or 'index'}: the index is closed")
+
+    def __enter__(self) -> SeedIndex:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def longest_seed(self) -> int:
