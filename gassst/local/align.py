@@ -3,6 +3,9 @@
 An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
 bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
 best of all that touch the diagonal.
+
+A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
+base to its last. Most reads of a good run do, and they need no band at all.
 """
 
 from __future__ import annotations
@@ -33,6 +36,11 @@ def leaving_cost(scoring: Scoring, width: int) -> int:
     return min(open_d + reach * extend_d, open_i + reach * (extend_i + scoring.match))
 
 
+def breaking_cost(scoring: Scoring) -> int:
+    """Least loss of an alignment with a gap or a clipped end: what loses less goes along one diagonal, end to end."""
+    return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
+
+
 class Aligner:
     """The local alignments of one batch. It owns their CIGAR runs."""
 
@@ -40,6 +48,7 @@ class Aligner:
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
+        self.breaking = breaking_cost(self.scoring)
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -68,9 +77,12 @@ class Aligner:
 
     # --- scores --------------------------------------------------------------------------------------------------
 
-    def score_touching(self, targets: Targets) -> Places:
-        """The best scores of what touches the diagonals of targets, in their order."""
-        places = self.score(targets)
+    def score_touching(self, targets: Targets, plain: Bool | None = None) -> Places:
+        """The best scores of what touches the diagonals of targets, in their order.
+
+        `plain` bool[k]: targets whose best alignment is known to have no gap; by default none.
+        """
+        places = self.score(targets, plain)
         strayed = np.flatnonzero(_local_places.distinct_places(targets.diagonal, places.diagonal))
         if not strayed.size:
             return places
@@ -78,32 +90,47 @@ class Aligner:
         better = again.total >= places.total[strayed]
         return places.put(strayed[better], again.take(better))
 
-    def score(self, targets: Targets) -> Places:
+    def score(self, targets: Targets, plain: Bool | None = None) -> Places:
         """The same, but where nothing is proved in a narrow band the best one anywhere in the widest is taken."""
         k = len(targets.width)
         score, reached = np.empty(k, np.int32), np.empty(k, np.uint8)
         strand_end, diagonal = np.empty(k, np.uint16), np.empty(k, np.uint32)
-        for width, rows, read_strand, first, widen in self._by_width(targets):
+        into = score, reached, strand_end, diagonal
+        if plain is not None:
+            self._score_plain(targets, np.flatnonzero(plain), into)
+        for width, rows, read_strand, first, widen in self._by_width(targets, plain):
             found = self.backend.score_local(read_strand, first, width, self.scoring)
-            _band_widths.store_scores(rows, first, found, (score, reached, strand_end, diagonal))
+            _band_widths.store_scores(rows, first, found, into)
             widen(found[0], found[1])
         total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
         columns = targets.read_strand, targets.band_start, targets.width
         return Places(*columns, score, total, reached, strand_end, diagonal, targets.given)
+
+    def _score_plain(self, targets: Targets, rows: I64, into: tuple[np.ndarray, ...]) -> None:
+        """Scores of targets whose best alignment has no gap: the best of their diagonals."""
+        read_strand, diagonal = targets.read_strand[rows], targets.diagonal[rows]
+        total, begin, end = self._stretches(read_strand, diagonal)
+        at_start, at_end = begin == 0, end == self.lengths[read_strand >> 1]
+        score, reached, strand_end, last = into
+        score[rows] = total - self.scoring.clip * (at_start.astype(np.int32) + at_end)
+        reached[rows] = at_start | at_end.astype(np.uint8) << 1
+        strand_end[rows], last[rows] = end, diagonal
 
     # --- alignments ----------------------------------------------------------------------------------------------
 
     def align_places(self, places: Places) -> Lines:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
         columns = places.read_strand, places.diagonal, places.band_start, places.width
-        return self.align_touching(Targets(*columns, self.loss(places), places.given))
+        loss = self.loss(places)
+        return self.align_touching(Targets(*columns, loss, places.given), loss < self.breaking)
 
-    def align_touching(self, targets: Targets) -> Lines:
+    def align_touching(self, targets: Targets, plain: Bool | None = None) -> Lines:
         """The best alignments that touch the diagonals of targets, without those that a contig's end leaves nothing of.
 
+        `plain` bool[k]: targets that are known to be aligned along their diagonals from end to end; by default none.
         Where none is proved in a narrow band, it is the best of the widest one, if possible one that touches.
         """
-        lines = self._align(targets)
+        lines = self._align(targets, plain)
         distinct = _local_places.distinct_places
         strayed = np.flatnonzero(
             distinct(targets.diagonal, lines.first_diagonal) & distinct(targets.diagonal, lines.last_diagonal)
@@ -126,20 +153,23 @@ class Aligner:
         gapped = np.flatnonzero(lines.hits["cigar_runs"] > whole)
         if not gapped.size:
             return lines
-        for diagonals in (lines.first_diagonal, lines.last_diagonal):
-            columns = lines.read_strand[gapped], diagonals[gapped]
-            total, begin, end = self._stretches(*columns)
-            better = np.flatnonzero(total >= lines.total[gapped])
-            if better.size:
-                rows = gapped[better]
-                stretch = begin[better], end[better]
-                plain = self._ungapped_part(
-                    lines.read_strand[rows], diagonals[rows], *stretch, lines.given[rows]
-                )
-                # The end of a contig may have cut it.
-                stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
-                lines = lines.put(rows[stands], plain.take(stands))
-        return lines
+        some = lines.take(gapped)
+        total, begin, end = self._stretches(some.read_strand, some.first_diagonal)
+        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal)
+        at_last = last_total >= total
+        better = np.flatnonzero(np.maximum(total, last_total) >= some.total)
+        if not better.size:
+            return lines
+        some, at_last = some.take(better), at_last[better]
+        begin, end = (
+            np.where(at_last, last[better], first[better])
+            for first, last in ((begin, last_begin), (end, last_end))
+        )
+        diagonal = np.where(at_last, some.last_diagonal, some.first_diagonal)
+        plain = self._ungapped_part(some.read_strand, diagonal, begin, end, some.given)
+        # The end of a contig may have cut it.
+        stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
+        return lines.put(gapped[better[stands]], plain.take(stands))
 
     def _stretches(self, read_strand: U32, diagonal: U32) -> tuple[np.ndarray, U16, U16]:
         """Total, first and last base of the best ungapped alignments on diagonals."""
@@ -159,12 +189,14 @@ class Aligner:
         start = (np.cumsum(n_runs) - n_runs).astype(np.uint32)
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
 
-    def _align(self, targets: Targets) -> Lines:
+    def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)
-        position = np.empty(k, np.uint32)
-        run_start, n_runs = np.empty(k, np.uint32), np.empty(k, np.uint16)
-        cigars, offset = [np.empty(0, np.uint32)], 0
-        for width, rows, read_strand, first, widen in self._by_width(targets):
+        position, n_runs = targets.diagonal.copy(), np.ones(k, np.uint16)
+        rows = np.empty(0, np.int64) if plain is None else np.flatnonzero(plain)
+        run_start = np.zeros(k, np.uint32)
+        run_start[rows] = np.arange(rows.size)
+        cigars, offset = [self.lengths[targets.read_strand[rows] >> 1] << np.uint32(4)], rows.size
+        for width, rows, read_strand, first, widen in self._by_width(targets, plain):
             score, reached, position[rows], runs, start, n_runs[rows], _ = self.backend.align_local(
                 read_strand, first, width, self.scoring
             )
@@ -175,13 +207,17 @@ class Aligner:
         aligned = Aligned(targets.read_strand, position, np.concatenate(cigars), run_start, n_runs)
         return self._lines(aligned, targets.given)
 
-    def _by_width(self, targets: Targets) -> Iterator[tuple[int, I64, U32, U32, Callable]]:
+    def _by_width(
+        self, targets: Targets, plain: Bool | None
+    ) -> Iterator[tuple[int, I64, U32, U32, Callable]]:
         """Width, rows, their read_strand and the first diagonals of their bands, the narrowest first.
 
-        The last item takes `score` and `reached` of these rows: what they do not prove comes again, in bands twice as
-        wide.
+        `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
+        what they do not prove comes again, in bands twice as wide.
         """
         width = _band_widths.expected_widths(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
+        if plain is not None:
+            width[plain] = 0
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 

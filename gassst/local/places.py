@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,22 +21,27 @@ MUCH_CLIPPED = 20
 class Columns:
     """Parallel arrays of one length."""
 
+    @classmethod
+    @cache
+    def _names(cls) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+
     def take(self, index: np.ndarray) -> Any:
         """The rows at `index`, numbers or a mask."""
         index = np.flatnonzero(index) if index.dtype == bool else index
-        return type(self)(*(np.take(getattr(self, f.name), index) for f in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*[getattr(self, name).take(index) for name in self._names()])
 
     def put(self, index: np.ndarray, rows: Any) -> Any:
         """A copy with other rows at `index`."""
-        columns = [getattr(self, f.name).copy() for f in fields(self)]  # type: ignore[arg-type]
-        for column, f in zip(columns, fields(self), strict=True):  # type: ignore[arg-type]
-            column[index] = getattr(rows, f.name)
+        columns = [getattr(self, name).copy() for name in self._names()]
+        for column, name in zip(columns, self._names(), strict=True):
+            column[index] = getattr(rows, name)
         return type(self)(*columns)
 
     @classmethod
     def concatenate(cls, parts: list) -> Any:
         """All rows, in order."""
-        return cls(*(joined([getattr(p, f.name) for p in parts]) for f in fields(cls)))  # type: ignore[arg-type]
+        return cls(*[joined([getattr(part, name) for part in parts]) for name in cls._names()])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -189,11 +189,13 @@ class _Realignment:
         """
         known, scoring = self.known, self.scoring
         reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
-        bands, summary = known.take(known.chosen[reads]), known.found.summary[reads]
-        alone = (summary["n_best"] == 1) & (summary["second"] == NO_SCORE) & (bands.edits == summary["best"])
+        bands, summary = known.take(known.chosen[reads]), known.found.summary
+        n_best = summary["n_best"].take(reads)
+        alone = (n_best == 1) & (summary["second"].take(reads) == NO_SCORE)
+        alone &= bands.edits == summary["best"].take(reads)
         diagonal, ungapped = self._ends(bands)
         loss = _expected_loss(scoring, bands.edits, ungapped)
-        stands = ungapped & (alone | (bands.edits == 0) & (summary["n_best"] > 1))
+        stands = ungapped & (alone | (bands.edits == 0) & (n_best > 1))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, np.ones(reads.size, bool))
         unsure = np.flatnonzero(stands & (bands.edits > (1 if settles_one_mismatch(scoring) else 0)))
         best = self.aligner.score_touching(targets.take(unsure))
@@ -203,7 +205,7 @@ class _Realignment:
         same = (best.reached == 3) & (best.diagonal == diagonal[unsure]) & (found == loss[unsure])
         stands[unsure] = same
         loss[unsure] = found
-        single = np.flatnonzero(~stands & alone & self._single()[reads])
+        single = np.flatnonzero(~stands & alone & self._single().take(reads))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, targets.given)
         lines = self.aligner.align_touching(targets.take(single))
         stand = np.flatnonzero(stands)
@@ -231,12 +233,13 @@ class _Realignment:
         known = self.known
         rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
         bands = known.take(rows)
-        loss = _expected_loss(self.scoring, bands.edits, False)
+        end, ungapped = self._ends(bands)
+        loss = _expected_loss(self.scoring, bands.edits, ungapped)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.diverted[read]
-        end = bands.band_start + bands.end
-        places = self.aligner.score_touching(_around(bands.read_strand, end, bands.words, loss, given))
+        targets = _around(bands.read_strand, end, bands.words, loss, given)
+        places = self.aligner.score_touching(targets, ungapped & (loss < self.aligner.breaking))
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:

@@ -129,6 +129,35 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
     assert compared > k / 2
 
 
+def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
+    """Reads with an error or none, and with a masked base: the same scores and alignments as in bands."""
+    rng = np.random.default_rng(6)
+    reads = [case.reference[c : c + 100].copy() for c in case.diagonal]
+    for read in reads:
+        at = rng.integers(0, len(read), rng.integers(0, 3))
+        read[at] = np.where(rng.random(len(at)) < 0.3, 4, (read[at] + 1) % 4)
+    packed = pack(reads)
+    handle = backend(planes_of(case.reference)).open_reads(packed)
+    aligner = make_aligner(handle, packed, case.reference, case.scoring)
+    k = len(reads)
+    columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int), np.ones(k, bool)
+    targets = Targets(*columns)
+    places = aligner.score_touching(targets)
+    plain = (aligner.loss(places) < aligner.breaking) & (places.diagonal == case.diagonal)
+    assert plain.sum() > k / 10
+    without = aligner.score_touching(targets, plain)
+    for name in ("score", "total", "reached", "strand_end", "diagonal"):
+        assert (getattr(without, name) == getattr(places, name)).all()
+    lines, in_bands = aligner.align_places(places), aligner.align_touching(targets)
+    for name in ("total", "begin", "end", "first_diagonal", "last_diagonal"):
+        assert (getattr(lines, name) == getattr(in_bands, name))[plain].all()
+    cigars = aligner.cigars
+    for line, other in zip(lines.hits[plain], in_bands.hits[plain], strict=True):
+        assert line[["position", "score", "edits"]] == other[["position", "score", "edits"]]
+        assert decode(cigars, line["cigar_start"], line["cigar_runs"]) == [(100, "M")]
+        assert decode(cigars, other["cigar_start"], other["cigar_runs"]) == [(100, "M")]
+
+
 def test_narrow_bands_are_used_and_left(case):
     """Most alignments lose less than it costs to leave a narrow band, some lose more."""
     perfect = np.array([len(r) for r in case.reads]) * case.scoring.match + 2 * case.scoring.clip
