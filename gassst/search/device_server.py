@@ -43,7 +43,7 @@ from gassst.workers.shared_memory import SharedMemory
 log = logging.getLogger("gassst")
 
 TICKET = struct.Struct("<I")
-STARTING, READY, WITHOUT, FAILED = range(4)
+STARTING, FOUND, READY, WITHOUT, FAILED = range(5)
 """In the first byte that all processes share; WITHOUT: the host searches. Behind it lies the text of a failure."""
 MOST_TEXT = 4000
 POLL = 0.01  # s
@@ -149,7 +149,7 @@ class DeviceServer:
 
     def describe(self) -> str:
         """One line for people."""
-        what = {READY: "on the device", STARTING: "on the host: the device was not ready in time"}
+        what = {READY: "on the device", FOUND: "on the host: the device was not ready in time"}
         return f"search {what.get(self._status[0], 'on the host')} ({self._device})"
 
     def _is_alive(self) -> bool:
@@ -200,6 +200,7 @@ class DeviceServer:
         began = time.monotonic()
         info, chosen = opencl_engine.choose(device)
         found = time.monotonic() - began
+        self._say(FOUND)
         engine = opencl_engine.Engine(info, chosen, index.reference.planes, alignments=False)
         search = DeviceSearch(index, engine)
         on_device = search.on_device()
