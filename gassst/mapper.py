@@ -92,15 +92,18 @@ class Mapper:
 
     def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
         verified = MapParams(**params).verify()
-        index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
-        memory, insert, planes = verified.memory, verified.insert, index.reference.planes
+        if not isinstance(index, SeedIndex):
+            index = SeedIndex.open(index, parts=() if verified.servers else None)
+        if verified.seed_length is not None and verified.seed_length < index.shortest_seed:
+            raise UsageError(f"-w must be at least {index.shortest_seed} bases for this index in parts")
+        insert, planes = verified.insert, index.reference.planes
         self._set(
             index=index,
             **_planned(verified, index),
             insert=InsertModel.given(verified.orientation, *insert)
             if insert
             else InsertModel.assumed(verified.orientation),
-            parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
+            parts=_looked_up(index, verified),
             extender=make_extender(planes, device=verified.device, threads=verified.threads),
         )
 
@@ -413,6 +416,24 @@ def _written(
             if progress is not None:
                 progress(total)
     return total
+
+
+def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
+    """The index as a run looks seeds up in it."""
+    if params.servers:
+        from gassst.seeding.lookup_messages import read_key  # sockets, which few runs need
+        from gassst.seeding.remote_parts import RemoteParts
+
+        if not index.part_rows:
+            raise UsageError(
+                f"--servers: {index.path or 'the index'} is in one piece: `gassst index --parts`"
+            )
+        return RemoteParts(index, params.servers, read_key(params.key or ""))
+    if len(index.parts) < len(index.part_rows):
+        raise UsageError(f"{index.path}: only some of its parts are open")
+    if index.part_rows or params.memory is not None:
+        return IndexParts(index, params.memory)
+    return WholeIndex(index)
 
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:

@@ -96,6 +96,8 @@ class MapParams:
     threads, device, batch_size, memory
         Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
         keep resident.
+    servers, key : tuple of str, str or None
+        HOST:PORT of servers of an index in parts (`gassst serve`), and the file of the key that they have.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
@@ -130,6 +132,8 @@ class MapParams:
     device: str | None = None
     batch_size: int | None = None
     memory: int | None = None
+    servers: tuple[str, ...] = ()
+    key: str | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = Scoring()
@@ -170,6 +174,8 @@ class MapParams:
             ),
             (self.batch_size is None or self.batch_size >= 1, "--batch-size must be at least 1"),
             (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
+            (self.memory is None or not self.servers, "--memory: it is the servers that have the index"),
+            (bool(self.servers) == (self.key is not None), "--servers and --key go together"),
             (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
             (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
             (self.mode in (None, *MODES), f"--mode must be {' or '.join(MODES)}"),

@@ -20,6 +20,7 @@ cdef class Seeds:
     cdef Seed *seeds
     cdef step_range_t *ranges        # [n * step] where the index has no position of every base, else NULL
     cdef int step
+    cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
     cdef const uint32_t[::1] active, lengths
@@ -28,3 +29,5 @@ cdef class Seeds:
     cdef readonly int64_t occurrences
 
     cdef void take_over(self, Seeds before)
+    cdef void make_room(self)
+    cdef int check_lengths(self, index) except -1

@@ -49,7 +49,9 @@ def main(args: argparse.Namespace) -> int:
     samples = samples_of(args)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
-    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    mapper = Mapper(
+        load_index(args.index, args.threads, args.check, () if params.servers else None), **vars(params)
+    )
     log.debug("extension: %s", mapper.extender.describe())
     duplicates = duplicate_rules(args)
 

@@ -28,6 +28,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
+    "serve": Command("gassst.cli.serve", "Look seeds up in a part of an index, for runs on other machines."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),
