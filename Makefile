@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check sanitize clean
+.PHONY: demo test lint docs docs-check thesis sanitize clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -35,6 +35,14 @@ $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 $(VENV)/.lint: | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet ruff mypy numpy
 	@touch $@
+
+# The tables and figures of docs/thesis.md; mappers are found on PATH. With other genomes and reads:
+#     make thesis THESIS_GENOME=human.fa THESIS_REAL='--real "50 bp=yeast.fa,reads.fq.gz"'
+THESIS_GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
+THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli_ERR022075_R1.fastq.gz"
+thesis: $(VENV)/.installed
+	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json docs/benchmarks/thesis.json
+	$(BIN)/python scripts/bench/make_benchmarks.py
 
 # AddressSanitizer and UBSan over the compiled modules, in build/sanitize: tests of parity, and the fuzzer.
 sanitize: $(VENV)/.tested

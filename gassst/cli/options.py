@@ -362,7 +362,7 @@ def _add_alignment(group: Any) -> None:
         type=int,
         metavar="BASES",
         help="Miss no alignment with up to this many inserted and deleted bases "
-        "(default: 16, with --all the error limit).",
+        "(default: 15, with --all the error limit).",
     )
     add(
         "-j",

@@ -200,13 +200,19 @@ class SearchPlan:
         return stage_miss(m, errors, Stage(w, count, False, every))
 
     def shortest_seed(self, m: int, errors: int) -> int:
-        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns."""
+        """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.
+
+        A search for all hits that passes over no seed misses nothing, unless that takes seeds that are too short.
+        """
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
             return min(self.params.seed_length, longest)
         affordable = math.ceil(math.log(max(self.n_bases, 4), 4))
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
+            lossless = m // (errors + 1)
+            if self.preset.occurrences_short is None and lossless >= affordable:
+                return min(longest, lossless)
         return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
 
     def _stages(self, m: int, errors: int) -> list[Stage]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rizk
 from harness import (
     Elapsed,
     benchmark_parser,
@@ -53,14 +54,6 @@ from gassst.threads import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
 PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"
-THESIS = "tnw4-4", "fd", "duplicate", "tnw4-16", "tnw5-full"
-# Rizk Table 4.3, share filtered in the step, and Table 4.4, ns for one hit (2.8 GHz, one core).
-TABLE_4_3 = {
-    "36 bp": (54.9, 61.6, 57.9, 84.9, 32.9, 81.2),
-    "50 bp": (12.1, 57.3, 49.7, 84.9, 67.7, 86.9),
-    "76 bp": (0.0, 4.2, 75.1, 26.6, 81.1, 82.2),
-}
-TABLE_4_4 = {"50 bp": (5.8, 22.4, None, 78.5, 356.7, 4486.5), "500 bp": (None, 24, None, 300, 3000, 135000)}
 
 
 @dataclass
@@ -271,12 +264,12 @@ def run_chain(order: tuple[str, ...], experiment: Experiment, band_ns: float) ->
 
 def published() -> str:
     """Rizk Tables 4.3 and 4.4."""
-    names = (*THESIS, "NW")
-    shares = [[name, *(TABLE_4_3[data][i] for data in TABLE_4_3)] for i, name in enumerate(names)]
-    times = [[name, *(TABLE_4_4[data][i] for data in TABLE_4_4)] for i, name in enumerate(names)]
+    names = (*rizk.FILTERS, "NW")
+    shares = [[name, *(rizk.TABLE_4_3[data][i] for data in rizk.TABLE_4_3)] for i, name in enumerate(names)]
+    times = [[name, *(rizk.TABLE_4_4[data][i] for data in rizk.TABLE_4_4)] for i, name in enumerate(names)]
     return "\n".join((
-        table(["step filter %", *TABLE_4_3], shares, "Published: Rizk Table 4.3, at most 3, 4, 7 errors"),
-        table(["ns for one hit", *TABLE_4_4], times, "Published: Rizk Table 4.4, one core at 2.8 GHz"),
+        table(["step filter %", *rizk.TABLE_4_3], shares, "Published: Rizk Table 4.3, at most 3, 4, 7 errors"),
+        table(["ns for one hit", *rizk.TABLE_4_4], times, "Published: Rizk Table 4.4, one core at 2.8 GHz"),
     ))  # fmt: skip
 
 
@@ -353,7 +346,7 @@ def report(result: dict[str, Any]) -> str:
     return "\n".join(parts + ([ranking_table(result)] if result["ranking"] else []))
 
 
-def _stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
+def stacked_bars(axes: Any, labels: list[str], columns: list[dict[str, float]], ylabel: str) -> None:
     colours = pyplot().get_cmap("tab20").colors
     bottom = np.zeros(len(columns))
     present = set().union(*columns)
@@ -380,10 +373,10 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
     pairs = [(result, chain) for result in results for chain in result["chains"]]
     labels = ["\n".join((Path(r["reads"]).name, *(c["order"] or ["no filter"]))) for r, c in pairs]
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5 + 2 * len(pairs), 11), layout="constrained")
-    _stacked_bars(upper, labels, [discarded(r, c) for r, c in pairs], "candidates discarded, %")
+    stacked_bars(upper, labels, [discarded(r, c) for r, c in pairs], "candidates discarded, %")
     times = [c["mapper"]["parts"] for _, c in pairs]
     shares = [{name: share(ns, sum(parts.values())) for name, ns in parts.items()} for parts in times]
-    _stacked_bars(lower, labels, shares, "time, %")
+    stacked_bars(lower, labels, shares, "time, %")
     figure.savefig(path)
 
 
@@ -434,7 +427,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         results.append(run_dataset(path, index, args))
         print(report(results[-1]), flush=True)
     print(published())
-    thesis = {"table_4_3": TABLE_4_3, "table_4_4": TABLE_4_4}
+    thesis = {"table_4_3": rizk.TABLE_4_3, "table_4_4": rizk.TABLE_4_4}
     write_json(args.json, {"data_sets": results, "published": thesis})
     if args.plot:
         plot(results, args.plot)

@@ -1,4 +1,4 @@
-"""Fill the tables and plots of docs/benchmarks/*.md and of the README from the JSON files in docs/benchmarks/.
+"""Fill the tables and plots of the README, docs/thesis.md and docs/benchmarks/*.md from docs/benchmarks/*.json.
 
     python scripts/bench/make_benchmarks.py            # rewrites them and docs/benchmarks/*.svg
     python scripts/bench/make_benchmarks.py --check    # fails where a page would change
@@ -19,9 +19,11 @@ from tempfile import TemporaryDirectory
 import peer_tables
 import plots
 import scale_tables
+import thesis_page
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
+THESIS = PAGES.with_name("thesis.md")
 PLACE = re.compile(r"(<!-- (\w+) (\S+(?: \S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 OVERVIEW_LENGTH = 100
 SUMMARY_SETS = (
@@ -118,6 +120,15 @@ KINDS: dict[str, Callable[..., str]] = {
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
     "summary": lambda single, paired, _: summary(single, paired),
+    "thesis_about": lambda result, _: thesis_page.about(result),
+    "table_4_1": lambda result, _: thesis_page.table_4_1(result),
+    "table_4_2": lambda result, _: thesis_page.table_4_2(result),
+    "table_4_3": lambda result, _: thesis_page.table_4_3(result),
+    "table_4_4": lambda result, _: thesis_page.table_4_4(result),
+    "figure_4_3": thesis_page.figure_4_3,
+    "figure_4_4": thesis_page.figure_4_4,
+    "figure_4_5": thesis_page.figure_4_5,
+    "figure_4_6": thesis_page.figure_4_6,
 }
 
 
@@ -144,7 +155,7 @@ def main(argv: list[str] | None = None) -> int:
         "--check", action="store_true", help="change no page; fail where one is not what its JSON files say"
     )
     args = parser.parse_args(argv)
-    pages = (README, *sorted(PAGES.glob("*.md")))
+    pages = (README, THESIS, *sorted(PAGES.glob("*.md")))
     if args.check:
         with TemporaryDirectory() as folder:
             stale = [page.name for page in pages if fill(text := page.read_text(), Path(folder)) != text]

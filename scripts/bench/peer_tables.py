@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import rizk_table_4_2 as rizk
+import rizk
 
 MEGABYTE = 1 << 20
 PAIR_SHARES = ("proper_share", "both_right_share", "proper_accuracy")

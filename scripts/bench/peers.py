@@ -35,7 +35,7 @@ from pathlib import Path
 import peer_agreement
 import peer_tables
 import pysam
-import rizk_table_4_2 as rizk
+import rizk
 from peer_agreement import CONFIDENT, TOLERANCE, Placements
 from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from xopen import xopen

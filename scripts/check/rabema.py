@@ -204,7 +204,7 @@ class Check:
 
     def map(self, mapper: list[str], index: Path, reads: Path) -> Path:
         mapped = self.path(".sam")
-        options = ("--all", "-s", "5", "-p", str(100 - self.rate), "-w", str(self.seed_length), "-q")
+        options = ("--all", "-s", "5", "-p", str(100 - self.rate), "-q")
         run(*mapper, "map", index, reads, "-o", mapped, *options)
         return mapped
 

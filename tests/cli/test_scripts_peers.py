@@ -17,7 +17,7 @@ import peers
 import pysam
 import pytest
 import rabema
-import rizk_table_4_2 as rizk
+import rizk
 import samdiff
 from places import DATA, ROOT, SCRIPTS, environment
 

@@ -117,6 +117,21 @@ def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.preset.missed) > 1
 
 
+@pytest.mark.parametrize("m, errors", [(36, 3), (50, 5), (100, 5), (100, 10), (150, 15), (300, 30)])
+def test_all_hits_without_a_cap_keep_a_seed_free_of_errors(m, errors):
+    params = MapParams(all_hits=True, sensitivity=5, min_identity=100 * (1 - errors / m))
+    (stage,) = SearchPlan(params, 10, 14_000_000).plan(m).stages
+    assert stage.disjoint
+    assert stage.number > errors
+    assert stage.length * stage.number <= m
+
+
+def test_all_hits_take_no_seed_that_chance_drowns():
+    params = MapParams(all_hits=True, sensitivity=5, min_identity=80)
+    (stage,) = SearchPlan(params, 10, 14_000_000).plan(100).stages
+    assert stage.length >= 8
+
+
 def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
     plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
     assert plan.errors == 4
