@@ -55,6 +55,14 @@ class Funnel:
             for name, stage in self.stages.items()
         }
 
+    @classmethod
+    def from_dict(cls, values: dict[str, dict[str, float]]) -> Funnel:
+        """The funnel of which `as_dict` has made this. Raises KeyError, TypeError."""
+        funnel = cls()
+        for name, stage in values.items():
+            funnel.count(name, int(stage["in"]), int(stage["out"]), int(stage["nanoseconds"]))
+        return funnel
+
     def __str__(self) -> str:
         """A table like Rizk's Table 4.3, with counts and time."""
         rows = [f"{'filter':<12}{'in':>14}{'out':>14}{'step %':>8}{'total %':>9}{'ns each':>9}"]

@@ -19,18 +19,19 @@ from gassst.extension.base import Times
 from gassst.extension.choose import FasterExtender, make_extender
 from gassst.extension.cpu import CpuExtender
 from gassst.io import records as sam
-from gassst.io.alignment_input import alignment_inputs, kept_lines
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
-from gassst.io.read_groups import NO_GROUP, ReadGroups, fields_of, read_groups
+from gassst.io.read_groups import ReadGroups, fields_of
 from gassst.io.read_records import Record, batch_records
+from gassst.io.read_source import ReadSource
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.reads import Paths, open_unparsed
+from gassst.io.reads import Paths
 from gassst.io.reference import Reference
-from gassst.pairing.insert_size import InsertModel
+from gassst.io.shards import PartOfRun, Shard, key_of
+from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.params import MapParams
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
@@ -48,8 +49,6 @@ from gassst.workers.processes import ProcessWorkers
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
-
-THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -165,9 +164,7 @@ class Mapper:
 
     @property
     def _reference_arrays(self) -> sam.ReferenceArrays:
-        reference = self.index.reference
-        planes, starts, lengths = reference.planes, reference.starts, reference.lengths
-        return sam.ReferenceArrays(planes, starts, lengths, *reference.exceptions)
+        return self.reference.arrays
 
     def header(
         self,
@@ -244,6 +241,8 @@ class Mapper:
         allow_truncated: bool = False,
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
+        shard: Shard | None = None,
+        insert: InsertModel | None = None,
         **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
@@ -273,6 +272,11 @@ class Mapper:
             FASTA to decode CRAM input with.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
+        shard : Shard, optional
+            Map this part of the reads alone: the records that the whole run has for them. The header says which part
+            it is, for `gassst.io.gathering`. Insert sizes are learned from the first reads of all.
+        insert : InsertModel, optional
+            Of the pairs, as `learn_insert` finds it.
         **output_options
             Of `sam.OutputOptions`.
 
@@ -284,42 +288,47 @@ class Mapper:
         ------
         UsageError
             Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
-            reads; an output that is an input, or two outputs that are one file.
+            reads; an output that is an input, or two outputs that are one file; duplicates that are to be marked in a
+            part.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
         start = time.monotonic()
-        reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
         written = [*with_indexes(output), *options.unmapped.paths]
-        check_distinct(written, [self.index.path, *reads, *(mates or [])])
-        own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(reads))
-        inflating = max(1, self.params.threads // THREADS_PER_INFLATER)
-        alone = len(reads) == 1 and mates is None
-        alignments = alignment_inputs([os.fspath(path) for path in reads], inflating, reference, alone)
-        kept_groups, comments = kept_lines(alignments.values(), own)
-        header = self.header(kept_groups, command_line, bool(output_options.get("sort")), comments)
+        check_distinct(written, [self.index.path, *paths_of(reads), *paths_of(mates or [])])
+        source = ReadSource.of(
+            reads,
+            mates,
+            interleaved=interleaved,
+            read_group=read_group,
+            allow_truncated=allow_truncated,
+            reference=reference,
+            tags=tags,
+            threads=self.params.threads,
+        )
+        header = self.header(source.header_groups, command_line, options.sort, source.comments)
+        parts = None
+        if shard is not None:
+            if options.duplicates is not None:
+                raise UsageError("--shard: duplicates are marked over all parts, by gassst gather --markdup")
+            parts = source.parts(shard.verify())
+            run_key = key_of(*self._facts, header.partition("@PG")[0], source.facts, options.facts, insert)
+            header = sam.with_note(header, str(PartOfRun(shard, run_key)))
+            if input_progress is not None:
+                input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         processes = self._processes(encoder)
         size = self.params.reads_per_batch(processes)
-        batches = open_unparsed(
-            reads,
-            mates,
-            size,
-            interleaved=interleaved,
-            progress=input_progress,
-            allow_truncated=allow_truncated,
-            tags=replace(tags, read_groups=not own.lines),
-            groups=own if own.lines else ReadGroups(kept_groups, (NO_GROUP,) * len(reads)),
-            alignments=alignments,
-            workers=self.params.threads,
-        )
+        batches = source.batches(size, self.params.threads, input_progress, parts)
         mapper = self if processes == 1 else self._for_processes()
         work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
-            run = MappingRun(work, workers)
+            if shard is not None and insert is None:
+                insert = _insert_learned(MappingRun(work, workers), source)
+            run = MappingRun(work, workers, insert)
             marked = batches if input_progress is None else input_progress.marked(batches)
             arrays = self._reference_arrays
             with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
@@ -338,7 +347,31 @@ class Mapper:
             total.run["insert"] = run.insert.as_dict()
         total.run["extension"] = asdict(mapper.counters)
         total.run["processes"] = processes
+        if shard is not None:
+            total.run["shard"] = str(shard)
         return total
+
+    def learn_insert(self, source: ReadSource) -> InsertModel:
+        """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
+
+        The model that was given with the parameters, where there is one. Raises InputError.
+        """
+        return _insert_learned(MappingRun(MappingWork(self, lambda *_: None)), source)
+
+    @property
+    def _facts(self) -> tuple[object, ...]:
+        """What of this mapper records depend on."""
+        params = replace(
+            self.params,
+            threads=1,
+            processes=None,
+            device=None,
+            batch_size=None,
+            memory=None,
+            servers=(),
+            key=None,
+        )
+        return __version__, self.index.k, tuple(self.reference.md5), params
 
     def _processes(self, encoder: sam.RecordEncoder) -> int:
         """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
@@ -398,6 +431,11 @@ def _start(work: MappingWork[Any], processes: int, threads: int) -> Workers:
             log.debug("%d worker processes of %d threads in all", processes, threads)
             return workers
     return ThreadWorkers(work, threads)
+
+
+def _insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
+    with closing(source.batches(LEARN_READS)) as batches:
+        return run.learn_insert(batches)
 
 
 def _written(

@@ -142,6 +142,8 @@ class MappingRun(Generic[Finished]):
     work : MappingWork
     workers : Workers, optional
         Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
+    insert : InsertModel, optional
+        Of the pairs, where it is known already.
 
     Attributes
     ----------
@@ -149,9 +151,15 @@ class MappingRun(Generic[Finished]):
         Of the pairs in this run: given, or learned from the first reads, or assumed until then.
     """
 
-    def __init__(self, work: MappingWork[Finished], workers: Workers | None = None):
+    def __init__(
+        self,
+        work: MappingWork[Finished],
+        workers: Workers | None = None,
+        insert: InsertModel | None = None,
+    ):
         self.mapper = work.mapper
-        self.insert: InsertModel = self.mapper.insert
+        self.insert: InsertModel = insert or self.mapper.insert
+        self._is_insert_known = insert is not None or self.mapper.params.insert is not None
         self._work, self._workers = work, workers
         self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
@@ -190,6 +198,13 @@ class MappingRun(Generic[Finished]):
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
+    def learn_insert(self, batches: Iterable[ReadBatch | Unparsed]) -> InsertModel:
+        """`insert`, once it is learned from the first of the batches, and nothing else done."""
+        with ExitStack() as stack:
+            workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
+            self._with_insert_learned(batches, workers)
+        return self.insert
+
     def _with_insert_learned(
         self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
     ) -> Iterator[ReadBatch | Unparsed]:
@@ -197,7 +212,7 @@ class MappingRun(Generic[Finished]):
 
         Always the same number of reads is learned from, so results do not depend on the size of the batches.
         """
-        if self.mapper.params.insert is not None:
+        if self._is_insert_known:
             return iter(batches)
         batches = iter(batches)
         head: list[ReadBatch] = []

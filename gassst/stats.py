@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
+from gassst.errors import InputError
 from gassst.funnel import Funnel
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
@@ -204,6 +205,44 @@ class Stats:
         result["cycles"] = dict(zip(CYCLE_COUNTS, self.cycles.T.tolist(), strict=True))
         result["coverage"] = {"windows": self.windows.tolist(), "contigs": self.contigs.tolist()}
         return {**result, "funnel": self.funnel.as_dict(), "run": self.run}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Stats:
+        """The counts of which `as_dict` has made this. Raises KeyError, TypeError, ValueError."""
+        stats = cls(run=dict(values["run"]))
+        for name in TOTALS:
+            setattr(stats, name, int(values[name]))
+        for name in COUNTERS:
+            numbers = {key if name == "nanoseconds" else int(key): int(n) for key, n in values[name].items()}
+            getattr(stats, name).update(numbers)
+        columns = [values["cycles"][name] for name in CYCLE_COUNTS]
+        stats.cycles = np.array(columns, np.int64).reshape(len(CYCLE_COUNTS), -1).T.copy()
+        stats.windows = np.array(values["coverage"]["windows"], np.int64)
+        stats.contigs = np.array(values["coverage"]["contigs"], np.int64)
+        stats.funnel = Funnel.from_dict(values["funnel"])
+        return stats
+
+    @classmethod
+    def read_json(cls, path: str | os.PathLike[str]) -> Stats:
+        """The counts in a file that `write_json` has written. Raises InputError."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls.from_dict(json.load(file))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise InputError(f"{path}: no statistics, as --stats writes them") from None
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Stats]) -> Stats:
+        """The sum of what machines have counted of one input; `run` is that of the first, with the time of all."""
+        total = cls()
+        for part in parts:
+            total += part
+        total.run = {key: value for key, value in parts[0].run.items() if key != "shard"}
+        total.run["seconds"] = round(sum(part.run.get("seconds", 0.0) for part in parts), 3)
+        total.run["shards"] = len(parts)
+        return total
 
     def write_json(self, path: str | os.PathLike[str]) -> None:
         """Write `as_dict()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""

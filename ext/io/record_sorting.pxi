@@ -50,6 +50,41 @@ def sort_keys(const uint8_t[::1] bam not None, size_t n):
     return keys_array, ends_array
 
 
+cdef inline bint same_name(const uint8_t *a, const uint8_t *b) noexcept nogil:
+    """Whether two records have one name."""
+    return a[12] == b[12] and memcmp(a + BAM_CORE, b + BAM_CORE, a[12]) == 0
+
+
+def whole_records(const uint8_t[::1] bam not None):
+    """The records that are there in full.
+
+    Returns
+    -------
+    tuple
+        How many, and their bytes; how many come before the last name among them, and the bytes of these.
+
+    Raises
+    ------
+    ValueError
+        A record is shorter than its own fields say.
+    """
+    cdef size_t size = bam.shape[0], at = 0, before = 0, length = 0, n = 0, n_before = 0
+    cdef bint fits = True
+    with nogil:
+        while at + BAM_CORE <= size:
+            length = record_size(&bam[at])
+            fits = length >= BAM_CORE + bam[at + 12]
+            if not fits or at + length > size:
+                break
+            if n and not same_name(&bam[before], &bam[at]):
+                before, n_before = at, n
+            at += length
+            n += 1
+    if not fits:
+        raise ValueError("a damaged record")
+    return n, at, n_before, before
+
+
 def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, const int64_t[::1] order not None,
            const uint8_t[::1] marks=None, bint tagged=False):
     """Records of `bam` in the order given.

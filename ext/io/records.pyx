@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
 from libc.stdint cimport INT32_MAX, INT32_MIN, UINT16_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset, strlen
+from libc.string cimport memcmp, memcpy, memset, strlen
 
 from pysam.libcalignedsegment cimport makeAlignedSegment
 from pysam.libcalignmentfile cimport AlignmentHeader

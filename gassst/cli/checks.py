@@ -47,6 +47,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
     samples = samples_of(args)
+    check_shard(args)
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
@@ -63,10 +64,27 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         else:
             open_pairs(sample.reads, sample.mates, params.reads_per_batch())
         inputs += [*sample.reads, *(sample.mates or [])]
+    inputs += [args.insert_model] if args.insert_model else []
     check_outputs([*(sample.output for sample in samples), *others], inputs)
     indexed = [path for sample in samples for path in with_indexes(sample.output)]
     check_distinct([*indexed, *filter(None, others)], inputs)
     check_device(params.device, params.threads)
+
+
+def check_shard(args: argparse.Namespace) -> None:
+    """Raise UsageError for a part that is none, or of what has no parts, or that goes where its end is not seen."""
+    if args.shard is None:
+        return
+    from gassst.io.destination import Destination
+    from gassst.io.shards import Shard
+
+    shard = f"--shard {Shard.parse(args.shard)}"
+    if args.sheet:
+        raise UsageError(f"{shard}: parts are of one sample: name its reads, not --sheet")
+    if args.markdup:
+        raise UsageError(f"{shard}: duplicates are marked over all parts: gassst gather --sort --markdup")
+    if Destination(args.output).is_stream:
+        raise UsageError(f"{shard}: name a file with -o: a part on a stream may be cut short unnoticed")
 
 
 def samples_of(args: argparse.Namespace) -> list[Sample]:

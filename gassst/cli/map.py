@@ -41,12 +41,16 @@ def main(args: argparse.Namespace) -> int:
     from gassst.cli.summary import internals, summary
     from gassst.io.input_progress import InputProgress
     from gassst.io.read_groups import doubts
+    from gassst.io.shards import Shard
     from gassst.mapper import Mapper
+    from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 
     if note := note_on_max_hits(params.max_hits):
         log.info(note)
     samples = samples_of(args)
+    shard = None if args.shard is None else Shard.parse(args.shard)
+    insert = None if args.insert_model is None else InsertModel.read(args.insert_model)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
     mapper = Mapper(
@@ -80,6 +84,8 @@ def main(args: argparse.Namespace) -> int:
                 allow_truncated=args.allow_truncated,
                 reference=args.reference,
                 duplicates=rules_for(sample),
+                shard=shard,
+                insert=insert,
                 **output_options(args),
             )
     seconds = time.monotonic() - start

@@ -7,6 +7,7 @@ needs words stands in the sentence's own "(default: ...)".
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -84,22 +85,81 @@ def parse_level(text: str) -> int:
 
 def add_map_options(parser: argparse.ArgumentParser) -> None:
     """All arguments of `gassst map`."""
-    scores = "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend."
-    groups = (
+    _add_groups(
+        parser,
         ("input", "The reference and the reads.", _add_input),
         ("output", "Where the alignments go, and what their records hold.", _add_output),
         ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
-        ("alignment", "Which alignments count, and how many are reported.", _add_alignment),
-        ("sensitivity", "How much work goes into finding the best alignment.", _add_sensitivity),
-        ("pairs", "What the library of paired reads looks like.", _add_pairs),
-        ("scoring", scores, _add_scoring),
-        ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
+        *_SEARCH,
     )
+
+
+def add_insert_options(parser: argparse.ArgumentParser) -> None:
+    """All arguments of `gassst insert`: the reads, and those of `gassst map` on which places of reads depend."""
+    _add_groups(
+        parser,
+        ("input", "The reference and the reads.", _add_reads),
+        ("output", "Where the model goes.", _add_model),
+        *_SEARCH,
+    )
+
+
+def _add_groups(parser: argparse.ArgumentParser, *groups: tuple[str, str, Callable[[Any], None]]) -> None:
     for title, comment, add_options in groups:
         add_options(parser.add_argument_group(title, comment))
 
 
+def _add_model(group: Any) -> None:
+    group.add_argument(
+        "-o",
+        "--output",
+        metavar="MODEL.json",
+        type=output_path,
+        default="-",
+        help="Write the model to this file, for --insert-model; a dash means stdout.",
+    )
+
+
 def _add_input(group: Any) -> None:
+    _add_reads(group)
+    add = group.add_argument
+    add(
+        "--sheet",
+        metavar="FILE.csv",
+        type=file_path,
+        help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
+    )
+    add(
+        "--shard",
+        metavar="I/N",
+        help="Map only the I-th of N parts of the reads, from plain or BGZF files. `gassst gather` joins what N "
+        "machines have made of them.",
+    )
+    add(
+        "-C",
+        "--comments",
+        action="store_true",
+        help="Copy the SAM tags in the comments of FASTQ, separated by tabs, to the records.",
+    )
+    add(
+        "--casava-barcode",
+        action="store_true",
+        help="Put the barcode of a Casava comment (1:N:0:ACGT) into the tag BC.",
+    )
+    add(
+        "--umi-from-name",
+        metavar="SEP",
+        dest="umi_separator",
+        help="Put what follows the last SEP in a read name into the tag RX.",
+    )
+    add(
+        "--lenient",
+        action="store_true",
+        help="Leave out and count what is no tag in a comment or name. It is an error without this option.",
+    )
+
+
+def _add_reads(group: Any) -> None:
     add = group.add_argument
     add(
         "index",
@@ -108,6 +168,7 @@ def _add_input(group: Any) -> None:
         help="Index of the reference (.gsi), or its FASTA. The index beside a FASTA is used, REF.gsi for REF.fa; "
         "if there is none or it is stale, the FASTA is indexed in memory for this run.",
     )
+
     # "*" would take nothing right after the index, and refuse what follows the options.
     reads = add(
         "reads",
@@ -141,34 +202,6 @@ def _add_input(group: Any) -> None:
         type=file_path,
         help="Decode CRAM input with this FASTA. Unmapped CRAM needs none.",
     )
-    add(
-        "--sheet",
-        metavar="FILE.csv",
-        type=file_path,
-        help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
-    )
-    add(
-        "-C",
-        "--comments",
-        action="store_true",
-        help="Copy the SAM tags in the comments of FASTQ, separated by tabs, to the records.",
-    )
-    add(
-        "--casava-barcode",
-        action="store_true",
-        help="Put the barcode of a Casava comment (1:N:0:ACGT) into the tag BC.",
-    )
-    add(
-        "--umi-from-name",
-        metavar="SEP",
-        dest="umi_separator",
-        help="Put what follows the last SEP in a read name into the tag RX.",
-    )
-    add(
-        "--lenient",
-        action="store_true",
-        help="Leave out and count what is no tag in a comment or name. It is an error without this option.",
-    )
     add = group.add_mutually_exclusive_group().add_argument
     add(
         "--interleaved",
@@ -183,7 +216,48 @@ def _add_input(group: Any) -> None:
     )
 
 
-def _add_output(group: Any) -> None:
+def add_gather_options(parser: argparse.ArgumentParser) -> None:
+    """All arguments of `gassst gather`."""
+    _add_groups(
+        parser,
+        ("input", "What `gassst map --shard` has written.", _add_parts),
+        ("output", "Where the alignments go. Records look as in the parts.", _add_gathered),
+        ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
+        ("machine", "Resources, and messages on stderr. Records never depend on them.", add_common),
+    )
+
+
+def _add_parts(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "parts",
+        nargs="+",
+        metavar="PART.bam",
+        type=file_path,
+        help="All parts of one run, in any order: SAM, BAM or CRAM.",
+    )
+    add(
+        "--part-stats",
+        nargs="+",
+        metavar="STATS.json",
+        default=[],
+        type=file_path,
+        help="The --stats files of all parts, in any order, for --stats, --report and --multiqc.",
+    )
+    add(
+        "--reference",
+        metavar="REF",
+        type=file_path,
+        help="The index that the parts were mapped with, or its FASTA: for CRAM that is not just copied.",
+    )
+
+
+def _add_gathered(group: Any) -> None:
+    _add_file(group)
+    _add_statistics(group)
+
+
+def _add_file(group: Any) -> None:
     add = group.add_argument
     add(
         "-o",
@@ -218,6 +292,11 @@ def _add_output(group: Any) -> None:
         metavar="SIZE",
         help="Keep this much of a BAM file to sort in memory, more of it on disk (default: 2G).",
     )
+
+
+def _add_output(group: Any) -> None:
+    _add_file(group)
+    add = group.add_argument
     add(
         "-R",
         "--read-group",
@@ -282,6 +361,11 @@ def _add_output(group: Any) -> None:
         action="store_true",
         help="With --unmapped2: also write pairs with one unmapped mate.",
     )
+    _add_statistics(group)
+
+
+def _add_statistics(group: Any) -> None:
+    add = group.add_argument
     add(
         "--stats",
         metavar="FILE.json",
@@ -417,12 +501,18 @@ def _add_sensitivity(group: Any) -> None:
 
 
 def _add_pairs(group: Any) -> None:
-    add = group.add_argument
+    add = group.add_mutually_exclusive_group().add_argument
     add(
         "--insert",
         type=parse_insert,
         metavar="MEAN,SD",
         help="Insert size between the outer ends of mates (default: learned from the first reads).",
+    )
+    add(
+        "--insert-model",
+        type=file_path,
+        metavar="FILE.json",
+        help="Take what `gassst insert` has learned of the library.",
     )
     add = group.add_mutually_exclusive_group().add_argument
     group.add_argument(
@@ -563,6 +653,19 @@ def add_common(group: Any) -> None:
     )
     add("-q", "--quiet", action="store_true", help="Say nothing but errors.")
     add("-v", "--verbose", action="store_true", help="Also say what the device and the search did.")
+
+
+_SEARCH = (
+    ("alignment", "Which alignments count, and how many are reported.", _add_alignment),
+    ("sensitivity", "How much work goes into finding the best alignment.", _add_sensitivity),
+    ("pairs", "What the library of paired reads looks like.", _add_pairs),
+    (
+        "scoring",
+        "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend.",
+        _add_scoring,
+    ),
+    ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
+)
 
 
 # --- from arguments to parameters ---------------------------------------------------------------------------

@@ -29,6 +29,8 @@ COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
     "serve": Command("gassst.cli.serve", "Look seeds up in a part of an index, for runs on other machines."),
+    "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library, once for many machines."),
+    "gather": Command("gassst.cli.gather", "Join the parts that many machines have mapped."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),

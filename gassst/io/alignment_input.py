@@ -27,6 +27,7 @@ from gassst.io.quiet import QuietHtslib
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_groups import ReadGroups, fields_of
 from gassst.io.read_streams import ReadOptions
+from gassst.io.slices import LanePart, SlicedFile
 from gassst.io.source import name_of
 from gassst.io.texts import ENOUGH
 
@@ -103,8 +104,22 @@ class AlignmentInput:
     def _stream(self) -> Any:
         return sys.stdin.buffer if self._path == "-" else held(self._path) or open(self._path, "rb")
 
+    def _opened_part(self, stack: ExitStack, part: LanePart) -> tuple[SlicedFile, AlignmentReader, _Feed]:
+        file = stack.enter_context(SlicedFile(self._path, part.slices[0], part.head))
+        feed = _Feed(file)
+        try:
+            reader = AlignmentReader(feed.begin(), self.name, self._threads, self._reference, check_end=False)
+        except OSError as error:
+            raise InputError(f"{self.name}: {error.strerror or error}") from error
+        return file, reader, feed
+
     def batches(
-        self, interleaved: bool, options: ReadOptions, progress: InputProgress | None, allow_truncated: bool
+        self,
+        interleaved: bool,
+        options: ReadOptions,
+        progress: InputProgress | None,
+        allow_truncated: bool,
+        part: LanePart | None = None,
     ) -> Generator[AlignmentBatch, None, None]:
         """Its reads, yet to be parsed. They are pairs where the first one is, or `interleaved` says so.
 
@@ -119,10 +134,9 @@ class AlignmentInput:
             QuietHtslib.enter()  # before its threads begin to read ahead
             stack.callback(QuietHtslib.leave)
             if self._file is not None:
-                self._file, self._reader = self._opened(self._threads)
-            file, reader = self._file, self._reader
-            if file is not None and progress is not None:
-                progress.follow(file)
+                self._file, self._reader = self._opened(self._threads if part is None else 0)
+            file: IO[bytes] | SlicedFile | None = self._file
+            reader, feed = self._reader, None
             stack.enter_context(closing(file or reader))
             stack.enter_context(closing(reader))
             if not (reader.ends_well or allow_truncated):
@@ -131,8 +145,15 @@ class AlignmentInput:
                 )
             try:
                 paired = reader.starts_paired() or interleaved
+                if part is not None:
+                    file, reader, feed = self._opened_part(stack, part)
+                    stack.enter_context(closing(reader))
+                if file is not None and progress is not None:
+                    progress.follow(file)
                 while True:
                     text, count = reader.read(options.reads, ENOUGH)
+                    if feed is not None and feed.error is not None:
+                        raise feed.error
                     if not count:
                         return
                     if reader.has_pairs and not paired:
@@ -204,6 +225,37 @@ def kept_lines(inputs: Iterable[AlignmentInput], own: ReadGroups) -> tuple[tuple
                 f"read group {name!r}: inputs have two different ones of this ID; -R sets another"
             )
     return groups, comments
+
+
+class _Feed:
+    """Feeds a part of a file to htslib through a pipe, and knows what went wrong."""
+
+    def __init__(self, file: SlicedFile):
+        self.error: InputError | None = None
+        self._file = file
+
+    def begin(self) -> int:
+        """The end of the pipe to read from."""
+        reading, writing = os.pipe()
+        threading.Thread(target=self._pump, args=(writing,), name="gassst-pump", daemon=True).start()
+        return reading
+
+    def _pump(self, writing: int) -> None:
+        with open(writing, "wb", buffering=0) as target:
+            while True:
+                try:
+                    piece = self._file.read(PEEKED)
+                except (OSError, ValueError) as error:  # ValueError: closed, as nobody reads any more
+                    self.error = InputError(f"{self._file.path}: {getattr(error, 'strerror', None) or error}")
+                    return
+                if not piece:
+                    return
+                view = memoryview(piece)
+                try:
+                    while view:
+                        view = view[target.write(view) :]
+                except OSError:  # nobody reads any more
+                    return
 
 
 def _piped(stream: Any) -> int:

@@ -30,12 +30,18 @@ class BatchSizes:
         That map at the same time; with one all batches have `most` reads.
     paths : sequence of str
         Inputs, in the order in which they are read. Where one has no size, the end comes unforeseen.
+    sizes : sequence of int, optional
+        Bytes that are read of each, where that is not all.
     """
 
-    def __init__(self, most: int, workers: int = 1, paths: Sequence[str] = ()):
+    def __init__(
+        self, most: int, workers: int = 1, paths: Sequence[str] = (), sizes: Sequence[int] | None = None
+    ):
         self._most, self._least = most, min(LEAST, most)
         self._workers = workers
-        self._bytes = [size_of(path) for path in paths] if workers > 1 else []
+        self._bytes: Sequence[int | None] = []
+        if workers > 1:
+            self._bytes = [size_of(path) for path in paths] if sizes is None else sizes
         self._before = 0  # bytes of the files that have been read
         self._batches = self._reads = 0  # given out
 

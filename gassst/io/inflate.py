@@ -212,7 +212,7 @@ class Decompressed(io.RawIOBase):
         if not head.startswith(self._format.magic) or padding % (self._format.padding or 1):
             raise Damaged(f"damaged {self._kind} data: other bytes follow the end")
         self._in_bgzf, self._unended = self._kind == "gz" and is_bgzf(head), False
-        self._block = _size_of_block(head) if self._in_bgzf else 0
+        self._block = size_of_block(head) if self._in_bgzf else 0
         self._decoder = self._format.decoder()
         return True
 
@@ -329,8 +329,8 @@ class Inflated(NamedTuple):
 def whole_blocks(data: bytes) -> int:
     """Bytes of the blocks of BGZF that `data` begins with, up to the first one that is not all there."""
     end = 0
-    while is_bgzf(head := data[end : end + _HEADER]) and end + _size_of_block(head) <= len(data):
-        end += _size_of_block(head)
+    while is_bgzf(head := data[end : end + _HEADER]) and end + size_of_block(head) <= len(data):
+        end += size_of_block(head)
     return end
 
 
@@ -339,7 +339,7 @@ def inflated(chunk: bytes) -> Inflated:
     texts: list[bytes] = []
     used, view = 0, memoryview(chunk)
     while used < len(chunk):
-        block = view[used : used + _size_of_block(chunk[used : used + _HEADER])]
+        block = view[used : used + size_of_block(chunk[used : used + _HEADER])]
         decoder = _inflater()
         try:
             text = decoder.decompress(block, BLOCK)
@@ -354,7 +354,8 @@ def inflated(chunk: bytes) -> Inflated:
     return Inflated(b"".join(texts), used, bool(texts and texts[-1]))
 
 
-def _size_of_block(head: bytes) -> int:
+def size_of_block(head: bytes) -> int:
+    """Bytes of the block of BGZF that begins so."""
     return int.from_bytes(head[16:18], "little") + 1
 
 

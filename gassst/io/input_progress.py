@@ -49,7 +49,11 @@ class InputProgress:
         """Count what is read of `file` from here on; once it is closed, all of it counts."""
         info = os.fstat(file.fileno())
         if stat.S_ISREG(info.st_mode):
-            self._followed.append((file, info.st_size))
+            self._followed.append((file, getattr(file, "size", info.st_size)))
+
+    def expect(self, size: int) -> None:
+        """Only so many bytes of the inputs are going to be read."""
+        self.bytes_total = size
 
     @property
     def bytes_read(self) -> int:

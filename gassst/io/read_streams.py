@@ -11,6 +11,7 @@ from gassst.io.batch_sizes import FileSizes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_tags import NO_TAGS, TagSources
+from gassst.io.slices import Slice
 from gassst.io.source import Source, Window, name_of
 from gassst.io.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 
@@ -56,11 +57,12 @@ def batches_of_file(
     pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
+    part: Slice | None = None,
 ) -> Generator[Unparsed, None, None]:
-    """The batches of one file; where records are easily separated, the batches are not parsed yet."""
-    parser = RecordParser(name_of(path), *options[:3], None, interleaved, tags=options.tags)
+    """The batches of one file, or of a part; where records are easily separated, the batches are not parsed yet."""
+    parser = RecordParser(name_of(path, part), *options[:3], None, interleaved, tags=options.tags)
     with ExitStack() as stack:
-        source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters))
+        source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters, part))
         window = _begun(source, options)
         if interleaved or not _is_cut(window, options):
             yield from _batches(window, parser)
@@ -80,21 +82,25 @@ def batches_of_pair(
     pieces: FileSizes,
     progress: InputProgress | None,
     allow_truncated: bool = False,
+    parts: Sequence[Slice | None] = (None, None),
 ) -> Generator[Unparsed, None, None]:
     """The same of two files of mates, each of which is read in a thread of its own.
 
     Two pipes that one program fills in turn must be read at the same time: it waits for either.
     """
-    parser = RecordParser(name_of(first), *options[:3], name_of(second), tags=options.tags)
+    names = [name_of(path, part) for path, part in zip((first, second), parts, strict=True)]
+    parser = RecordParser(names[0], *options[:3], names[1], tags=options.tags)
     with ExitStack() as stack:
-        one = stack.enter_context(Source(first, parser, progress, allow_truncated, options.inflaters))
-        two = stack.enter_context(Source(second, parser, progress, allow_truncated, options.inflaters))
+        one, two = (
+            stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters, part))
+            for path, part in zip((first, second), parts, strict=True)
+        )
         windows = _begun(one, options), _begun(two, options)
         if not all(_is_cut(window, options) for window in windows):
             yield from _pair_batches(*windows, parser)
             return
         stack.pop_all()  # the cutters close the sources
-    before, names = 0, (one.name, two.name)
+    before = 0
     cutters = [
         cutter(source, window, pieces, options.length, options.buffer)
         for source, window in zip((one, two), windows, strict=True)
@@ -104,7 +110,7 @@ def batches_of_pair(
         for stream in streams:
             stream.start()
         for texts in _of_equal_length(*streams):
-            yield _TextBatch(texts, names, before, options)
+            yield _TextBatch(texts, (one.name, two.name), before, options)
             before += max(text.records for text in texts)  # the last record of a file may lack its line end
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,6 +20,7 @@ from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
+from gassst.io.slices import LanePart
 from gassst.io.texts import ReadAhead
 
 Path = str | os.PathLike[str]
@@ -147,6 +148,7 @@ def open_unparsed(
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] | None = None,
     workers: int = 1,
+    parts: Sequence[LanePart] | None = None,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
@@ -154,7 +156,7 @@ def open_unparsed(
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
     inflated, and cut between records, in threads of their own, one for each file that is read. With several `workers`
     the first and the last batches are smaller (`batch_sizes`), and with many of them several threads inflate a BGZF
-    file.
+    file. Of some lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
 
     Raises
     ------
@@ -165,6 +167,7 @@ def open_unparsed(
     options = _verified_options(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(
         tags=tags.verify(), inflaters=max(1, workers // WORKERS_PER_INFLATER)
     )
+    sizes = None if parts is None else [part.size for part in parts]
     if mates is None:
         paths = _readable(reads)
         return ReadAhead(
@@ -172,18 +175,19 @@ def open_unparsed(
                 paths,
                 interleaved,
                 options,
-                BatchSizes(batch_size, workers, paths),
+                BatchSizes(batch_size, workers, paths, sizes),
                 progress,
                 allow_truncated,
                 groups,
                 alignments or NO_ALIGNMENTS,
+                parts,
             )
         )
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
     lanes = _readable_lanes(reads, mates)
-    batches = BatchSizes(whole_pairs(batch_size), workers, [first for first, _ in lanes])
-    return _files_of_pairs(lanes, options, batches, progress, allow_truncated, groups)
+    batches = BatchSizes(whole_pairs(batch_size), workers, [first for first, _ in lanes], sizes)
+    return _files_of_pairs(lanes, options, batches, progress, allow_truncated, groups, parts)
 
 
 def _files(
@@ -195,16 +199,18 @@ def _files(
     allow_truncated: bool = False,
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
+    parts: Sequence[LanePart] | None = None,
 ) -> Generator[Unparsed, None, None]:
-    for i, path in enumerate(paths):
-        found = alignments.get(path)
-        batches: Iterator[Unparsed] = (
-            batches_of_file(path, interleaved, options, batch_sizes.of_file(i), progress, allow_truncated)
-            if found is None
-            else found.batches(interleaved, options, progress, allow_truncated)
-        )
+    for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
+        path, found = paths[lane], alignments.get(paths[lane])
+        if found is not None:
+            batches: Iterator[Unparsed] = found.batches(interleaved, options, progress, allow_truncated, part)
+        else:
+            pieces = batch_sizes.of_file(i)
+            cut = None if part is None else part.slices[0]
+            batches = batches_of_file(path, interleaved, options, pieces, progress, allow_truncated, cut)
         for batch in batches:
-            yield GroupBatch(batch, groups.of(i))
+            yield GroupBatch(batch, groups.of(lane))
 
 
 def _files_of_pairs(
@@ -214,12 +220,18 @@ def _files_of_pairs(
     progress: InputProgress | None,
     allow_truncated: bool = False,
     groups: ReadGroups = NO_GROUPS,
+    parts: Sequence[LanePart] | None = None,
 ) -> Generator[Unparsed, None, None]:
     options = options._replace(reads=whole_pairs(options.reads))
-    for i, (first, second) in enumerate(lanes):
-        pieces = batch_sizes.of_file(i, mates=2)
-        for batch in batches_of_pair(first, second, options, pieces, progress, allow_truncated):
-            yield GroupBatch(batch, groups.of(i))
+    for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
+        pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
+        for batch in batches_of_pair(*lanes[lane], options, pieces, progress, allow_truncated, cuts):
+            yield GroupBatch(batch, groups.of(lane))
+
+
+def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:
+    """The lanes that are read, and what of them; None for all."""
+    return [(i, None) for i in range(lanes)] if parts is None else [(part.lane, part) for part in parts]
 
 
 def _parsed(batches: Generator[Unparsed, None, None]) -> Generator[ReadBatch, None, None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -81,7 +81,7 @@ def header(
     lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)
-    lines.append(_program_line(program_version, command_line))
+    lines.append(program_line(program_version, command_line))
     lines += comments
     return "\n".join(lines) + "\n"
 
@@ -99,16 +99,17 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
         yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
 
 
-def _program_line(version: str, command_line: str) -> str:
+def program_line(version: str, command_line: str, name: str = "gassst", after: str = "") -> str:
+    """The @PG line of a program of this package, which ran on what another one (`after`) had made."""
     printable = command_line.encode("utf-8", "backslashreplace").decode()
     for character, escaped in (("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         printable = printable.replace(character, escaped)
-    fields = ["@PG", "ID:gassst", "PN:gassst"]
+    fields = ["@PG", f"ID:{name}", "PN:gassst", *[f"PP:{after}"] * bool(after)]
     fields += [f"VN:{version}"] * bool(version) + [f"CL:{printable}"] * bool(printable)
     return "\t".join(fields)
 
 
-def _in_coordinate_order(header_text: str) -> str:
+def in_coordinate_order(header_text: str) -> str:
     """The header, whose records come sorted instead of grouped by read."""
     first, *others = header_text.split("\n")
     fields = [field for field in first.split("\t") if not field.startswith(("SO:", "GO:"))]
@@ -117,7 +118,7 @@ def _in_coordinate_order(header_text: str) -> str:
     return "\n".join(["\t".join([*fields, "SO:coordinate"]), *others])
 
 
-def _with_note(header_text: str, note: str) -> str:
+def with_note(header_text: str, note: str) -> str:
     """The header, whose line of this program says what else was done."""
     lines = header_text.split("\n")
     return "\n".join(f"{line}\tDS:{note}" if line.startswith("@PG\tID:gassst\t") else line for line in lines)
@@ -203,6 +204,12 @@ class OutputOptions(RecordStyle):
     unmapped_either: bool = False
 
     @property
+    def facts(self) -> tuple[object, ...]:
+        """What of these options the records of a part depend on, and their order."""
+        style = tuple(getattr(self, field.name) for field in fields(RecordStyle))
+        return (*style, self.sort, self.no_unmapped)
+
+    @property
     def unmapped(self) -> Unmapped:
         """Raises UsageError for a senseless choice."""
         return Unmapped(self.unmapped_path, self.unmapped_mates_path, self.unmapped_either).verify()
@@ -264,8 +271,8 @@ class RecordEncoder:
                 raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
-        header = _in_coordinate_order(header) if options.sort else header
-        header = _with_note(header, str(options.duplicates)) if options.duplicates is not None else header
+        header = in_coordinate_order(header) if options.sort else header
+        header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = cls(file_format, header, record_builder(header, reference, options), options)
         encoder.cram_options.verify_for(file_format)
         return encoder

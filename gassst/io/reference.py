@@ -95,6 +95,11 @@ class Reference:
     alt: NDArray[np.bool_] | None = field(default=None, repr=False)
     """bool[c], contigs that are ALT; None where none is."""
 
+    @property
+    def arrays(self) -> ReferenceArrays:
+        """What records need of it."""
+        return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions)
+
     @classmethod
     def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
         """Read FASTA, plain or compressed by its content; lower case, IUPAC letters and CRLF are fine.

@@ -67,7 +67,14 @@ class Run:
     @classmethod
     def of(cls, bam: EncodedRecords, templates: NDArray[np.uint64] = NO_TEMPLATES) -> Run:
         """What a worker makes of the records of a batch."""
-        keys, ends = sort_keys(bam, bam.records)
+        return cls.of_bytes(bam, bam.records, templates)
+
+    @classmethod
+    def of_bytes(
+        cls, bam: bytes | EncodedRecords, records: int, templates: NDArray[np.uint64] = NO_TEMPLATES
+    ) -> Run:
+        """The same of so many records. Raises ValueError where there are not as many."""
+        keys, ends = sort_keys(bam, records)
         return cls._sorted(keys, ends, np.frombuffer(memoryview(bam), np.uint8), templates)
 
     @classmethod

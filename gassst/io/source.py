@@ -13,6 +13,7 @@ from gassst.errors import InputError
 from gassst.io.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, PushedBack, format_of
 from gassst.io.input_progress import InputProgress
 from gassst.io.pipes import held
+from gassst.io.slices import Slice, SlicedFile
 
 
 class RecordCounter(Protocol):
@@ -35,7 +36,8 @@ class Source:
 
     Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
     `counter` counts the records, for messages; `progress` is told of the file. `allow_truncated` takes BGZF without
-    its end-of-file block. So many `inflaters` are threads that inflate the blocks of a BGZF file.
+    its end-of-file block. So many `inflaters` are threads that inflate the blocks of a BGZF file. With a `part` of the
+    file it is read as if it were all.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Source:
         progress: InputProgress | None = None,
         allow_truncated: bool = False,
         inflaters: int = 1,
+        part: Slice | None = None,
     ) -> None:
-        self.name = name_of(path)
+        self.name = name_of(path, part)
+        self._part = part
         self.counter = counter
         self._allow_truncated, self._inflaters = allow_truncated, inflaters
         self._closing = ExitStack()
@@ -59,6 +63,8 @@ class Source:
     def _open(self, path: str) -> Any:
         if path == "-":
             return sys.stdin.buffer
+        if self._part is not None:
+            return self._closing.enter_context(SlicedFile(path, self._part))
         return self._closing.enter_context(held(path) or open(path, "rb", buffering=0))
 
     def _begin(self) -> Callable[[memoryview], int]:
@@ -96,7 +102,7 @@ class Source:
     @property
     def plain_file(self) -> PlainFile | None:
         """The file, where others can read the same bytes again; known once some have been read."""
-        if self._is_compressed or self._readinto is None or not self._is_regular():
+        if self._is_compressed or self._part or self._readinto is None or not self._is_regular():
             return None
         info = os.fstat(self.fileno())
         return PlainFile(self.name, info.st_dev, info.st_ino)
@@ -176,6 +182,7 @@ class Window:
         self.eof = not added
 
 
-def name_of(path: str) -> str:
-    """What messages call the file."""
-    return "stdin" if path == "-" else path
+def name_of(path: str, part: Slice | None = None) -> str:
+    """What messages call the file, or the part of it: they count its records."""
+    begins = f", from byte {part.start.block} on" if part is not None and part.start > (0, 0) else ""
+    return "stdin" if path == "-" else f"{path}{begins}"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from gassst.errors import UsageError
+from gassst.errors import InputError, UsageError
 from gassst.io.reference import contig_before
+from gassst.io.whole_file import write_text
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
@@ -94,10 +97,36 @@ class InsertModel:
     def as_dict(self) -> dict:
         return asdict(self)
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> InsertModel:
+        """The model that `write` has written, to the last bit. Raises InputError."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                values = json.load(file)["insert"]
+            errors = values.pop("errors")
+            model = cls(**values, errors=None if errors is None else ErrorRate(**errors))
+            numbers = [model.mean, model.sd, model.low, model.high, model.pairs]
+            numbers += [] if model.errors is None else [model.errors.rate, model.errors.bases]
+            if model.orientation not in ORIENTATIONS or not all(map(_is_size, numbers)) or not model.sd:
+                raise ValueError
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise InputError(f"{path}: no model of insert sizes, as `gassst insert` writes it") from None
+        return model
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON; "-" is standard output. Raises OutputError."""
+        write_text(path, json.dumps({"insert": self.as_dict()}, indent=1) + "\n")
+
     def __str__(self) -> str:
         source = f"learned from {self.pairs:,} pairs" if self.pairs else "not learned"
         window = f"proper from {self.low} to {self.high}"
         return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source})"
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
 
 
 class PairSample(NamedTuple):

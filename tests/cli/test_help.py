@@ -195,6 +195,7 @@ def test_files_and_only_files_complete_as_files(command, action):
     suffixes = (
         ".fa",
         ".fq",
+        ".bam",
         ".txt",
         ".fa[.gz]",
         ".fq[.gz]",

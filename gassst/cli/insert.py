@@ -1,0 +1,42 @@
+"""`gassst insert`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+from gassst.cli.checks import check_outputs, mates_of, verified_params
+from gassst.cli.options import add_insert_options
+from gassst.cli.reference import load_index, reference_files
+
+log = logging.getLogger("gassst")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `gassst insert`."""
+    parser.usage = (
+        "%(prog)s [OPTIONS] REF READS.fq MATES.fq -o MODEL.json\n"
+        "       %(prog)s [OPTIONS] REF -1 A1.fq B1.fq -2 A2.fq B2.fq -o MODEL.json"
+    )
+    add_insert_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `gassst insert`. Raises UsageError, InputError, OutputError, DeviceError."""
+    params = verified_params(args)
+    reads, mates = mates_of(args)
+    check_outputs([args.output], [*reference_files(args.index), *reads, *(mates or [])])
+    from gassst.io.read_source import ReadSource
+    from gassst.mapper import Mapper
+
+    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    source = ReadSource.of(
+        reads,
+        mates,
+        interleaved=args.interleaved,
+        allow_truncated=args.allow_truncated,
+        reference=args.reference,
+        threads=params.threads,
+    )
+    mapper.learn_insert(source).write(args.output)
+    return 0

@@ -1,0 +1,476 @@
+"""Parts of a run, as `gassst map --shard` has written them, made one file: as if one machine had mapped all.
+
+Parts are joined in the order of the reads, whatever the order of their names. What they are says their header. One
+that is missing, there twice, of another run or cut short is an error, so nothing is ever lost or counted twice.
+
+* Unsorted parts of one format are copied as they are: blocks of BGZF, lines of SAM, containers of CRAM.
+* Where the output is sorted, the records of all parts become runs, as those of batches do in a run on one machine
+  (`gassst.io.sorting`). Runs come in the order of the parts, so records that tie lie as there.
+* Duplicates are marked as on one machine, too. That takes the mates of a pair side by side: unsorted parts.
+* Any other change of format goes through BAM and samtools.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pysam
+
+import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+from gassst._core.alignment_text import AlignmentReader
+from gassst._core.records import whole_records
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.io import bgzf
+from gassst.io.cram import CramOptions, CramTarget
+from gassst.io.destination import (
+    MAX_BAI_CONTIG,
+    AlignmentDestination,
+    Destination,
+    SortedDestination,
+    run_samtools,
+)
+from gassst.io.encoding import Pieces, PiecesFormat, bam_header
+from gassst.io.inflate import BgzfAhead, CutShort, Damaged, whole_blocks
+from gassst.io.quiet import QuietHtslib
+from gassst.io.record_starts import Bam
+from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
+from gassst.io.shards import PartOfRun
+from gassst.io.slices import SeekableText, Slice, SlicedFile
+from gassst.io.sorting import SORT_MEMORY, Run, SortedBamFormat
+from gassst.version import __version__
+from gassst.workers.base import Workers
+
+if TYPE_CHECKING:
+    from gassst._core.duplicates import Signer
+    from gassst.io.duplicate_metrics import MetricsFile
+    from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
+    from gassst.io.marking import SignedRun
+    from gassst.io.reference import ReferenceArrays
+
+CHUNK = 16 << 20  # bytes of records that a worker sorts at once
+COPIED = 1 << 22  # bytes that are copied at once
+AHEAD = 2  # chunks for each worker
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file that `gassst map --shard` has written.
+
+    Attributes
+    ----------
+    path : str
+    file_format : str
+        One of `records.FORMATS`.
+    header : str
+    place : PartOfRun
+        Which part it is.
+    """
+
+    path: str
+    file_format: str
+    header: str
+    place: PartOfRun
+
+    @classmethod
+    def of(cls, path: str) -> Part:
+        """Raises InputError for a file that cannot be read, is no part, or is cut short."""
+        QuietHtslib.enter()
+        try:
+            if not os.path.isfile(path):
+                open(path, "rb").close()  # says why
+                raise InputError(f"{path}: no file: parts are read more than once")
+            head = _bytes_of(path, 0, 4)
+            with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as reader:
+                header, ends_well = reader.header, reader.ends_well
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+        finally:
+            QuietHtslib.leave()
+        place = PartOfRun.in_header(header)
+        if place is None:
+            raise InputError(f"{path}: no part of a run: `gassst map --shard` writes parts")
+        file_format = "cram" if head == b"CRAM" else "bam" if head[:2] == b"\x1f\x8b" else "sam"
+        if file_format == "sam":
+            size = os.path.getsize(path)
+            ends_well = _bytes_of(path, size - 1, 1) == b"\n"
+        if not ends_well:
+            raise InputError(f"{path}: shard {place.shard} is cut short: map it again")
+        return cls(path, file_format, header, place)
+
+    @property
+    def is_sorted(self) -> bool:
+        return "\tSO:coordinate" in self.header.partition("\n")[0]
+
+
+def _bytes_of(path: str, start: int, size: int) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        file.seek(max(start, 0))
+        return file.read(size)
+
+
+def complete(paths: Sequence[str]) -> list[Part]:
+    """All parts of one run, in the order of the reads.
+
+    Raises
+    ------
+    InputError
+        One is missing, there twice, or of another run or form; or as `Part.of`.
+    """
+    parts = sorted((Part.of(path) for path in paths), key=lambda part: part.place.shard.number)
+    first = parts[0]
+    of = first.place.shard.of
+    for before, part in zip(parts, parts[1:], strict=False):
+        if (part.place.run, part.place.shard.of) != (first.place.run, of):
+            raise InputError(
+                f"{part.path}: {part.place}, but {first.path} is {first.place}: "
+                "other reads, another reference or other options"
+            )
+        if part.place.shard == before.place.shard:
+            raise InputError(f"{part.path}: shard {part.place.shard} is there twice, also as {before.path}")
+        if part.file_format != first.file_format:
+            raise InputError(f"{part.path}: {part.file_format.upper()}, but {first.path} is another format")
+    found = {part.place.shard.number for part in parts}
+    missing = [i for i in range(1, of + 1) if i not in found]
+    if missing:
+        others = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(f"shard {missing[0]}/{of} is missing{others}: {len(parts)} of {of} parts are here")
+    return parts
+
+
+@dataclass(frozen=True)
+class GatherOptions:
+    """How parts become one file.
+
+    Attributes
+    ----------
+    format, level, sort_memory, format_options, duplicates
+        As of `records.OutputOptions`.
+    sort : bool
+        By coordinate; parts that are sorted are merged in any case.
+    threads : int
+    command_line : str
+        For the @PG line.
+    reference : ReferenceArrays or None
+        That CRAM is written against.
+    """
+
+    format: str | None = None
+    level: int | None = None
+    sort: bool = False
+    sort_memory: int = SORT_MEMORY
+    duplicates: DuplicateRules | None = None
+    format_options: tuple[str, ...] = ()
+    threads: int = 1
+    command_line: str = ""
+    reference: ReferenceArrays | None = None
+
+
+def gather(
+    parts: Sequence[Part], output: str, options: GatherOptions, workers: Workers
+) -> DuplicateCounts | None:
+    """Join all parts of a run, in order, in a file that takes its name when it is complete.
+
+    Returns what was found of duplicates, where these are marked. Raises UsageError, InputError, OutputError.
+    """
+    is_sorted = options.sort or parts[0].is_sorted
+    if options.duplicates is not None:
+        if not is_sorted:
+            raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+        if parts[0].is_sorted:
+            raise UsageError(
+                f"{parts[0].path}: sorted, but duplicates are found in the order of reads: map without --sort"
+            )
+    QuietHtslib.enter()
+    try:
+        gatherer = _Gatherer(parts, output, options, workers, is_sorted)
+        if not is_sorted and gatherer.file_format == parts[0].file_format == "cram":
+            gatherer.join_cram()
+            return None
+        return gatherer.join()
+    finally:
+        QuietHtslib.leave()
+
+
+def verify(output: str, options: GatherOptions) -> str:
+    """The format of an output. Raises UsageError for one that the options do not fit."""
+    file_format = output_format(Destination(output), options.format)
+    CramOptions(options.format_options, options.level).verify_for(file_format)
+    return file_format
+
+
+class _Gatherer:
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        output: str,
+        options: GatherOptions,
+        workers: Workers,
+        is_sorted: bool,
+    ):
+        self.file_format = verify(output, options)
+        self._parts, self._options, self._workers, self._is_sorted = parts, options, workers, is_sorted
+        self._header = _gathered_header(parts[0], options, is_sorted)
+        self._contigs = pysam.AlignmentHeader.from_text(self._header)
+        longest = max(self._contigs.lengths, default=0)
+        indexes = {"bam": ".csi" if longest > MAX_BAI_CONTIG else ".bai", "cram": ".crai", "sam": ""}
+        self._destination = AlignmentDestination(output, indexes[self.file_format] if is_sorted else "")
+        level = options.level if self.file_format == "bam" else None
+        self._level = bgzf.DEFAULT_LEVEL if level is None else level
+        self._deflate = bgzf.deflater(self._level)
+        self._form = ""  # options of CRAM
+        self._folder: str | None = None
+
+    # --- CRAM, copied -----------------------------------------------------------------------------------
+
+    def join_cram(self) -> None:
+        """Containers of CRAM, one part after the other."""
+        destination = self._destination
+        try:
+            header = destination.temporary("header.sam")
+            joined = destination.temporary("joined") if destination.is_stream else destination.working
+            with destination.errors(), open(header, "w") as file:
+                file.write(self._header)
+            paths = [os.path.abspath(part.path) for part in self._parts]
+            self._samtools("cat", "--no-PG", "-h", header, "-o", joined, *paths)
+            if destination.is_stream:
+                with (
+                    destination.errors(),
+                    os.fdopen(destination.open(), "wb") as target,
+                    open(joined, "rb") as source,
+                ):
+                    shutil.copyfileobj(source, target, COPIED)
+            destination.commit()
+        finally:
+            destination.discard()
+
+    def _samtools(self, *command: str) -> None:
+        with self._destination.errors():
+            process = run_samtools(*command, contigs=self._folder)
+        try:
+            _, complaint = process.communicate()
+        finally:
+            process.kill()
+        if process.returncode:
+            reason = (complaint.strip() or f"samtools ended with {process.returncode}").splitlines()[-1]
+            raise OutputError(f"cannot write {self._destination.name}: {reason}")
+
+    # --- everything else --------------------------------------------------------------------------------
+
+    def join(self) -> DuplicateCounts | None:
+        """Through BAM or SAM that is written here."""
+        destination, options = self._destination, self._options
+        direct = self.file_format == "bam" or (
+            self.file_format == self._parts[0].file_format and not self._is_sorted
+        )
+        with ExitStack() as stack:
+            stack.callback(destination.discard)
+            self._find_reference()
+            target: Destination | SortedDestination = destination
+            if not direct:
+                form = f"{self.file_format}{self._form}"
+                target = SortedDestination(destination, form, options.threads, self._folder, in_order=True)
+                stack.callback(target.discard)
+            metrics, search = self._metrics(stack), None
+            if options.duplicates is not None:
+                from gassst.io.duplicates import DuplicateSearch, Libraries
+
+                search = DuplicateSearch(
+                    options.duplicates, Libraries.of(self._header, options.duplicates.within)
+                )
+            joined = self._format(search)
+            stack.callback(joined.abort)
+            fd = target.open()
+            with target.errors():
+                joined.begin(fd)
+                for payload in self._payloads(search):
+                    joined.write(payload)
+                joined.close()
+            if metrics is not None and search is not None:
+                metrics.write(search.counts)
+            target.commit()
+            if metrics is not None:
+                metrics.commit()
+        return None if search is None else search.counts
+
+    def _metrics(self, stack: ExitStack) -> MetricsFile | None:
+        rules = self._options.duplicates
+        if rules is None or rules.metrics_path is None:
+            return None
+        from gassst.io.duplicate_metrics import MetricsFile
+
+        metrics = MetricsFile(rules.metrics_path)
+        stack.callback(metrics.discard)
+        return metrics
+
+    def _find_reference(self) -> None:
+        """What CRAM is written against, or was: a folder of contigs."""
+        options = CramOptions(self._options.format_options, self._options.level)
+        if "cram" not in (self.file_format, self._parts[0].file_format):
+            return
+        if self._options.reference is not None:
+            target = CramTarget(options, self._destination, self._contigs, self._options.reference)
+            self._form, self._folder = target.with_folder()
+        elif self.file_format == "cram" and options.is_against_reference:
+            raise UsageError(
+                f"{self._destination.name}: CRAM is written against the index: --reference names it"
+            )
+        else:
+            self._form = options.as_text(False)
+
+    def _format(self, search: DuplicateSearch | None) -> PiecesFormat | SortedBamFormat:
+        if not self._is_sorted:
+            if self.file_format == self._parts[0].file_format == "sam":
+                return PiecesFormat([self._header.encode()])
+            head = bam_header(self._header, self._contigs.references, self._contigs.lengths)
+            return PiecesFormat(bgzf.blocks(head, self._deflate), bgzf.END_OF_FILE)
+        is_output = self.file_format == "bam"
+        common = (
+            self._contigs, self._header, self._level, self._destination, self._workers, self._options.sort_memory,
+            is_output,
+        )  # fmt: skip
+        if search is None:
+            return SortedBamFormat(*common)
+        from gassst.io.marking import MarkedBamFormat
+
+        return MarkedBamFormat(search, *common)
+
+    def _payloads(self, search: DuplicateSearch | None) -> Iterator[Any]:
+        """What the format writes, in order."""
+        if not self._is_sorted:
+            for part in self._parts:
+                if part.file_format == self.file_format == "sam":
+                    yield from _lines_of(part.path)
+                else:
+                    with self._as_bam(part) as path:
+                        yield from _blocks_of(path, self._deflate)
+            return
+        call: Callable[..., Any] = run_of
+        if search is not None and self._options.duplicates is not None:
+            from gassst.io.duplicates import Libraries, signer_for
+
+            libraries = Libraries.of(self._header, self._options.duplicates.within)
+            call = partial(
+                signed_run_of, signer_for(self._options.duplicates, libraries, self._contigs.lengths)
+            )
+        waiting: deque[Future[Any]] = deque()
+        for part in self._parts:
+            with self._as_bam(part) as path, closing(_chunks_of(path, self._workers.threads)) as chunks:
+                for chunk in chunks:
+                    waiting.append(self._workers.submit(call, *chunk))
+                    if len(waiting) > AHEAD * self._workers.threads:
+                        yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    @contextmanager
+    def _as_bam(self, part: Part) -> Iterator[str]:
+        """The path of the part as BAM."""
+        if part.file_format == "bam":
+            yield part.path
+            return
+        path = self._destination.temporary("part.bam")
+        threads = str(max(0, self._options.threads - 1))
+        self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(part.path))
+        yield path
+        os.unlink(path)
+
+
+def _gathered_header(part: Part, options: GatherOptions, is_sorted: bool) -> str:
+    """That of a run on one machine, and a line of this program."""
+    text = part.place.removed_from(part.header)
+    text = in_coordinate_order(text) if is_sorted else text
+    text = with_note(text, str(options.duplicates)) if options.duplicates is not None else text
+    own = program_line(__version__, options.command_line, "gassst.gather", after="gassst")
+    lines = text.splitlines()
+    last = max(i for i, line in enumerate(lines) if line.startswith("@PG\t"))
+    return "\n".join([*lines[: last + 1], own, *lines[last + 1 :]]) + "\n"
+
+
+# --- what is copied -----------------------------------------------------------------------------------------
+
+
+def _lines_of(path: str) -> Iterator[Pieces]:
+    """The records of SAM."""
+    try:
+        with open(path, "rb") as file:
+            at = 0
+            for line in file:
+                if not line.startswith(b"@"):
+                    break
+                at += len(line)
+            file.seek(at)
+            while piece := file.read(COPIED):
+                yield Pieces(0, [piece])
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
+    """The records of BAM in blocks, as they lie there; what shares a block with the header gets one of its own."""
+    with SeekableText(path) as file:
+        at, within = Bam(file).begin
+        if within:
+            text, size = file.block_text(at)
+            yield Pieces(0, list(bgzf.blocks(text[within:], deflate)))
+            at += size
+        end = file.size - len(bgzf.END_OF_FILE)
+        while at < end:
+            data = file.bytes_at(at, min(COPIED, end - at))
+            size = whole_blocks(data)
+            if not size:
+                raise InputError(f"{path}: damaged gz data at byte {at}")
+            yield Pieces(0, [data[:size]])
+            at += size
+
+
+# --- what is sorted -----------------------------------------------------------------------------------------
+
+
+def run_of(_work: object, bam: bytes, records: int) -> Run:
+    """A call of workers: so many records as a sorted run."""
+    return Run.of_bytes(bam, records)
+
+
+def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> SignedRun:
+    """The same of records in the order of the reads, with the signatures of their templates."""
+    from gassst.io.duplicates import Signed
+    from gassst.io.marking import SignedRun
+
+    templates, signed = Signed.of(signer, bam, records)
+    return SignedRun(Run.of_bytes(bam, records, templates), signed)
+
+
+def _chunks_of(path: str, threads: int) -> Generator[tuple[bytes, int], None, None]:
+    """The records of BAM in pieces of about `CHUNK` bytes, and how many; none ends between two records of one name."""
+    with SeekableText(path) as file:
+        records = Slice(Bam(file).begin, file.end)
+    try:
+        with SlicedFile(path, records) as stream, closing(BgzfAhead(stream, threads)) as texts:
+            text, block, ends = bytearray(), memoryview(bytearray(1 << 20)), False
+            enough = CHUNK
+            while not ends:
+                while len(text) < enough and not ends:
+                    added = texts.readinto(block)
+                    text += block[:added]
+                    ends = not added
+                n, used, n_before, before = whole_records(text)
+                if ends and used < len(text):
+                    raise InputError(f"{path}: its last record is cut short")
+                if ends:
+                    n_before, before = n, used
+                if n_before:
+                    yield bytes(text[:before]), n_before
+                    del text[:before]
+                enough = max(CHUNK, 2 * len(text))
+    except (CutShort, Damaged, ValueError) as error:
+        raise InputError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,110 @@
+"""What a run maps: files of reads, how they are read, and the read groups of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
+from gassst.io.distinct import paths_of
+from gassst.io.input_progress import InputProgress, size_of
+from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
+from gassst.io.read_tags import NO_TAGS, TagSources
+from gassst.io.reads import ClosableBatches, Paths, open_unparsed
+from gassst.io.shards import Shard, parts_of
+from gassst.io.slices import LanePart
+
+THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadSource:
+    """Files of reads; nothing of them is read but headers.
+
+    Attributes
+    ----------
+    reads : list of str
+        One for each lane.
+    mates : list of str or None
+        Files of second mates.
+    interleaved, allow_truncated : bool
+        As of `Mapper.map_file`.
+    tags : TagSources
+    groups : ReadGroups
+    header_groups, comments : tuple of str
+        @RG and @CO lines for the header.
+    alignments : dict
+        Those of `reads` that are alignment files, by path.
+    """
+
+    reads: list[str]
+    mates: list[str] | None
+    interleaved: bool
+    allow_truncated: bool
+    tags: TagSources
+    groups: ReadGroups
+    header_groups: tuple[str, ...]
+    comments: tuple[str, ...]
+    alignments: dict[str, AlignmentInput]
+
+    @classmethod
+    def of(
+        cls,
+        reads: Paths,
+        mates: Paths | None = None,
+        *,
+        interleaved: bool = False,
+        read_group: str | Sequence[str] | ReadGroups = (),
+        allow_truncated: bool = False,
+        reference: str | None = None,
+        tags: TagSources = NO_TAGS,
+        threads: int = 1,
+    ) -> ReadSource:
+        """The arguments are those of `Mapper.map_file`. Raises UsageError, InputError."""
+        paths = [os.fspath(path) for path in paths_of(reads)]
+        others = None if mates is None else [os.fspath(path) for path in paths_of(mates)]
+        own = read_group if isinstance(read_group, ReadGroups) else read_groups(read_group, len(paths))
+        inflating = max(1, threads // THREADS_PER_INFLATER)
+        alignments = alignment_inputs(paths, inflating, reference, len(paths) == 1 and others is None)
+        kept, comments = kept_lines(alignments.values(), own)
+        groups = own if own.lines else ReadGroups(kept, (NO_GROUP,) * len(paths))
+        tags = replace(tags, read_groups=not own.lines)
+        return cls(paths, others, interleaved, allow_truncated, tags, groups, kept, comments, alignments)
+
+    @property
+    def paths(self) -> list[str]:
+        """All files."""
+        return [*self.reads, *(self.mates or [])]
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What two machines must agree on that map parts of this source; names of files may differ."""
+        sizes = tuple(map(size_of, self.paths))
+        return sizes, self.mates is None, self.interleaved, self.tags, self.groups
+
+    def parts(self, shard: Shard) -> list[LanePart]:
+        """What a part has of each lane. Raises UsageError, InputError as `shards.parts_of`."""
+        return parts_of(shard, self.reads, self.mates, by_template=self.interleaved)
+
+    def batches(
+        self,
+        size: int,
+        workers: int = 1,
+        progress: InputProgress | None = None,
+        parts: Sequence[LanePart] | None = None,
+    ) -> ClosableBatches:
+        """The reads in batches; of all lanes, or of `parts`. As `reads.open_unparsed`."""
+        return open_unparsed(
+            self.reads,
+            self.mates,
+            size,
+            interleaved=self.interleaved,
+            progress=progress,
+            allow_truncated=self.allow_truncated,
+            tags=self.tags,
+            groups=self.groups,
+            alignments=self.alignments,
+            workers=workers,
+            parts=parts,
+        )

@@ -1,0 +1,257 @@
+"""Parts of an input, for machines that map one each: the i-th of n, found without reading the others.
+
+Invariant
+---------
+The cuts of an input are a function of its files and of n alone. So part i ends where part i + 1 begins, and all parts
+together are the input.
+
+* A cut lies where the share i / n of the bytes of all lanes ends, at the next record that begins a template. One that
+  begins where the name differs from that of the read before is such a record, also for interleaved pairs and BAM.
+* In the file of second mates the cut lies at the mate of that record. It is found by its name and those of the reads
+  behind it, from where the same share of that file ends. Where names do not tell, records are counted from the
+  beginning of both files.
+* A name may be found in a wrong place. Then the part before the cut or the one behind it has more records of one file
+  than of the other, which is an error. The first cut and the last are ends of files. So if every part can be mapped,
+  all cuts were right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import repeat
+
+from gassst.errors import UsageError
+from gassst.io.record_starts import Bam, Lines, Records, records_of
+from gassst.io.slices import LanePart, Place, SeekableText, Slice, TextFrom
+
+MOST = 100_000  # parts
+NAMES = 16  # of reads behind a cut that their mates must have, too
+STEP = 1 << 20  # bytes of a file in which names are looked for at once
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `number` of `of` parts; the first is 1."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Of '3/7'. Raises UsageError."""
+        number, slash, of = text.partition("/")
+        if not (slash and number.isascii() and number.isdecimal() and of.isascii() and of.isdecimal()):
+            raise UsageError(f"--shard {text}: write I/N, such as 3/7")
+        return cls(int(number), int(of)).verify()
+
+    def verify(self) -> Shard:
+        """Return self. Raises UsageError for a number out of range."""
+        if not 1 <= self.of <= MOST:
+            raise UsageError(f"--shard {self}: an input has 1 to {MOST} parts")
+        if not 1 <= self.number <= self.of:
+            raise UsageError(f"--shard {self}: the parts are 1/{self.of} to {self.of}/{self.of}")
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True)
+class PartOfRun:
+    """Which part of which run an output is; the header of the output has it as text.
+
+    Attributes
+    ----------
+    shard : Shard
+    run : str
+        The same for all parts of one run, and for no other: `key_of`.
+    """
+
+    shard: Shard
+    run: str
+
+    def __str__(self) -> str:
+        return f"shard {self.shard} of run {self.run}"
+
+    @classmethod
+    def in_header(cls, text: str) -> PartOfRun | None:
+        """Of the output with this header; None where it is no part."""
+        match = re.search(r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)$", text, re.M)
+        return None if match is None else cls(Shard(int(match[1]), int(match[2])), match[3])
+
+    def removed_from(self, text: str) -> str:
+        """The header without it."""
+        return text.replace(f"\tDS:{self}\n", "\n")
+
+
+def key_of(*facts: object) -> str:
+    """Sixteen hex digits that stand for what the parts of a run have in common; by their `repr`."""
+    import hashlib  # 3 ms that few runs need
+
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def parts_of(
+    shard: Shard, reads: Sequence[str], mates: Sequence[str] | None = None, by_template: bool = False
+) -> list[LanePart]:
+    """What a part has of each lane, in order; lanes of which it has nothing are left out.
+
+    Parameters
+    ----------
+    shard : Shard
+    reads : sequence of str
+        One file for each lane.
+    mates : sequence of str, optional
+        Files of second mates.
+    by_template : bool
+        Neighbours of one name stay together.
+
+    Raises
+    ------
+    UsageError
+        An input is standard input.
+    InputError
+        One is no plain file or BGZF of FASTQ (four lines a record), FASTA or BAM.
+    """
+    if "-" in [*reads, *(mates or [])]:
+        raise UsageError(f"--shard {shard}: a part of standard input cannot be found: name files")
+    with ExitStack() as stack:
+        lanes = [
+            _Lane(stack, first, second, by_template)
+            for first, second in zip(reads, mates or repeat(None, len(reads)), strict=True)
+        ]
+        total, before, found = sum(lane.size for lane in lanes), 0, []
+        begin, end = (total * (shard.number + i) // shard.of for i in (-1, 0))
+        for i, lane in enumerate(lanes):
+            first = lane.begin if shard.number == 1 else lane.cut(begin - before)
+            last = lane.end if shard.number == shard.of else lane.cut(end - before)
+            before += lane.size
+            if first != last:
+                found.append(LanePart(i, tuple(map(Slice, first, last)), lane.head))
+    return found
+
+
+class _Lane:
+    """One or two files, which stay open as long as `stack`."""
+
+    def __init__(self, stack: ExitStack, first: str, second: str | None, by_template: bool):
+        paths = [first] if second is None else [first, second]
+        self._files = [stack.enter_context(SeekableText(path)) for path in paths]
+        self._records = [records_of(file) for file in self._files]
+        self._by_template = by_template or isinstance(self._records[0], Bam)
+        self.size = self._files[0].size
+        self.begin = tuple(records.begin for records in self._records)
+        self.end = tuple(file.end for file in self._files)
+
+    @property
+    def head(self) -> bytes:
+        """What a reader of any part has to know first: the header of BAM."""
+        first = self._records[0]
+        return first.header if isinstance(first, Bam) else b""
+
+    def cut(self, byte: int) -> tuple[Place, ...]:
+        """The cut at a byte of the first file, in each file."""
+        if byte <= 0:
+            return self.begin
+        if byte >= self.size:
+            return self.end
+        near, begin = self._files[0].near(byte), self._records[0].begin
+        text = self._files[0].text_from(max(near, begin))
+        start = self._records[0].first(text) if near > begin else 0
+        if start is not None and self._by_template:
+            start = _other_name(self._records[0], text, start)
+        if start is None:
+            return self.end
+        place = text.place(start)
+        return (place,) if len(self._files) == 1 else (place, self._mate(text, start, place))
+
+    def _mate(self, text: TextFrom, start: int, place: Place) -> Place:
+        """Where the mate is of the first record behind a cut."""
+        names = _names(self._records[0], text, start)
+        if len(set(names)) == len(names):
+            found = self._named(names, place.block)
+            if found is not None:
+                return found
+        return self._counted(place)
+
+    def _named(self, names: list[bytes], byte: int) -> Place | None:
+        """Where reads of these names begin in the second file: the nearest place to the share before `byte`."""
+        file, records = self._files[1], self._records[1]
+        if not isinstance(records, Lines):
+            return None
+        middle = file.size * byte // self.size
+        step = 0
+        while middle - step * STEP > -STEP or middle + step * STEP < file.size:
+            for begin in dict.fromkeys((middle + step * STEP, middle - step * STEP)):
+                if begin > -STEP and begin < file.size:
+                    found = _named_in(file, records, names, begin, begin + STEP)
+                    if found is not None:
+                        return found
+            step += 1
+        return None
+
+    def _counted(self, place: Place) -> Place:
+        """The cut in the second file behind as many records as lie before `place` in the first."""
+        count, _ = _passed(self._files[0], self._records[0], until=place)
+        return _passed(self._files[1], self._records[1], count)[1]
+
+
+def _other_name(records: Records, text: TextFrom, start: int) -> int | None:
+    """The first read from `start` on that has another name than the read before."""
+    name: bytes | None = None
+    at = start
+    while (record := records.at(text, at)) is not None:
+        if record.is_read:
+            if name is not None and record.name != name:
+                return at
+            name = record.name
+        at = text.forget(record.end)
+    return None
+
+
+def _names(records: Records, text: TextFrom, start: int) -> list[bytes]:
+    names: list[bytes] = []
+    while len(names) < NAMES and (record := records.at(text, start)) is not None:
+        names.append(record.name)
+        start = record.end
+    return names
+
+
+def _named_in(file: SeekableText, records: Lines, names: list[bytes], begin: int, end: int) -> Place | None:
+    """Where reads of these names begin, if that is between two bytes of the file."""
+    text = file.text_from(file.near(begin))
+    last = file.near(end)
+    needle = records.marker + names[0]
+    at = 0
+    while text.place(at) < last:
+        found = text.data.find(needle, at)
+        if found < 0:
+            at = max(at, len(text.data) - len(needle))
+            if not text.more():
+                return None
+            continue
+        place = text.place(found)
+        if place >= last:
+            return None
+        is_line = found == 0 or text.data[found - 1] == ord("\n")  # or may be: names tell
+        if is_line and _names(records, text, found) == names:
+            return place
+        at = found + 1
+    return None
+
+
+def _passed(
+    file: SeekableText, records: Records, most: int | None = None, until: Place | None = None
+) -> tuple[int, Place]:
+    """How many records the file begins with, up to `most` or to a place; and the place behind them."""
+    text, at, count = file.text_from(Place(0)), 0, 0
+    while count != most and (until is None or text.place(at) < until):
+        record = records.at(text, at)
+        if record is None:
+            break
+        count += 1
+        at = text.forget(record.end)
+    return count, text.place(at)
