@@ -623,6 +623,24 @@ def _add_machine(group: Any) -> None:
         help="Use the index in parts of this size, such as 500M or 4G (default: all of it at once).",
     )
     add(
+        "--dask",
+        metavar="WHERE",
+        help="Map on a Dask cluster: the address of its scheduler or its file .json, local, slurm, pbs or lsf. -t are "
+        "then the threads that join the parts here, and the processes of local.",
+    )
+    add("--dask-jobs", type=int, default=1, metavar="N", help="Ask slurm, pbs or lsf for this many jobs.")
+    add(
+        "--dask-shards",
+        type=int,
+        metavar="N",
+        help="Tasks of --dask (default: 4 for each thread of the cluster).",
+    )
+    add(
+        "--dask-stage",
+        metavar="FOLDER",
+        help="Copy the index to this folder of each machine of --dask first, once (default: it is opened where it is).",
+    )
+    add(
         "--servers",
         type=parse_servers,
         default=(),
