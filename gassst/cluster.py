@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,6 +45,8 @@ SHARDS_PER_THREAD = 4
 """Tasks for each thread of the cluster: one that takes twice as long as the others then delays the end little."""
 TRIES = 3
 """Workers on which a task may fail."""
+LOOK_SECONDS = 10.0
+"""How often it is looked whether workers that a task waits for are still there."""
 PART_LEVEL = 1
 """Compression of parts, which are read once."""
 JOB_QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "lsf": "LSFCluster"}
@@ -307,6 +309,8 @@ class _Task:
     arguments: tuple[Any, ...]
     failed_on: list[str] = field(default_factory=list)
     """Workers, in turn."""
+    only_on: list[str] | None = None
+    """Workers that may run it; None: all."""
 
 
 class _Run:
@@ -355,38 +359,52 @@ class _Run:
 
     def _results(self, tasks: Sequence[_Task]) -> Iterator[tuple[_Task, Any]]:
         """Each task and what it returned, as they end. Raises what a task failed with on too many workers."""
-        from distributed import as_completed
+        from distributed import wait
 
         with _lost_scheduler(self._client):
             pending = {self._submit(task): task for task in tasks}
-            ended = as_completed(list(pending))
             try:
-                for future in ended:
-                    task = pending.pop(future)
-                    outcome = self._outcome(future, task)
-                    if outcome.error is None:
-                        yield task, outcome.result
-                        continue
-                    task.failed_on.append(outcome.worker)
-                    elsewhere = self._others(task)
-                    if isinstance(outcome.error, UsageError) or len(task.failed_on) >= TRIES or not elsewhere:
-                        raise _as_ours(outcome.error)
-                    log.info("%s: %s: tried on another worker", outcome.worker, outcome.error)
-                    again = self._submit(task, elsewhere)
-                    pending[again] = task
-                    ended.add(again)
+                while pending:
+                    try:
+                        ended = wait(list(pending), LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+                    except TimeoutError:
+                        ended = set()
+                        self._free(pending)
+                    for future in ended:
+                        task = pending.pop(future)
+                        outcome = self._outcome(future, task)
+                        if outcome.error is None:
+                            yield task, outcome.result
+                        else:
+                            pending[self._elsewhere(task, outcome)] = task
             finally:
                 if pending and self._client.status == "running":
                     self._client.cancel(list(pending), force=True)
 
-    def _submit(self, task: _Task, workers: list[str] | None = None) -> Future:
-        """`workers` are asked first: where none of them is left, any other will do."""
-        where = {"workers": workers, "allow_other_workers": True} if workers else {}
-        return self._client.submit(_call, self._name, task.call, task.arguments, pure=False, **where)
+    def _elsewhere(self, task: _Task, outcome: Outcome) -> Future:
+        """The task again, on workers on which it has not failed. Raises its error where there are none, or enough."""
+        assert outcome.error is not None
+        task.failed_on.append(outcome.worker)
+        task.only_on = sorted(set(self._client.nthreads()).difference(task.failed_on))
+        if isinstance(outcome.error, UsageError) or len(task.failed_on) >= TRIES or not task.only_on:
+            raise _as_ours(outcome.error)
+        log.info("%s: %s: tried on another worker", outcome.worker, outcome.error)
+        return self._submit(task)
 
-    def _others(self, task: _Task) -> list[str]:
-        """Workers on which it has not failed."""
-        return sorted(set(self._client.nthreads()).difference(task.failed_on))
+    def _free(self, pending: dict[Future, _Task]) -> None:
+        """Let tasks run anywhere whose workers are all gone."""
+        here = set(self._client.nthreads())
+        for future, task in list(pending.items()):
+            if task.only_on and not here.intersection(task.only_on):
+                self._client.cancel([future], force=True)
+                del pending[future]
+                task.only_on = None
+                pending[self._submit(task)] = task
+
+    def _submit(self, task: _Task) -> Future:
+        return self._client.submit(
+            _call, self._name, task.call, task.arguments, pure=False, workers=task.only_on
+        )
 
     def _outcome(self, future: Future, task: _Task) -> Outcome:
         from distributed import KilledWorker
@@ -439,7 +457,10 @@ def _folder_beside(target: Destination) -> Iterator[str]:
         )
 
     def remove() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
+        gone = f"{folder}.gone"  # a task that still runs finds no folder to write to
+        with suppress(OSError):
+            os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     interrupt.on_stop(remove)
     try:
@@ -508,6 +529,14 @@ def client_of(where: str, jobs: int = 1, threads: int = 1) -> Iterator[Client]:
     finally:
         if cluster is not None:
             cluster.close()
+
+
+def silence() -> None:
+    """Let Dask say nothing: that a worker has died and is replaced is no news to who runs a mapper."""
+    _require_dask()
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _job_queue(name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,6 @@ from gassst.params import MapParams
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
     from gassst.stats import Stats
-
-log = logging.getLogger("gassst")
 
 
 class ShardProgress(InputProgress):
@@ -54,8 +51,8 @@ def map_on_cluster(
     index = _index_file(args.index)
     from gassst import cluster
 
-    if not args.verbose:  # what Dask says of workers that it restarts is no news to who runs a mapper
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if not args.verbose:
+        cluster.silence()
     runs = {}
     with cluster.client_of(args.dask, args.dask_jobs, args.threads) as client:
         for sample in samples:
