@@ -289,7 +289,7 @@ class Mapper:
         UsageError
             Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
             reads; an output that is an input, or two outputs that are one file; duplicates that are to be marked in a
-            part.
+            part; insert sizes of another orientation.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
@@ -307,6 +307,10 @@ class Mapper:
             tags=tags,
             threads=self.params.threads,
         )
+        if insert is not None and insert.orientation != self.params.orientation:
+            raise UsageError(
+                f"insert sizes of mates that face {insert.orientation}, not {self.params.orientation}"
+            )
         header = self.header(source.header_groups, command_line, options.sort, source.comments)
         parts = None
         if shard is not None:

@@ -46,8 +46,8 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
-    samples = samples_of(args)
     check_shard(args)
+    samples = samples_of(args)
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
@@ -83,6 +83,10 @@ def check_shard(args: argparse.Namespace) -> None:
         raise UsageError(f"{shard}: parts are of one sample: name its reads, not --sheet")
     if args.markdup:
         raise UsageError(f"{shard}: duplicates are marked over all parts: gassst gather --sort --markdup")
+    for path in [*args.reads, *(args.first or []), *(args.second or [])]:
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            name = "standard input" if path == "-" else path
+            raise UsageError(f"{shard}: {name} is a stream, and parts are found in files alone")
     if Destination(args.output).is_stream:
         raise UsageError(f"{shard}: name a file with -o: a part on a stream may be cut short unnoticed")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import logging
+import shlex
 
 from gassst.cli.checks import check_outputs, mates_of, verified_params
 from gassst.cli.options import add_insert_options
 from gassst.cli.reference import load_index, reference_files
-
-log = logging.getLogger("gassst")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,5 +38,6 @@ def main(args: argparse.Namespace) -> int:
         reference=args.reference,
         threads=params.threads,
     )
-    mapper.learn_insert(source).write(args.output)
+    model = mapper.learn_insert(source)
+    model.write(args.output, mapper.describe(shlex.join(["gassst", *args.argv])))
     return 0

@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": Command("gassst.cli.serve", "Look seeds up in a part of an index, for runs on other machines."),
     "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library, once for many machines."),
     "gather": Command("gassst.cli.gather", "Join the parts that many machines have mapped."),
+    "split": Command("gassst.cli.split", "Write compressed reads as BGZF, of which machines can map parts."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gassst.cli.console import STDERR, Console
@@ -46,26 +47,29 @@ class Progress:
         return time.monotonic() - self._start
 
     def __call__(self, stats: Stats) -> None:
-        now = time.monotonic()
         share = self._inputs.share_done(stats.reads) if self._inputs else None
+        self.show(share, lambda seconds: _counts(stats, seconds))
+
+    def show(self, share: float | None, counts: Callable[[float], str]) -> None:
+        """Say what share of the input is done, and what `counts` makes of the seconds since the run began."""
+        now = time.monotonic()
         interval = self.TERMINAL_SECONDS if self._terminal else self.PLAIN_SECONDS
         if self._quiet or now - self._last < interval:
             return
         self._last = now
-        line = f"gassst: {_text(stats, share, now - self._start)}"
+        seconds = now - self._start
+        left = f"{int(100 * share)} %, {clock(seconds * (1 - share) / share)} left, " if share else ""
+        line = f"gassst: {left}{counts(seconds)}"
         if self._terminal:
             self._console.renew(line)
         else:
             self._console.say(line)
 
 
-def _text(stats: Stats, share: float | None, seconds: float) -> str:
+def _counts(stats: Stats, seconds: float) -> str:
     speed = stats.reads / max(seconds, 1e-9)
     mapped = 100 * stats.mapped / max(stats.reads, 1)
-    counts = f"{stats.reads:,} reads, {speed:,.0f} reads/s, {mapped:.2f} % mapped"
-    if not share:
-        return counts
-    return f"{int(100 * share)} %, {clock(seconds * (1 - share) / share)} left, {counts}"
+    return f"{stats.reads:,} reads, {speed:,.0f} reads/s, {mapped:.2f} % mapped"
 
 
 def clock(seconds: float) -> str:

@@ -115,9 +115,12 @@ class InsertModel:
             raise InputError(f"{path}: no model of insert sizes, as `gassst insert` writes it") from None
         return model
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as JSON; "-" is standard output. Raises OutputError."""
-        write_text(path, json.dumps({"insert": self.as_dict()}, indent=1) + "\n")
+    def write(self, path: str | os.PathLike[str], run: dict[str, object] | None = None) -> None:
+        """Write the model as JSON, and what `run` says of how it was learned; "-" is standard output.
+
+        Raises OutputError.
+        """
+        write_text(path, json.dumps({"insert": self.as_dict(), "run": run or {}}, indent=1) + "\n")
 
     def __str__(self) -> str:
         source = f"learned from {self.pairs:,} pairs" if self.pairs else "not learned"

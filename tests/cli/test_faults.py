@@ -30,6 +30,9 @@ OLD = b"what was there before"
 INPUTS = {
     "index": ["{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
+    "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
+    "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
+    "split": ["-q", "-t", "2", "{reads}"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -39,6 +42,8 @@ FILES = {
     ("map", "--output"): "x.bam",
     ("simulate", "--output"): "x.fq.gz",
     ("map", "--multiqc"): "x_mqc.json",
+    ("gather", "--output"): "x.bam",
+    ("gather", "--multiqc"): "x_mqc.json",
 }
 # More ways through a command than one.
 SPILLED = ["--sort", "--sort-memory", "1", "--batch-size", "30"]
@@ -50,7 +55,8 @@ VARIANTS = {
         (["--sort"], "x.cram"),
         (MARKED, "x.bam"),
         (MARKED, "x.cram"),
-    ]
+    ],
+    "gather": [(["--sort", "--sort-memory", "1"], "x.bam"), (["--sort"], "x.sam"), (MARKED, "x.bam")],
 }
 # Outputs that only some runs have, and the options of these.
 ONLY_WITH = {"--markdup-metrics": MARKED}
@@ -114,6 +120,8 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         "reads": folder / "reads.fq",
         "bam": folder / "reads.bam",
         "stats": folder / "stats.json",
+        "part": folder / "part.bam",
+        "part_stats": folder / "part.json",
     }
     named = {name: os.fspath(path) for name, path in files.items()}
     steps = [
@@ -130,6 +138,11 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
             "--stats",
             named["stats"],
         ],
+        [
+            *["map", "-q", "--device", "none", named["index"], named["simulated"], "--shard", "1/1"],
+            *["-o", named["part"], "--stats", named["part_stats"]],
+        ],
+        ["gather", "-q", named["part"], "-o", os.fspath(folder / "x.bam")],
         ["report", named["stats"], "-o", os.fspath(folder / "x.html")],
         ["bench", named["ref"], "--tools", "gassst", "-o", os.fspath(folder / "x.html")],
         ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],

@@ -1,5 +1,5 @@
 process GASSST_MAP {
-    tag "${meta.id}"
+    tag "${meta.id}${meta.shard ? " ${meta.shard}" : ''}"
     label 'process_high'
 
     conda "${moduleDir}/environment.yml"
@@ -22,8 +22,10 @@ process GASSST_MAP {
     task.ext.when == null || task.ext.when
 
     script:
-    def args = task.ext.args ?: '--sort'
-    prefix = task.ext.prefix ?: "${meta.id}"
+    // A part of a sample (meta.shard, such as '3/7') is sorted, and its duplicates marked, by GASSST_GATHER.
+    def args = task.ext.args ?: (meta.shard ? '' : '--sort')
+    def shard = meta.shard ? "--shard ${meta.shard}" : ''
+    prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
     def read_group = meta.read_group ? "-R '${meta.read_group}'" : "-R '@RG\\tID:${meta.id}\\tSM:${meta.id}'"
     """
     gassst map \\
@@ -31,6 +33,7 @@ process GASSST_MAP {
         -t ${task.cpus} \\
         ${read_group} \\
         ${args} \\
+        ${shard} \\
         ${index} \\
         ${reads} \\
         -o ${prefix}.bam \\
@@ -44,7 +47,7 @@ process GASSST_MAP {
     """
 
     stub:
-    prefix = task.ext.prefix ?: "${meta.id}"
+    prefix = task.ext.prefix ?: "${meta.id}${meta.shard ? ".${meta.shard.tokenize('/')[0]}" : ''}"
     """
     touch ${prefix}.bam ${prefix}.bam.bai ${prefix}.json ${prefix}_mqc.json
 

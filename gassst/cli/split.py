@@ -1,0 +1,82 @@
+"""`gassst split`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from contextlib import ExitStack, closing
+
+from gassst.arguments import file_path, output_path
+from gassst.cli.checks import check_outputs
+from gassst.cli.options import add_common, parse_level
+from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS
+
+log = logging.getLogger("gassst")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `gassst split`."""
+    parser.usage = "%(prog)s [OPTIONS] READS.fq.gz [MATES.fq.gz] -o READS.bgz [-o MATES.bgz]"
+    add = parser.add_argument
+    add(
+        "reads",
+        nargs="+",
+        metavar="READS.fq.gz",
+        type=file_path,
+        help="FASTQ or FASTA with any compression; - is stdin.",
+    )
+    add(
+        "-o",
+        "--output",
+        action="append",
+        required=True,
+        metavar="OUT.fq.gz",
+        type=output_path,
+        help="Write BGZF to this file; give it once for each file of reads, in their order.",
+    )
+    add("--level", type=parse_level, default=1, metavar="0..9", help="Compress at this level: 9 is small.")
+    add(
+        "--allow-truncated",
+        action="store_true",
+        help="Take BGZF files without an end-of-file block, though they may be cut between two blocks.",
+    )
+    add_common(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `gassst split`. Raises UsageError, InputError, OutputError."""
+    if not 1 <= args.threads <= MAX_THREADS:
+        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    if len(args.output) != len(args.reads):
+        raise UsageError(
+            f"{len(args.reads)} files of reads, but {len(args.output)} outputs: -o names one for each"
+        )
+    check_outputs(args.output, args.reads)
+    from gassst.cli.progress import Progress
+    from gassst.io.destination import Destination
+    from gassst.io.input_progress import InputProgress
+    from gassst.io.recompress import write_bgzf
+    from gassst.workers.threads import ThreadWorkers
+
+    inputs = InputProgress(args.reads)
+    with ExitStack() as stack:
+        workers = stack.enter_context(closing(ThreadWorkers(None, args.threads)))
+        show = stack.enter_context(Progress(quiet=args.quiet))
+
+        def progress(done: int) -> None:
+            total = inputs.bytes_total
+            share = min(1.0, inputs.bytes_read / total) if total else None
+            show.show(
+                share, lambda seconds: f"{done / 1e6:,.0f} MB of text, {done / 1e6 / seconds:,.0f} MB/s"
+            )
+
+        destinations = [Destination(path) for path in args.output]
+        for destination in destinations:
+            stack.callback(destination.discard)
+        for path, destination in zip(args.reads, destinations, strict=True):
+            size = write_bgzf(path, destination, workers, args.level, inputs, progress, args.allow_truncated)
+            log.info("%s: %s bytes of text", destination.name, f"{size:,}")
+        for destination in destinations:
+            destination.commit()
+    return 0

@@ -1,0 +1,300 @@
+"""Many machines: `gassst map --shard` and `gassst gather` give what one run gives, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+
+import pysam
+import pytest
+
+from gassst.cli.main import main
+from gassst.io import bgzf
+
+GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a", "-R", r"@RG\tID:2\tSM:s\tLB:b"]
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        code = main([*map(str, arguments)])
+        return code, capsys.readouterr().err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(small_genome, tmp_path_factory):
+    """Two lanes of pairs: duplicates, mates that map nowhere, a library that is learned from its first reads."""
+    draw, folder = random.Random(8), tmp_path_factory.mktemp("gather")
+    contigs = [sequence.decode().upper() for sequence in small_genome.values()]
+    places = [(draw.choice(contigs), draw.randrange(1000), round(draw.gauss(240, 15))) for _ in range(150)]
+    texts = [["", ""], ["", ""]]
+    for i in range(260):
+        contig, start, size = draw.choice(places)
+        mates = [contig[start : start + 80], complement(contig[start + size - 80 : start + size])]
+        if draw.random() < 0.1:
+            mates[draw.randrange(2)] = "".join(draw.choices("ACGT", k=80))
+        quality = "".join(draw.choices("@5IJ", k=80))
+        for which, bases in enumerate(mates):
+            texts[i % 2][which] += f"@r{i}\n{bases}\n+\n{quality}\n"
+    for lane in range(2):
+        for which in range(2):
+            text = texts[lane][which].encode()
+            (folder / f"{lane}_{which}.fq").write_bytes(text)
+            blocks = [bgzf.block(text[at : at + 800], bgzf.deflater(1)) for at in range(0, len(text), 800)]
+            (folder / f"{lane}_{which}.fq.gz").write_bytes(b"".join(blocks) + bgzf.END_OF_FILE)
+    return folder
+
+
+def complement(bases):
+    return bases[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+@pytest.fixture(scope="module")
+def lanes(folder):
+    names = [[folder / f"{lane}_{which}.fq.gz" for lane in range(2)] for which in range(2)]
+    return ["-1", *names[0], "-2", *names[1], *GROUPS]
+
+
+def mapped(index, *arguments):
+    assert main(["map", str(index), *map(str, arguments), "--device", "none", "-t", "1", "-q"]) == 0
+
+
+def in_parts(index, n, folder, suffix, *arguments):
+    """The parts, in another order than theirs."""
+    paths = [folder / f"{i}{suffix}" for i in range(1, n + 1)]
+    for i, path in reversed([*enumerate(paths, 1)]):
+        mapped(index, *arguments, "--shard", f"{i}/{n}", "-o", path, "--stats", path.with_suffix(".json"))
+    return paths[::-1]
+
+
+def lines_of(path, fasta=None):
+    with pysam.AlignmentFile(str(path), check_sq=False, reference_filename=fasta and str(fasta)) as file:
+        return [record.to_string() for record in file]
+
+
+@pytest.fixture(scope="module")
+def parts(small_index, lanes, tmp_path_factory):
+    """Three parts of the lanes in BAM."""
+    return in_parts(small_index, 3, tmp_path_factory.mktemp("parts"), ".bam", *lanes)
+
+
+@pytest.fixture(scope="module")
+def whole(small_index, lanes, tmp_path_factory):
+    """One run on all, and its statistics."""
+    path = tmp_path_factory.mktemp("whole") / "whole.bam"
+    mapped(small_index, *lanes, "-o", path, "--stats", path.with_suffix(".json"))
+    return path
+
+
+def test_parts_are_one_run(run, parts, whole, tmp_path):
+    counts = [path.with_suffix(".json") for path in parts]
+    code, error = run(
+        "gather", *parts, "-o", tmp_path / "x.bam", "--part-stats", *counts, "--stats", tmp_path / "x.json"
+    )
+    assert (code, error) == (0, f"gassst: {tmp_path}/x.bam: 3 parts\n")
+    assert lines_of(tmp_path / "x.bam") == lines_of(whole)
+    found, expected = (
+        json.loads(path.read_text()) for path in (tmp_path / "x.json", whole.with_suffix(".json"))
+    )
+    assert found["run"]["shards"] == 3
+    assert found["run"]["insert"] == expected["run"]["insert"]
+    assert expected["run"]["insert"]["pairs"] > 100
+    for counts in (found, expected):
+        for name in ("run", "nanoseconds"):
+            del counts[name]
+        counts["funnel"] = {name: (stage["in"], stage["out"]) for name, stage in counts["funnel"].items()}
+    assert found == expected
+    headers = [pysam.AlignmentFile(str(path)).header.to_dict() for path in (tmp_path / "x.bam", whole)]
+    programs = [header.pop("PG") for header in headers]
+    assert headers[0] == headers[1]
+    assert [program["ID"] for program in programs[0]] == ["gassst", "gassst.gather"]
+    assert "DS" not in programs[0][0]
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_plain_files_and_any_number_of_parts(small_index, folder, tmp_path, n):
+    """Interleaved pairs and single reads, with an insert size for all machines."""
+    texts = [(folder / f"0_{which}.fq").read_text().splitlines(keepends=True) for which in range(2)]
+    both = [text[i : i + 4] for i in range(0, len(texts[0]), 4) for text in texts]
+    reads = tmp_path / "reads.fq"
+    reads.write_text("".join("".join(record) for record in [*both[:101], *both[102:]]))
+    arguments = [reads, "--interleaved", "--no-unmapped", "-s", "3"]
+    mapped(small_index, *arguments, "-o", tmp_path / "whole.sam")
+    model = tmp_path / "model.json"
+    options = ["-s", "3", "--device", "none", "-t", "1", "-q"]
+    assert main(["insert", str(small_index), str(reads), "--interleaved", *options, "-o", str(model)]) == 0
+    paths = in_parts(small_index, n, tmp_path, ".sam", *arguments, "--insert-model", model)
+    assert main(["gather", *map(str, paths), "-o", str(tmp_path / "x.sam"), "-q"]) == 0
+    assert lines_of(tmp_path / "x.sam") == lines_of(tmp_path / "whole.sam")
+
+
+def test_pairs_of_bam_are_mapped_again_in_parts(small_index, whole, tmp_path):
+    mapped(small_index, whole, "-o", tmp_path / "whole.bam")
+    paths = in_parts(small_index, 3, tmp_path, ".bam", whole)
+    assert main(["gather", *map(str, paths), "-o", str(tmp_path / "x.bam"), "-q"]) == 0
+    assert lines_of(tmp_path / "x.bam") == lines_of(tmp_path / "whole.bam")
+
+
+@pytest.mark.parametrize(
+    "options", [["--sort"], ["--sort", "--markdup", "--duplicate-type"]], ids=["sort", "markdup"]
+)
+def test_sorted_and_marked_over_all_parts(small_index, lanes, parts, tmp_path, options):
+    metrics = [
+        ["--markdup-metrics", tmp_path / name] if "--markdup" in options else []
+        for name in ("a.txt", "b.txt")
+    ]
+    mapped(small_index, *lanes, *options, *metrics[0], "-o", tmp_path / "whole.bam")
+    gathered = tmp_path / "x.bam"
+    more = ["--sort-memory", "1", "-t", "2", "-q"]
+    assert main([*map(str, ["gather", *parts, *options, *metrics[1], *more, "-o", gathered])]) == 0
+    assert lines_of(gathered) == lines_of(tmp_path / "whole.bam")
+    with pysam.AlignmentFile(str(gathered)) as file:
+        assert file.header["HD"]["SO"] == "coordinate" and file.has_index()
+        assert file.count("one", 0, 900) > 20
+    if "--markdup" in options:
+        assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
+        assert sum("dt:Z:" in line for line in lines_of(gathered)) > 50
+
+
+def test_sorted_parts_are_merged(run, small_index, lanes, parts, tmp_path):
+    paths = in_parts(small_index, 3, tmp_path, ".bam", *lanes, "--sort")
+    assert run("gather", *paths, "-o", tmp_path / "merged.bam", "-q") == (0, "")
+    assert run("gather", *parts, "--sort", "-o", tmp_path / "sorted.bam", "-q") == (0, "")
+    assert (tmp_path / "merged.bam").read_bytes()[-2000:] == (tmp_path / "sorted.bam").read_bytes()[-2000:]
+    assert lines_of(tmp_path / "merged.bam") == lines_of(tmp_path / "sorted.bam")
+    code, error = run("gather", *paths, "--sort", "--markdup", "-o", tmp_path / "x.bam")
+    assert code == 2 and "map without --sort" in error and error.count("\n") == 1
+
+
+def test_other_formats(run, small_index, small_fasta, lanes, parts, whole, tmp_path):
+    expected = lines_of(whole)
+    assert run("gather", *parts, "-o", tmp_path / "x.sam", "-q") == (0, "")
+    assert lines_of(tmp_path / "x.sam") == expected
+    paths = in_parts(small_index, 3, tmp_path, ".cram", *lanes)
+    mapped(small_index, *lanes, "-o", tmp_path / "whole.cram")
+    in_cram = lines_of(tmp_path / "whole.cram", small_fasta)
+    assert run("gather", *paths, "-o", tmp_path / "x.cram", "-q") == (0, "")
+    assert lines_of(tmp_path / "x.cram", small_fasta) == in_cram
+    assert run("gather", *parts, "-o", tmp_path / "y.cram", "--reference", small_index, "-q") == (0, "")
+    assert lines_of(tmp_path / "y.cram", small_fasta) == in_cram
+    assert run("gather", *paths, "-o", tmp_path / "y.bam", "--sort", "--reference", small_index, "-q") == (
+        0,
+        "",
+    )
+    assert sorted(lines_of(tmp_path / "y.bam")) == sorted(in_cram)
+    code, error = run("gather", *parts, "-o", tmp_path / "z.cram")
+    assert code == 2 and "--reference" in error
+
+
+def test_what_is_not_all_of_one_run(run, small_index, lanes, parts, whole, tmp_path):
+    """Missing, twice, cut, of another run, no part at all: one line, and nothing under the final name."""
+    copy, cut, other = tmp_path / "copy.bam", tmp_path / "cut.bam", tmp_path / "other.bam"
+    shutil.copy(parts[0], copy)
+    cut.write_bytes(parts[1].read_bytes()[:-1000])
+    mapped(small_index, *lanes, "-s", "4", "--shard", "2/3", "-o", other)
+    output = tmp_path / "x.bam"
+    cases = {
+        "shard 2/3 is missing": [parts[0], parts[2]],
+        "shard 1/3 is missing, and 1 more": [parts[0]],
+        "is there twice": [*parts, copy],
+        "is cut short": [parts[0], cut, parts[2]],
+        "other options": [parts[0], other, parts[2]],
+        "no part of a run": [*parts, whole],
+        "No such file": [*parts, tmp_path / "none.bam"],
+    }
+    for reason, paths in cases.items():
+        code, error = run("gather", *paths, "-o", output)
+        assert code == 1 and reason in error and error.count("\n") == 1, error
+    counts = [path.with_suffix(".json") for path in parts]
+    code, error = run(
+        "gather", *parts, "-o", output, "--stats", tmp_path / "x.json", "--part-stats", *counts[:2]
+    )
+    assert code == 1 and "one file for each of 3 parts" in error
+    assert not output.exists() and not (tmp_path / "x.json").exists()
+
+
+def test_a_damaged_part(run, parts, tmp_path):
+    data = bytearray(parts[1].read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 100] = bytes(100)
+    (tmp_path / "bad.bam").write_bytes(data)
+    code, error = run("gather", parts[0], tmp_path / "bad.bam", parts[2], "--sort", "-o", tmp_path / "x.bam")
+    assert code == 1 and "bad.bam" in error and error.count("\n") == 1
+    assert not (tmp_path / "x.bam").exists()
+
+
+def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lanes, whole, tmp_path):
+    """A killed run leaves no part; the next one does, and a part that is mapped twice is the same part."""
+    path = tmp_path / "2.bam"
+    program = (
+        "import os, signal; from gassst.io import destination; from gassst.cli.main import main; import sys\n"
+    )
+    program += "destination.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+    command = ["map", small_index, *lanes, "--shard", "2/3", "-o", path, "--device", "none", "-t", "1", "-q"]
+    assert subprocess.run([sys.executable, "-c", program, *map(str, command)]).returncode == -9
+    assert not path.exists()
+    for _ in range(2):
+        assert main([*map(str, command)]) == 0
+    paths = [parts[0], path, parts[2]]
+    assert main(["gather", *map(str, paths), "-q", "-o", str(tmp_path / "x.bam")]) == 0
+    assert lines_of(tmp_path / "x.bam") == lines_of(whole)
+
+
+@pytest.mark.parametrize(
+    "more, reason",
+    [
+        (["--shard", "0/3"], "1/3 to 3/3"),
+        (["--shard", "5/3"], "1/3 to 3/3"),
+        (["--shard", "x"], "write I/N"),
+        (["--shard", "1/3", "--sort", "--markdup"], "gassst gather"),
+        (["--shard", "1/3", "-o", "-"], "name a file"),
+    ],
+)
+def test_parts_that_make_no_sense(run, small_index, folder, tmp_path, more, reason):
+    code, error = run("map", small_index, folder / "0_0.fq", "-o", tmp_path / "x.bam", *more)
+    assert code == 2 and reason in error and error.count("\n") == 1
+    assert not (tmp_path / "x.bam").exists()
+
+
+def test_streams_have_no_parts(run, small_index, tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("-", tmp_path / "pipe"):
+        code, error = run("map", small_index, path, "--shard", "1/3", "-o", tmp_path / "x.bam")
+        assert code == 2 and "is a stream" in error and error.count("\n") == 1
+
+
+def test_model_of_another_kind(run, small_index, folder, tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    arguments = ["map", small_index, folder / "0_0.fq", folder / "0_1.fq", "-o", tmp_path / "x.bam"]
+    code, error = run(*arguments, "--insert-model", tmp_path / "x.json")
+    assert code == 1 and "no model of insert sizes" in error
+    assert run(*arguments, "--insert-model", tmp_path / "x.json", "--insert", "200,20")[0] == 2
+    assert run("insert", small_index, *arguments[2:4], "-o", tmp_path / "y.json", "-q")[0] == 0
+    code, error = run(*arguments, "--rf", "--insert-model", tmp_path / "y.json")
+    assert code == 2 and "that face fr, not rf" in error
+
+
+def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):
+    """`gassst split` makes of any compression what machines can share; plain gzip is refused, and says so."""
+    import gzip
+
+    text = (folder / "0_0.fq").read_bytes()
+    (tmp_path / "a.fq.gz").write_bytes(gzip.compress(text))
+    code, error = run("map", small_index, tmp_path / "a.fq.gz", "--shard", "1/3", "-o", tmp_path / "x.bam")
+    assert code == 1 and "gassst split" in error and error.count("\n") == 1
+    outputs = ["-o", tmp_path / "a.bgz", "-o", tmp_path / "b.bgz"]
+    assert run("split", tmp_path / "a.fq.gz", folder / "0_1.fq", *outputs, "-q") == (0, "")
+    for path, expected in (("a.bgz", text), ("b.bgz", (folder / "0_1.fq").read_bytes())):
+        data = (tmp_path / path).read_bytes()
+        assert gzip.decompress(data) == expected
+        assert data[12:16] == b"BC\2\0" and data.endswith(bgzf.END_OF_FILE)
+    assert run("split", tmp_path / "a.fq.gz", "-o", tmp_path / "c", "-o", tmp_path / "d")[0] == 2
+    (tmp_path / "cut.fq.gz").write_bytes(gzip.compress(text)[:-100])
+    code, error = run("split", tmp_path / "cut.fq.gz", "-o", tmp_path / "c.bgz")
+    assert code == 1 and "cut short" in error and not (tmp_path / "c.bgz").exists()

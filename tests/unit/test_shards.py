@@ -1,0 +1,212 @@
+"""Parts of an input: together they are the input, whatever its form, and however many there are."""
+
+from __future__ import annotations
+
+import random
+
+import pysam
+import pytest
+
+from gassst.errors import InputError, UsageError
+from gassst.io import bgzf
+from gassst.io.alignment_input import alignment_inputs
+from gassst.io.reads import open_unparsed
+from gassst.io.shards import PartOfRun, Shard, parts_of
+
+PARTS = (1, 2, 3, 7, 100)
+READS = 250
+
+
+def bgzf_of(text: bytes, size: int = 900) -> bytes:
+    """Small blocks, so that records begin in one and end in another; some blocks are empty."""
+    deflate = bgzf.deflater(1)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    return (
+        b"".join(bgzf.block(piece, deflate) for piece in [*pieces[:3], b"", *pieces[3:]]) + bgzf.END_OF_FILE
+    )
+
+
+def fastq_of(names, draw, mate=""):
+    """Qualities begin with '@' and '+' often, and a read may have no base at all but one."""
+    records = []
+    for name in names:
+        size = draw.choice([1, 2, 30, 90])
+        bases, quality = draw.choices("ACGTN", k=size), draw.choices("@+I5", k=size)
+        records.append((f"{name}{mate}", "".join(bases), "".join(quality)))
+    return records
+
+
+def text_of(records, end="\n"):
+    return "".join(f"@{n} c{end}{s}{end}+{end}{q}{end}" for n, s, q in records).encode()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files by name, and what is in them: (name without /1 and /2, bases)."""
+    draw, folder = random.Random(4), tmp_path_factory.mktemp("shards")
+    names = [f"run:{draw.randrange(10**6)}:{i}" for i in range(READS)]
+    first, second = fastq_of(names, draw, "/1"), fastq_of(names, draw, "/2")
+    same = [fastq_of(["r"] * READS, draw, mate) for mate in ("/1", "/2")]
+    repeated = [name for name in names for _ in range(draw.choice([1, 2, 2, 3]))]
+    mixed = fastq_of(repeated, draw)
+    texts = {
+        "first": text_of(first),
+        "second": text_of(second),
+        "same1": text_of(same[0]),
+        "same2": text_of(same[1]),
+        "crlf": text_of(first, "\r\n"),
+        "open": text_of(first)[:-1],
+        "mixed": text_of(mixed),
+        "fasta": b"".join(b">%s\n%s\n%s\n" % (n.encode(), s.encode(), s.encode()) for n, s, _ in first),
+    }
+    for name, text in texts.items():
+        (folder / name).write_bytes(text)
+        (folder / f"{name}.gz").write_bytes(bgzf_of(text))
+    header = pysam.AlignmentHeader.from_dict({"HD": {"VN": "1.6"}, "CO": ["x" * 3000]})
+    with pysam.AlignmentFile(folder / "plain.bam", "wb", header=header) as bam:
+        for one, two in zip(first, second, strict=True):
+            for flag, (name, bases, quality) in ((77, one), (141, two)):
+                record = pysam.AlignedSegment(header)
+                record.query_name, record.flag, record.query_sequence = name[:-2], flag, bases
+                record.query_qualities = pysam.qualitystring_to_array(quality)
+                bam.write(record)
+    with pysam.BGZFile(folder / "plain.bam") as file:
+        (folder / "reads.bam").write_bytes(bgzf_of(file.read()))
+    return folder
+
+
+def read(folder, reads, mates=None, parts=None, interleaved=False):
+    """(name, bases, mate, read group) of all reads."""
+    reads, mates = [str(folder / x) for x in reads], mates and [str(folder / x) for x in mates]
+    batches = open_unparsed(
+        reads, mates, 64, parts=parts, interleaved=interleaved, alignments=alignment_inputs(reads, 1)
+    )
+    found = []
+    for batch in batches:
+        batch = batch.parsed()
+        mate = [0] * len(batch) if batch.mate is None else batch.mate.tolist()
+        names, at = batch.names.tobytes(), batch.name_offsets.tolist()
+        bases, start = batch.bases.tobytes(), batch.offsets.tolist()
+        for i in range(len(batch)):
+            found.append((names[at[i] : at[i + 1]], bases[start[i] : start[i + 1]], mate[i]))
+    return found
+
+
+def expected_of(path):
+    """Names without marks of mates, and bases, by splitting lines."""
+    lines = path.read_bytes().split()
+    return [(lines[i][1:].split(b"/")[0], lines[i + 2]) for i in range(0, len(lines), 5)]
+
+
+def in_parts(folder, n, reads, mates=None, interleaved=False):
+    paths = [str(folder / x) for x in reads], mates and [str(folder / x) for x in mates]
+    found = []
+    for i in range(1, n + 1):
+        parts = parts_of(Shard(i, n), *paths, by_template=interleaved)
+        found.append(read(folder, reads, mates, parts, interleaved))
+    return found
+
+
+@pytest.mark.parametrize("n", PARTS)
+@pytest.mark.parametrize("name", ["first", "crlf", "open", "first.gz", "fasta", "fasta.gz"])
+def test_parts_of_single_reads_are_all_reads(folder, name, n):
+    found = [read for part in in_parts(folder, n, [name]) for read in part]
+    expected = expected_of(folder / "first")
+    doubled = 2 if name.startswith("fasta") else 1
+    assert [(n, s) for n, s, _ in found] == [(n, s * doubled) for n, s in expected]
+
+
+@pytest.mark.parametrize("n", PARTS)
+@pytest.mark.parametrize(
+    "names", [("first", "second"), ("first.gz", "second"), ("first", "second.gz"), ("same1", "same2")]
+)
+def test_mates_are_in_one_part(folder, names, n):
+    """Also where all names are the same, so that records must be counted."""
+    found = [read for part in in_parts(folder, n, names[:1], names[1:]) for read in part]
+    one, two = (expected_of(folder / name.removesuffix(".gz")) for name in names)
+    expected = [(*read, mate) for pair in zip(one, two, strict=True) for mate, read in enumerate(pair, 1)]
+    assert found == expected
+
+
+@pytest.mark.parametrize("n", PARTS)
+@pytest.mark.parametrize("name", ["mixed", "mixed.gz"])
+def test_interleaved_pairs_stay_together(folder, name, n):
+    assert [read for part in in_parts(folder, n, [name], interleaved=True) for read in part] == read(
+        folder, [name], interleaved=True
+    )
+
+
+@pytest.mark.parametrize("n", PARTS)
+@pytest.mark.parametrize("name", ["plain.bam", "reads.bam"])
+def test_pairs_of_bam_stay_together(folder, name, n):
+    found = [read for part in in_parts(folder, n, [name]) for read in part]
+    pairs = zip(expected_of(folder / "first"), expected_of(folder / "second"), strict=True)
+    assert found == [(*read, mate) for pair in pairs for mate, read in enumerate(pair, 1)]
+
+
+@pytest.mark.parametrize("n", PARTS)
+def test_parts_of_several_lanes(folder, n):
+    lanes = ["first.gz", "first", "same1"], ["second", "second.gz", "same2"]
+    parts = in_parts(folder, n, *lanes)
+    assert [read for part in parts for read in part] == read(folder, *lanes)
+    if n in (2, 3):
+        assert all(parts)
+
+
+def test_parts_are_of_one_size(folder):
+    sizes = [len(part) for part in in_parts(folder, 7, ["first"])]
+    assert sum(sizes) == READS and min(sizes) > READS // 7 - 12
+
+
+def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
+    """What the invariant of the module rests on: the parts beside such a cut are errors."""
+    from gassst.io import shards
+
+    right = shards._Lane._named
+
+    def wrong(self, names, byte):
+        place = right(self, names, byte)
+        return place and self._counted(type(place)(byte * 9 // 10))
+
+    monkeypatch.setattr(shards._Lane, "_named", wrong)
+    with pytest.raises(InputError):
+        in_parts(folder, 3, ["first"], ["second"])
+
+
+@pytest.mark.parametrize("text", ["0/3", "5/3", "1/0", "3", "a/b", "-1/3", "1/3/5", "1/1000000", "²/3"])
+def test_no_part(text):
+    with pytest.raises(UsageError, match="--shard"):
+        Shard.parse(text)
+
+
+def test_what_has_no_parts(folder, tmp_path):
+    import gzip
+
+    (tmp_path / "plain.gz").write_bytes(gzip.compress((folder / "first").read_bytes()))
+    (tmp_path / "lines").write_text("@a\nAC\nGT\n+\nIIII\n" * 50)
+    (tmp_path / "x.sam").write_text("@HD\tVN:1.6\n")
+    with pytest.raises(InputError, match="gassst split"):
+        parts_of(Shard(1, 2), [str(tmp_path / "plain.gz")])
+    with pytest.raises(InputError, match="four lines"):
+        parts_of(Shard(1, 2), [str(tmp_path / "lines")])
+    with pytest.raises(InputError, match="no other format"):
+        parts_of(Shard(1, 2), [str(tmp_path / "x.sam")])
+    with pytest.raises(UsageError, match="standard input"):
+        parts_of(Shard(1, 2), ["-"])
+
+
+@pytest.mark.parametrize("name", ["first.gz", "reads.bam"])
+def test_damage_is_found(folder, tmp_path, name):
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 3 : len(data) // 3 + 40] = bytes(40)
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError):
+        in_parts(tmp_path, 3, [name])
+
+
+def test_what_a_header_says_of_its_part():
+    place = PartOfRun(Shard(3, 7), "0123456789abcdef")
+    text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\tDS:{place}\n@CO\tx\n"
+    assert PartOfRun.in_header(text) == place
+    assert place.removed_from(text) == "@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\n@CO\tx\n"
+    assert PartOfRun.in_header(place.removed_from(text)) is None
