@@ -169,11 +169,12 @@ def run_of(nodes: int, reads: int, costs: Costs) -> Run:
 
 def costs_of(measured: dict[str, Any], args: argparse.Namespace) -> Costs:
     seconds, reads = measured["seconds"], measured["reads"]
+    speed = (args.node_cores or measured["cores"]) / measured["cores"]
     gather = seconds["sort and mark"] if args.sort else seconds["gather"]
     return Costs(
         start=seconds["start"],
-        map=(seconds["whole"] - seconds["start"]) / reads * args.cpu_factor,
-        gather=gather / reads,
+        map=(seconds["whole"] - seconds["start"]) / reads * args.cpu_factor / speed,
+        gather=gather / reads * args.bases_factor / speed,
         bytes_in=measured["bytes_in"] * args.bases_factor,
         bytes_out=measured["bytes_out"] * args.bases_factor,
         index_bytes=args.index_bytes,
@@ -232,6 +233,9 @@ def main() -> int:
         "--cpu-factor", type=float, default=1, help="a read costs so many times the measured one"
     )
     two.add_argument("--bases-factor", type=float, default=1, help="and has so many times its bytes")
+    two.add_argument(
+        "--node-cores", type=int, help="of a node (default: as measured); time falls as cores rise"
+    )
     two.add_argument("--sort", action="store_true", help="gather sorts and marks duplicates")
     args = parser.parse_args()
     if args.command == "calculate":

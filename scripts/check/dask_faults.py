@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pysam
 
-SMALL = "220MB"  # a worker of Dask takes less, one that maps takes more
+SMALL = "150MB"  # a worker of Dask takes less, one that maps takes more
 PYTHON = sys.executable
 
 
