@@ -30,6 +30,7 @@ SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
 OBJECTS = Path(f"build/objects-{sysconfig.get_platform()}-{sys.implementation.cache_tag}")
 HEADERS = ["ext/common", "ext/io", "ext/search", "ext/align", "ext/isa", "index", "gassst/extension/kernels"]
+HEADERS += ["ext/pairwise", "gassst/align/kernels"]
 # Python calls a module's init function and nothing else by name: the rest is hidden from other libraries.
 COMMON_FLAGS = ["-g0", "-fno-math-errno", "-fvisibility=hidden"]
 FLAGS = ["-O0", "-g"] if DEBUG else ["-O3", *COMMON_FLAGS]
@@ -63,6 +64,7 @@ SOURCES = {
     "alignments": "ext/search/alignments.pyx",
     "selection": "ext/search/selection.pyx",
     "tandem": "ext/search/tandem.pyx",
+    "one_read": "ext/search/one_read.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",
@@ -73,16 +75,33 @@ SOURCES = {
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
+    "pairwise": "ext/pairwise/pairwise.pyx",
     "records": "ext/io/records.pyx",
     "duplicates": "ext/io/duplicates.pyx",
     "alignment_text": "ext/io/alignment_text.pyx",
     "bus_error": "ext/io/bus_error.pyx",
     "build_facts": "ext/io/build_facts.pyx",
+    "best": "ext/pairwise/best.pyx",
+    "pair_hmm": "ext/pairwise/pair_hmm.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {
     "banded": ["ext/isa/avx512.c", "ext/isa/avx2.c", "ext/isa/generic.c"],
+    "best": [
+        "ext/pairwise/best_avx512.c",
+        "ext/pairwise/best_avx2.c",
+        "ext/pairwise/best_generic.c",
+        "ext/pairwise/best_sweep.c",
+    ],
     "filters": ["ext/isa/bound_avx512.c", "ext/isa/bound_avx2.c", "ext/isa/bound_generic.c"],
+    "pairwise": ["ext/pairwise/lanes_avx512.c", "ext/pairwise/lanes_avx2.c", "ext/pairwise/lanes_generic.c"],
+    "pair_hmm": [
+        "ext/pairwise/pair_hmm_avx512.c",
+        "ext/pairwise/pair_hmm_avx2.c",
+        "ext/pairwise/pair_hmm_generic.c",
+        "ext/pairwise/pair_hmm_plain.c",
+    ],
+    "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
 
 

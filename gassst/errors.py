@@ -34,6 +34,25 @@ class UsageError(GassstError):
     exit_code = 2
 
 
+class ParameterError(UsageError):
+    """A parameter out of its range.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name, as Python has it; the command line says the option.
+    complaint : str
+        What is wrong with it: the message without the name.
+    """
+
+    def __init__(self, parameter: str, complaint: str):
+        super().__init__(f"{parameter} {complaint}")
+        self.parameter, self.complaint = parameter, complaint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ParameterError, (self.parameter, self.complaint)
+
+
 class InputError(GassstError):
     """A file that cannot be read as what it should be; the message names the file and the record."""
 

@@ -10,29 +10,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
-from gassst.errors import UsageError
+from gassst.errors import ParameterError, UsageError
 from gassst.extension.base import Times
 from gassst.extension.choose import FasterExtender, make_extender
 from gassst.extension.cpu import CpuExtender
+from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups, fields_of
-from gassst.io.read_records import Record, batch_records
+from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
+from gassst.io.read_shapes import Read, Text, parts_of
 from gassst.io.read_source import ReadSource
 from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths
+from gassst.io.records import SORT_MEMORY
 from gassst.io.reference import Reference
 from gassst.io.shards import PartOfRun, Shard, key_of
+from gassst.one_read import OneReadSearch
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
-from gassst.params import MapParams
+from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, MapParams, Scoring
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
@@ -48,6 +52,11 @@ from gassst.workers.layout import processes_for, why_threads
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.threads import ThreadWorkers
 
+if TYPE_CHECKING:
+    from pysam import AlignedSegment
+
+    from gassst.io.duplicates import DuplicateRules
+
 log = logging.getLogger("gassst")
 
 
@@ -55,19 +64,31 @@ log = logging.getLogger("gassst")
 class Mapper:
     """Maps reads to an indexed reference.
 
-    A mapper never changes once it is made: any number of threads and of runs can share it.
+    A mapper never changes once it is made: any number of threads and of runs can share it, before and after a fork. It
+    pickles where its index has a file: another process opens that file. As a context manager it is closed at the end.
 
     Parameters
     ----------
     index : SeedIndex or path
         An index, or the file of one.
-    **params
-        Fields of `MapParams`.
+    seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, mode, scoring
+        What is looked for: see `params.MapParams`.
+    pairing, mate_rescue, insert, orientation, five_prime, alt_aware
+        Pairs, split reads and ALT contigs, there too.
+    filters : tuple of str
+        Of the candidates, there too.
+    threads : int
+        That `map`, `map_arrays` and `map_file` work with. `map_one` and `map_pair` work in the calling thread.
+    processes, batch_size, memory, device
+        How `map_file` shares out its work, how many reads are worked on at once, bytes that the index may keep
+        resident, and the OpenCL device; there too.
 
     Raises
     ------
+    ParameterError
+        A parameter out of its range.
     UsageError
-        A parameter out of its range, or an unknown filter.
+        An unknown filter.
     IndexFormatError
         The file is no usable index.
     DeviceError
@@ -75,9 +96,11 @@ class Mapper:
 
     Examples
     --------
-    >>> mapper = gassst.Mapper("ref.gsi", threads=2)
-    >>> for segment in mapper.map([("read1", "ACGT...", None)]):
-    ...     print(segment.reference_name, segment.reference_start, segment.cigarstring)
+    >>> with gassst.Mapper("ref.gsi", threads=2) as mapper:
+    ...     for hit in mapper.map_one("ACGT..."):
+    ...         print(hit.contig, hit.start, hit.end, hit.strand, hit.mapq, hit.cigar)
+    ...     for segment in mapper.map([("read1", "ACGT...")]):
+    ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
     index: SeedIndex
@@ -88,22 +111,77 @@ class Mapper:
     """Of pairs, as given with the parameters; where none is given, a run learns its own."""
     parts: WholeIndex
     extender: Any
+    one_read: OneReadSearch | None
+    """For one read at a time; None where a batch is needed."""
+    _owns_index: bool
 
-    def __init__(self, index: SeedIndex | str | os.PathLike[str], **params: Any):
-        verified = MapParams(**params).verify()
+    def __init__(
+        self,
+        index: SeedIndex | str | os.PathLike[str],
+        *,
+        seed_length: int | None = None,
+        min_identity: float | None = None,
+        gaps: int | None = None,
+        sensitivity: int = 2,
+        max_hits: int = 1,
+        all_hits: bool = False,
+        threads: int = 2,
+        processes: int | None = None,
+        device: str | None = None,
+        batch_size: int | None = None,
+        memory: int | None = None,
+        servers: tuple[str, ...] = (),
+        key: str | None = None,
+        filters: tuple[str, ...] = DEFAULT_FILTERS,
+        mode: str | None = None,
+        scoring: Scoring = DEFAULT_SCORING,
+        alt_aware: bool = True,
+        pairing: bool = True,
+        mate_rescue: bool = True,
+        five_prime: bool = False,
+        insert: tuple[float, float] | None = None,
+        orientation: str = "fr",
+    ):
+        verified = MapParams(
+            seed_length=seed_length,
+            min_identity=min_identity,
+            gaps=gaps,
+            sensitivity=sensitivity,
+            max_hits=max_hits,
+            all_hits=all_hits,
+            threads=threads,
+            processes=processes,
+            device=device,
+            batch_size=batch_size,
+            memory=memory,
+            servers=servers,
+            key=key,
+            filters=filters,
+            mode=mode,
+            scoring=scoring,
+            alt_aware=alt_aware,
+            pairing=pairing,
+            mate_rescue=mate_rescue,
+            five_prime=five_prime,
+            insert=insert,
+            orientation=orientation,
+        ).verify()
+        owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = SeedIndex.open(index, parts=() if verified.servers else None)
-        if verified.seed_length is not None and verified.seed_length < index.shortest_seed:
-            raise UsageError(f"-w must be at least {index.shortest_seed} bases for this index in parts")
-        insert, planes = verified.insert, index.reference.planes
+            index = SeedIndex.open(index, parts=() if servers else None)
+        index.verify_open()
+        if seed_length is not None and seed_length < index.shortest_seed:
+            raise ParameterError(
+                "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
+            )
+        planes = index.reference.planes
         self._set(
             index=index,
             **_planned(verified, index),
-            insert=InsertModel.given(verified.orientation, *insert)
-            if insert
-            else InsertModel.assumed(verified.orientation),
+            insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
             parts=_looked_up(index, verified),
-            extender=make_extender(planes, device=verified.device, threads=verified.threads),
+            extender=make_extender(planes, device=device, threads=threads),
+            _owns_index=owns_index,
         )
 
     def _set(self, **fields: Any) -> None:
@@ -120,6 +198,17 @@ class Mapper:
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
         return _reopened, (self.index, self.params)
 
+    def close(self) -> None:
+        """Close the index, if it was given by its path. Then nothing can be mapped any more."""
+        if self._owns_index:
+            self.index.close()
+
+    def __enter__(self) -> Mapper:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def for_best_hits(self) -> Mapper:
         """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
         return self._with(**_planned(replace(self.params.for_pairs(), all_hits=False), self.index))
@@ -134,6 +223,7 @@ class Mapper:
             Of the pairs in the batch. None: the one given with the parameters, or one wide enough for any usual
             library.
         """
+        self.index.verify_open()
         stats = Stats()
         params = self.params if batch.mate is None else self.params.for_pairs()
         with stats.timed("pack"):
@@ -188,9 +278,13 @@ class Mapper:
         )
 
     def map(
-        self, reads1: Iterable[Record], reads2: Iterable[Record] | None = None, interleaved: bool = False
-    ) -> Iterator:
-        """Map reads given as (name, sequence, quality or None).
+        self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
+    ) -> Iterator[AlignedSegment]:
+        """Map reads.
+
+        A read is a sequence, (name, sequence), (name, sequence, quality or None), or a record of dnaio
+        (`SequenceRecord`), pysam (`FastxRecord`) or Biopython (`SeqRecord`). Texts are `str` or `bytes`. A
+        sequence alone is called by its number, from 1.
 
         Parameters
         ----------
@@ -207,25 +301,101 @@ class Mapper:
 
         Raises
         ------
+        TypeError
+            At once, where an argument is a text; on iteration, with its number, for what is no read.
         UsageError
             At once, when `reads2` is given and `interleaved`.
         InputError
             On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
         """
+        return self._segments(self._batches(reads1, reads2, interleaved))
+
+    def _batches(
+        self, reads1: Iterable[Read], reads2: Iterable[Read] | None, interleaved: bool
+    ) -> Iterator[ReadBatch]:
         if reads2 is not None and interleaved:
             raise UsageError("interleaved pairs come from one source of reads")
-        size = self.params.reads_per_batch()
-        return self._segments(batch_records(reads1, reads2, size, interleaved=interleaved))
+        self.index.verify_open()
+        return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
-    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator:
+    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         builder = sam.record_builder(self.header(), self._reference_arrays)
 
-        def segments_of(batch: ReadBatch, result: BatchResult) -> list:
+        def segments_of(batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
         with closing(MappingRun(MappingWork(self, segments_of)).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
+
+    def map_arrays(
+        self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
+    ) -> HitArrays:
+        """Map reads, all at once, to columns of NumPy arrays.
+
+        Parameters and errors are those of `map`, but that all errors come at once.
+        """
+        batches = self._batches(reads1, reads2, interleaved)
+        work = MappingWork(self, lambda batch, result: arrays_of(batch, result, self.reference))
+        with closing(MappingRun(work).results(batches)) as results:
+            parts = [arrays for arrays, _ in results]
+        return HitArrays.joined(parts, self.reference.names)
+
+    def map_one(self, read: Read, quality: Text | None = None) -> list[Hit]:
+        """Map one read, in the calling thread.
+
+        The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
+        "global"), this takes microseconds; by local score it takes the milliseconds of a batch.
+
+        Parameters
+        ----------
+        read : read
+            As for `map`: mostly a sequence.
+        quality : str or bytes, optional
+            Of a sequence alone, ASCII, phred + 33; it decides nothing.
+
+        Returns
+        -------
+        list of Hit
+            The primary hit first; empty where the read has no place.
+
+        Raises
+        ------
+        TypeError, InputError
+            As `map`.
+        IndexFormatError
+            Also on a later call: the file of the index is checked while the first ones run.
+        """
+        self._watch_index()
+        name, sequence, given = parts_of(read, 1)
+        if quality is None and given is None and self.one_read is not None:
+            found = self.one_read.places(sequence, Hit._make)
+            if found is not None:
+                return found
+        if quality is not None:
+            given = parts_of((name, sequence, quality), 1)[2]
+        return self._mapped_alone(batch_of_records([(name, sequence, given)]))[0]
+
+    def map_pair(self, first: Read, second: Read) -> tuple[list[Hit], list[Hit]]:
+        """Map one pair, in the calling thread, by the rules of `map`; returns the hits of both mates.
+
+        Insert sizes cannot be learned from one pair: they are those given with the parameters (`insert`), else a window
+        wide enough for any usual library. Parameters and errors are those of `map_one`.
+        """
+        self._watch_index()
+        one, two = parts_of(first, 1, "first"), parts_of(second, 1, "second")
+        hits = self._mapped_alone(batch_of_pairs([one], [(one[0], *two[1:])]))
+        return hits[0], hits[1]
+
+    def _watch_index(self) -> None:
+        self.index.verify_open()
+        if self.index.integrity is not None:
+            self.index.integrity.watch()
+
+    def _mapped_alone(self, batch: ReadBatch) -> list[list[Hit]]:
+        """The hits of each read of a batch, mapped in this thread."""
+        result, _ = self.map_batch(batch)
+        return hits_of(arrays_of(batch, result, self.reference), len(batch))
 
     def map_file(
         self,
@@ -241,9 +411,24 @@ class Mapper:
         allow_truncated: bool = False,
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
+        format: str | None = None,
+        level: int | None = None,
+        sort: bool = False,
+        sort_memory: int = SORT_MEMORY,
+        duplicates: DuplicateRules | None = None,
+        format_options: tuple[str, ...] = (),
+        no_unmapped: bool = False,
+        unmapped_path: str | os.PathLike[str] | None = None,
+        unmapped_mates_path: str | os.PathLike[str] | None = None,
+        unmapped_either: bool = False,
+        eqx: bool = False,
+        xa: bool = False,
+        soft_clip_supplementary: bool = False,
+        mark_secondary: bool = False,
+        baq: bool = False,
+        more_tags: tuple[str, ...] = (),
         shard: Shard | None = None,
         insert: InsertModel | None = None,
-        **output_options: Any,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
 
@@ -272,13 +457,21 @@ class Mapper:
             FASTA to decode CRAM input with.
         allow_truncated : bool
             Take BGZF input without its end-of-file block, which may be cut between two blocks.
+        format, level, format_options : optional
+            Of the file: "sam", "bam" or "cram", by default as its extension says; compression, 0 to 9; and options of
+            CRAM ("version=3.0").
+        sort, sort_memory, duplicates : optional
+            By coordinate, with an index beside the file; bytes of records that are sorted in memory; and how duplicates
+            are marked meanwhile (`gassst.io.duplicates.DuplicateRules`).
+        no_unmapped, unmapped_path, unmapped_mates_path, unmapped_either : optional
+            Leave out unmapped reads, or write them to FASTQ files, of pairs also those of which one mate is unmapped.
+        eqx, xa, soft_clip_supplementary, mark_secondary, baq, more_tags : optional
+            How records look: see `gassst.io.records.RecordStyle`.
         shard : Shard, optional
             Map this part of the reads alone: the records that the whole run has for them. The header says which part
             it is, for `gassst.io.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
             Of the pairs, as `learn_insert` finds it.
-        **output_options
-            Of `sam.OutputOptions`.
 
         Returns
         -------
@@ -294,9 +487,29 @@ class Mapper:
             With one line that names file and record. No file is left under the name `output`.
         """
         start = time.monotonic()
-        options = sam.OutputOptions(**{"threads": self.params.threads, **output_options})
+        reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
+        self.index.verify_open()
+        options = sam.OutputOptions(
+            format=format,
+            threads=self.params.threads,
+            sort=sort,
+            sort_memory=sort_memory,
+            duplicates=duplicates,
+            level=level,
+            format_options=format_options,
+            no_unmapped=no_unmapped,
+            unmapped_path=unmapped_path,
+            unmapped_mates_path=unmapped_mates_path,
+            unmapped_either=unmapped_either,
+            eqx=eqx,
+            xa=xa,
+            soft_clip_supplementary=soft_clip_supplementary,
+            mark_secondary=mark_secondary,
+            baq=baq,
+            more_tags=more_tags,
+        )
         written = [*with_indexes(output), *options.unmapped.paths]
-        check_distinct(written, [self.index.path, *paths_of(reads), *paths_of(mates or [])])
+        check_distinct(written, [self.index.path, *reads, *(mates or [])])
         source = ReadSource.of(
             reads,
             mates,
@@ -485,4 +698,7 @@ def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
 def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
-    return {"params": params, "plan": plan, "cascade": Cascade.of_run(params, plan)}
+    cascade = Cascade.of_run(params, plan)
+    suits = OneReadSearch.suits(index, cascade, params)
+    one_read = OneReadSearch(index, plan, cascade, params.max_hits) if suits else None
+    return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gassst.errors import UsageError
+from gassst.errors import ParameterError
 from gassst.threads import MAX_THREADS
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 
 
 INSERT_RANGE = f"must be MEAN,SD of more than 0 and up to {LONGEST_TEMPLATE:,}"
+THREADS_RANGE = f"must be from 1 to {MAX_THREADS}"
+LEAST_MEMORY = "must be at least 1M (1,048,576 bytes)"
+LOCAL_BEST = "is not for local mode, which reports best alignments"
 
 
 def _is_insert(insert: tuple[float, ...]) -> bool:
@@ -59,20 +62,23 @@ class Scoring:
         return lengths.astype("int64") * self.match + 2 * self.clip
 
     def verify(self) -> Scoring:
-        """Return self; raise UsageError on the first value out of its range: a read's score is kept in 16 bits."""
+        """Return self; raise ParameterError on the first value out of its range: a read's score is kept in 16 bits."""
         most = MAX_PENALTY
         checks = (
-            (1 <= self.match <= MAX_MATCH, f"--match must be from 1 to {MAX_MATCH}"),
-            (0 <= self.mismatch <= most, f"--mismatch must be from 0 to {most}"),
-            (all(0 <= x <= most for x in self.gap_open), f"--gap-open must be from 0 to {most}"),
-            (all(1 <= x <= most for x in self.gap_extend), f"--gap-extend must be from 1 to {most}"),
-            (0 <= self.clip <= most, f"--clip-penalty must be from 0 to {most}"),
-            (0 <= self.min_score <= 0x7FFF, "--min-score must be from 0 to 32767"),
+            ("match", 1 <= self.match <= MAX_MATCH, f"must be from 1 to {MAX_MATCH}"),
+            ("mismatch", 0 <= self.mismatch <= most, f"must be from 0 to {most}"),
+            ("gap_open", all(0 <= x <= most for x in self.gap_open), f"must be from 0 to {most}"),
+            ("gap_extend", all(1 <= x <= most for x in self.gap_extend), f"must be from 1 to {most}"),
+            ("clip", 0 <= self.clip <= most, f"must be from 0 to {most}"),
+            ("min_score", 0 <= self.min_score <= 0x7FFF, "must be from 0 to 32767"),
         )
-        for holds, message in checks:
+        for name, holds, complaint in checks:
             if not holds:
-                raise UsageError(message)
+                raise ParameterError(name, complaint)
         return self
+
+
+DEFAULT_SCORING = Scoring()
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class MapParams:
     key: str | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
-    scoring: Scoring = Scoring()
+    scoring: Scoring = DEFAULT_SCORING
     alt_aware: bool = True
     pairing: bool = True
     mate_rescue: bool = True
@@ -160,32 +166,35 @@ class MapParams:
         return replace(self, mode=self.mode or ("global" if self.all_hits else "local"))
 
     def verify(self) -> MapParams:
-        """Return self; raise UsageError on the first value out of its range."""
+        """Return self; raise ParameterError on the first value out of its range."""
         checks = (
-            (self.seed_length is None or 4 <= self.seed_length <= 30, "-w must be from 4 to 30 bases"),
-            (self.min_identity is None or 50 <= self.min_identity <= 100, "-p must be from 50 to 100 %"),
-            (self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"-g must be from 0 to {MAX_GAPS}"),
-            (0 <= self.sensitivity <= 5, "-s must be from 0 to 5"),
-            (1 <= self.max_hits <= 0xFFFFFFFF, "-k must be at least 1 and less than 2^32"),
-            (1 <= self.threads <= MAX_THREADS, f"-t must be from 1 to {MAX_THREADS}"),
             (
-                self.processes is None or 1 <= self.processes <= MAX_THREADS,
-                f"--processes must be from 1 to {MAX_THREADS}",
+                "seed_length",
+                self.seed_length is None or 4 <= self.seed_length <= 30,
+                "must be from 4 to 30 bases",
             ),
-            (self.batch_size is None or self.batch_size >= 1, "--batch-size must be at least 1"),
-            (self.memory is None or self.memory >= 1 << 20, "--memory must be at least 1M"),
-            (self.memory is None or not self.servers, "--memory: it is the servers that have the index"),
-            (bool(self.servers) == (self.key is not None), "--servers and --key go together"),
-            (self.insert is None or _is_insert(self.insert), f"--insert {INSERT_RANGE}"),
-            (self.orientation in ORIENTATIONS, f"orientation must be one of {', '.join(ORIENTATIONS)}"),
-            (self.mode in (None, *MODES), f"--mode must be {' or '.join(MODES)}"),
             (
-                self.mode != "local" or not self.all_hits,
-                "--mode local has no --all: it reports best alignments",
+                "min_identity",
+                self.min_identity is None or 50 <= self.min_identity <= 100,
+                "must be from 50 to 100 %",
             ),
+            ("gaps", self.gaps is None or 0 <= self.gaps <= MAX_GAPS, f"must be from 0 to {MAX_GAPS}"),
+            ("sensitivity", 0 <= self.sensitivity <= 5, "must be from 0 to 5"),
+            ("max_hits", 1 <= self.max_hits <= 0xFFFFFFFF, "must be at least 1 and less than 2^32"),
+            ("threads", 1 <= self.threads <= MAX_THREADS, THREADS_RANGE),
+            ("processes", self.processes is None or 1 <= self.processes <= MAX_THREADS, THREADS_RANGE),
+            ("batch_size", self.batch_size is None or self.batch_size >= 1, "must be at least 1"),
+            ("memory", self.memory is None or self.memory >= 1 << 20, LEAST_MEMORY),
+            ("memory", self.memory is None or not self.servers, "is not for servers, which have the index"),
+            ("servers", not self.servers or self.key is not None, "need a key"),
+            ("key", self.key is None or bool(self.servers), "is for servers only"),
+            ("insert", self.insert is None or _is_insert(self.insert), INSERT_RANGE),
+            ("orientation", self.orientation in ORIENTATIONS, f"must be one of {', '.join(ORIENTATIONS)}"),
+            ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
+            ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
         )
-        for holds, message in checks:
+        for name, holds, complaint in checks:
             if not holds:
-                raise UsageError(message)
+                raise ParameterError(name, complaint)
         self.scoring.verify()
         return self

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 
 from gassst._core.intrinsics cimport prefetch
+from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.seeds cimport Seed, Seeds
 
@@ -18,35 +19,8 @@ cdef enum:
     AHEAD = 4               # reads from the prefetch of their positions to their use
 
 
-cdef struct keys_t:
-    # Sorted keys of one read, and the first that is not before the anchor at hand.
-    const uint64_t *keys
-    Py_ssize_t n, at
-
-
-cdef struct read_t:
-    # What the anchors of one read are made of.
-    uint32_t number
-    bint flip
-    int shift               # log2 of the bucket span
-    const Seed *seeds
-    Py_ssize_t n_seeds
-    keys_t scored, rejected  # buckets and diagonals of the read
-
-
-cdef struct columns_t:
-    uint32_t *read_strand
-    uint32_t *diagonal
-    uint16_t *offset
-    uint16_t *length
-
-
 cdef class KeyBuffer:
     """Two growing arrays of keys: those of the read at hand, and scratch for sorting them."""
-
-    cdef uint64_t *keys
-    cdef uint64_t *scratch
-    cdef size_t room
 
     def __cinit__(self):
         self.room = 0
@@ -76,9 +50,6 @@ cdef class KeyBuffer:
 
 cdef class Anchors:
     """Growing columns of anchors; `take()` hands them out as NumPy arrays."""
-
-    cdef columns_t columns
-    cdef Py_ssize_t n, room
 
     def __cinit__(self):
         self.n = self.room = 0
@@ -113,7 +84,7 @@ cdef class Anchors:
         self.room = n
         return 0
 
-    cdef inline columns_t end(self) noexcept nogil:
+    cdef columns_t end(self) noexcept nogil:
         """Where the next anchor goes."""
         return columns_t(self.columns.read_strand + self.n, self.columns.diagonal + self.n,
                          self.columns.offset + self.n, self.columns.length + self.n)
@@ -293,30 +264,44 @@ def best_supported(anchors, int shift, const uint8_t[::1] chosen=None):
     read_strand : uint32[b], bucket : uint32[b]
         One row for each read that has anchors.
     """
-    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal
-    cdef const uint16_t[::1] length = anchors.length
     cdef const int64_t[::1] start = anchors.start
-    cdef Py_ssize_t a = start.shape[0] - 1, i, j, n = 0
+    cdef Py_ssize_t a = start.shape[0] - 1, i, n = 0
+    cdef columns_t columns = columns_of(anchors)
     rs_array, bucket_array = np.empty(a, np.uint32), np.empty(a, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
-    cdef uint32_t bucket, current_bucket, current_strand, support, best
     cdef const uint8_t *counts = &chosen[0] if chosen is not None and chosen.shape[0] else NULL
     with nogil:
         for i in range(a):
-            best = support = 0
-            current_strand = current_bucket = 0xffffffff
-            for j in range(start[i], start[i + 1]):
-                if counts != NULL and not counts[j]:
-                    continue
-                bucket = diagonal[j] >> shift
-                if bucket != current_bucket or read_strand[j] != current_strand:
-                    current_bucket, current_strand, support = bucket, read_strand[j], 0
-                support += length[j]
-                if support > best:
-                    best = support
-                    rs_out[n], bucket_out[n] = current_strand, current_bucket
-            n += best > 0
+            n += best_bucket(&columns, counts, start[i], start[i + 1], shift, &rs_out[n], &bucket_out[n])
     return rs_array[:n].copy(), bucket_array[:n].copy()
+
+
+cdef columns_t columns_of(candidates):
+    """The columns of `search.arrays.Candidates`, which must outlive them. Nothing is written to them."""
+    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint16_t[::1] offset = candidates.offset, length = candidates.length
+    if read_strand.shape[0] == 0:
+        return columns_t(NULL, NULL, NULL, NULL)
+    return columns_t(<uint32_t *>&read_strand[0], <uint32_t *>&diagonal[0], <uint16_t *>&offset[0],
+                     <uint16_t *>&length[0])
+
+
+cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
+                      uint32_t *read_strand, uint32_t *bucket) noexcept nogil:
+    """`best_supported` of one read, of the rows from `first` to before `stop`; returns whether it has an anchor."""
+    cdef uint32_t here, current_bucket = 0xffffffff, current_strand = 0xffffffff, support = 0, best = 0
+    cdef Py_ssize_t j
+    for j in range(first, stop):
+        if chosen != NULL and not chosen[j]:
+            continue
+        here = anchors.diagonal[j] >> shift
+        if here != current_bucket or anchors.read_strand[j] != current_strand:
+            current_bucket, current_strand, support = here, anchors.read_strand[j], 0
+        support += anchors.length[j]
+        if support > best:
+            best = support
+            read_strand[0], bucket[0] = current_strand, current_bucket
+    return best > 0
 
 
 def supported(candidates, int shift, const uint16_t[::1] width, const uint16_t[::1] need):
@@ -342,40 +327,50 @@ def supported(candidates, int shift, const uint16_t[::1] width, const uint16_t[:
     int64[k]
         Rows of the candidates to go on with.
     """
-    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
-    cdef const uint16_t[::1] length = candidates.length
-    cdef Py_ssize_t c = read_strand.shape[0], i, j, n = 0, previous = -1, start = 0
-    cdef uint32_t read, seeds, before = 0, here, after, bucket
+    cdef Py_ssize_t c = len(candidates), n = 0
+    cdef columns_t columns = columns_of(candidates)
     rows_array = np.empty(c, np.int64)
     cdef int64_t[::1] rows = rows_array
-    with nogil:
-        here = seeds_of_bucket(read_strand, diagonal, length, width, shift, 0, &j) if c else 0
-        while start < c:
-            i = j
-            bucket, read = diagonal[start] >> shift, read_strand[start] >> 1
-            after = seeds_of_bucket(read_strand, diagonal, length, width, shift, i, &j) if i < c else 0
-            seeds = here
-            if previous >= 0 and read_strand[previous] == read_strand[start] and (
-                    diagonal[previous] >> shift) + 1 == bucket:
-                seeds += before
-            if i < c and read_strand[i] == read_strand[start] and diagonal[i] >> shift == bucket + 1:
-                seeds += after
-            if seeds >= need[read]:
-                for previous in range(start, i):
-                    rows[n] = previous
-                    n += 1
-            before, here, previous, start = here, after, start, i
+    if c:
+        with nogil:
+            n = supported_rows(&columns, c, shift, &width[0], &need[0], &rows[0])
     return rows_array[:n].copy()
 
 
-cdef inline uint32_t seeds_of_bucket(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
-                                     const uint16_t[::1] length, const uint16_t[::1] width, int shift, Py_ssize_t i,
-                                     Py_ssize_t *stop) noexcept nogil:
+cdef Py_ssize_t supported_rows(const columns_t *candidates, Py_ssize_t c, int shift, const uint16_t *width,
+                               const uint16_t *need, int64_t *rows) noexcept nogil:
+    """`supported` of c candidates, at least one; returns how many rows it has written."""
+    # Locals: the compiler cannot know that what is written does not change them.
+    cdef const uint32_t *read_strand = candidates.read_strand
+    cdef const uint32_t *diagonal = candidates.diagonal
+    cdef Py_ssize_t i, j, n = 0, previous = -1, start = 0
+    cdef uint32_t read, seeds, before = 0, here, after, bucket
+    here = seeds_of_bucket(candidates, c, width, shift, 0, &j)
+    while start < c:
+        i = j
+        bucket, read = diagonal[start] >> shift, read_strand[start] >> 1
+        after = seeds_of_bucket(candidates, c, width, shift, i, &j) if i < c else 0
+        seeds = here
+        if previous >= 0 and read_strand[previous] == read_strand[start] and (
+                diagonal[previous] >> shift) + 1 == bucket:
+            seeds += before
+        if i < c and read_strand[i] == read_strand[start] and diagonal[i] >> shift == bucket + 1:
+            seeds += after
+        if seeds >= need[read]:
+            for previous in range(start, i):
+                rows[n] = previous
+                n += 1
+        before, here, previous, start = here, after, start, i
+    return n
+
+
+cdef inline uint32_t seeds_of_bucket(const columns_t *candidates, Py_ssize_t c, const uint16_t *width, int shift,
+                                     Py_ssize_t i, Py_ssize_t *stop) noexcept nogil:
     """Most seeds that the anchors of the bucket of row i can be made of; `stop` becomes the first row behind it."""
     cdef Py_ssize_t j = i
-    cdef uint32_t seeds = 0
-    while j < read_strand.shape[0] and read_strand[j] == read_strand[i] and diagonal[j] >> shift == diagonal[i] >> shift:
-        seeds += length[j] // width[read_strand[i] >> 1]
+    cdef uint32_t seeds = 0, strand = candidates.read_strand[i], bucket = candidates.diagonal[i] >> shift
+    while j < c and candidates.read_strand[j] == strand and candidates.diagonal[j] >> shift == bucket:
+        seeds += candidates.length[j] // width[strand >> 1]
         j += 1
     stop[0] = j
     return seeds
@@ -397,20 +392,39 @@ def buckets(candidates, int shift, known):
     -------
     read_strand : uint32[n], bucket : uint32[n]
     """
-    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
     cdef const uint32_t[::1] known_read_strand = known.read_strand, known_bucket = known.bucket
-    cdef Py_ssize_t c = read_strand.shape[0], n_known = known_bucket.shape[0], i, j = 0, n = 0
+    cdef Py_ssize_t c = len(candidates), n = 0
+    cdef columns_t columns = columns_of(candidates)
+    cdef buckets_t scored = buckets_t(NULL, NULL, known_bucket.shape[0]), found
     rs_array, bucket_array = np.empty(c, np.uint32), np.empty(c, np.uint32)
     cdef uint32_t[::1] rs_out = rs_array, bucket_out = bucket_array
-    cdef uint32_t bucket
-    with nogil:
-        for i in range(c):
-            bucket = diagonal[i] >> shift
-            while j < n_known and known_read_strand[j] >> 1 < read_strand[i] >> 1:
-                j += 1
-            if j < n_known and known_read_strand[j] == read_strand[i] and known_bucket[j] == bucket:
-                continue
-            if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
-                rs_out[n], bucket_out[n] = read_strand[i], bucket
-                n += 1
+    if scored.n:
+        scored.read_strand, scored.bucket = <uint32_t *>&known_read_strand[0], <uint32_t *>&known_bucket[0]
+    if c:
+        found = buckets_t(&rs_out[0], &bucket_out[0], 0)
+        with nogil:
+            distinct_buckets(&columns, c, shift, &scored, &found)
+        n = found.n
     return rs_array[:n].copy(), bucket_array[:n].copy()
+
+
+cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
+                           buckets_t *found) noexcept nogil:
+    """`buckets` of c candidates; appends to `found`, which is empty and has room for as many."""
+    # Locals: the compiler cannot know that what is written does not change them.
+    cdef const uint32_t *read_strand = candidates.read_strand
+    cdef const uint32_t *diagonal = candidates.diagonal
+    cdef uint32_t *rs_out = found.read_strand
+    cdef uint32_t *bucket_out = found.bucket
+    cdef Py_ssize_t i, j = 0, n = 0, n_known = known.n
+    cdef uint32_t bucket
+    for i in range(c):
+        bucket = diagonal[i] >> shift
+        while j < n_known and known.read_strand[j] >> 1 < read_strand[i] >> 1:
+            j += 1
+        if j < n_known and known.read_strand[j] == read_strand[i] and known.bucket[j] == bucket:
+            continue
+        if n == 0 or bucket != bucket_out[n - 1] or read_strand[i] != rs_out[n - 1]:
+            rs_out[n], bucket_out[n] = read_strand[i], bucket
+            n += 1
+    found.n = n

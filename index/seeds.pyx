@@ -26,7 +26,7 @@ from gassst._core.lookup cimport (
 
 from gassst._core.hashing cimport mix
 from gassst._core.intrinsics cimport prefetch, trailing_zeros
-from gassst._core.seeds cimport Seed  # its own: named, so that a change of the .pxd is seen by the build
+from gassst._core.seeds cimport Seed, seed_plan_t  # its own: named, so that a change of the .pxd is seen by the build
 
 cdef extern from "lookup.h":
     cdef enum:
@@ -56,29 +56,28 @@ def orient(const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start, const
     digest : uint64[n]
         Hash of the canonical bases: equal for a read and its reverse complement, seeds every random choice.
     """
-    cdef Py_ssize_t n = lengths.shape[0], r, i, words
-    cdef uint64_t h
-    cdef const uint64_t *forward
-    cdef const uint64_t *reverse
+    cdef Py_ssize_t n = lengths.shape[0], r
     flip_array = np.empty(n, np.uint8)
     digest_array = np.empty(n, np.uint64)
     cdef uint8_t[::1] flip = flip_array
     cdef uint64_t[::1] digest = digest_array
     with nogil:
         for r in range(n):
-            words = (lengths[r] + 63) >> 6
-            h = mix(lengths[r])
-            flip[r] = 0
-            if words:
-                forward = &planes[plane_start[r], 0]
-                reverse = forward + 3 * words
-                flip[r] = is_flipped(forward, reverse, words)
-                if flip[r]:
-                    forward = reverse
-                for i in range(3 * words):
-                    h = mix(h ^ forward[i])
-            digest[r] = h
+            flip[r] = orient_read(&planes[plane_start[r], 0] if lengths[r] else NULL, lengths[r], &digest[r])
     return flip_array, digest_array
+
+
+cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil:
+    """`orient` of one read, whose planes begin at `forward`: returns its `flip`."""
+    cdef Py_ssize_t words = (<Py_ssize_t>length + 63) >> 6, i
+    cdef uint64_t h = mix(length)
+    cdef bint flip = words > 0 and is_flipped(forward, forward + 3 * words, words)
+    if flip:
+        forward += 3 * words
+    for i in range(3 * words):
+        h = mix(h ^ forward[i])
+    digest[0] = h
+    return flip
 
 
 cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t length, Seed *seed,
@@ -93,6 +92,28 @@ cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t le
         seed.code = interleave(<uint32_t>plane_bits(planes, 0, at), <uint32_t>plane_bits(planes, 1, at))
         seed.code >>= 2 * (32 - n)
     seed.room = <uint8_t>n
+
+
+cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil:
+    """Write the seeds of a read whose planes begin at row `first_row`, both strands of each; returns where they end."""
+    cdef Py_ssize_t j = 0, o, m = plan.m, w = plan.w, count = plan.count
+    cdef int strand
+    cdef uint64_t row
+    while j < count:
+        o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
+        if plan.flip:
+            o = m - w - o
+        for strand in range(2):
+            s.reverse = strand ^ plan.flip
+            s.offset = <uint16_t>(m - w - o if s.reverse else o)
+            s.length = <uint8_t>w
+            s.lo = s.count = 0
+            s.clipped = s.known = 0
+            row = first_row + <uint64_t>s.reverse * ((m + 63) >> 6)
+            read_seed(planes, 64 * row, m, s, plan.longest)
+            s += 1
+        j += plan.every
+    return s
 
 
 cdef inline uint64_t code_of(const Seed *seed) noexcept nogil:
@@ -296,9 +317,8 @@ cdef class Seeds:
         cdef const uint8_t[::1] flip = context.flip
         cdef const uint16_t[::1] seed_length = rows.length, seed_count = rows.number, seed_every = rows.every
         cdef int longest = context.index.longest_seed
-        cdef Py_ssize_t a = active.shape[0], i, j, m, o, w, count, every
-        cdef int strand
-        cdef uint64_t first
+        cdef Py_ssize_t a = active.shape[0], i, m
+        cdef seed_plan_t plan
         cdef Seed *s
         cdef int64_t[::1] start = np.zeros(a + 1, np.int64)
         self.n, self.shortest = 0, longest
@@ -322,22 +342,8 @@ cdef class Seeds:
         with nogil:
             for i in range(a):
                 m = lengths[active[i]]
-                w, count, every = seed_length[m], seed_count[m], seed_every[m]
-                j = 0
-                while j < count:
-                    o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
-                    if flip[active[i]]:
-                        o = m - w - o
-                    for strand in range(2):
-                        s.reverse = strand ^ flip[active[i]]
-                        s.offset = <uint16_t>(m - w - o if s.reverse else o)
-                        s.length = <uint8_t>w
-                        s.lo = s.count = 0
-                        s.clipped = s.known = 0
-                        first = plane_start[active[i]] + <uint64_t>s.reverse * ((m + 63) >> 6)
-                        read_seed(&planes[0, 0], 64 * first, m, s, longest)
-                        s += 1
-                    j += every
+                plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest)
+                s = plan_seeds(&plan, &planes[0, 0], plane_start[active[i]], s)
         # After a copy the ranges are no longer those of the index, unless they lie apart.
         if before is not None and (before.copied is None or self.step > 1):
             self.take_over(before)

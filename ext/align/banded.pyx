@@ -7,51 +7,16 @@ from libc.stdint cimport int16_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
+from gassst._core.banded cimport (  # its own: named, so that the build sees a change
+    band_batch,
+    band_paths,
+    cpu_kernels,
+    local_ends,
+    local_paths,
+    local_scoring,
+)
+
 cdef extern from "banded.h" nogil:
-    ctypedef struct band_batch:
-        const uint64_t *reference
-        uint64_t reference_rows
-        const uint64_t *reads
-        const uint32_t *read_row
-        const uint32_t *read_length
-        const uint32_t *read_strand
-        const uint32_t *band_start
-        uint32_t n
-
-    ctypedef struct band_paths:
-        const uint16_t *end
-        const uint16_t *edits
-        const uint32_t *slot_end
-        uint16_t *start
-        uint16_t *n_runs
-        uint32_t *runs
-
-    ctypedef struct local_scoring:
-        int16_t match, mismatch, open_deletion, extend_deletion, open_insertion, extend_insertion, bonus
-
-    ctypedef struct local_ends:
-        uint16_t *key
-        uint16_t *rows
-        uint16_t *end
-
-    ctypedef struct local_paths:
-        const uint32_t *slot_end
-        uint32_t *position
-        uint16_t *edits
-        uint16_t *n_runs
-        uint32_t *runs
-
-    ctypedef struct cpu_kernels:
-        const char *name
-        int (*usable)() noexcept nogil
-        void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
-        void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
-        int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
-        void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,
-                            const local_ends *) noexcept nogil
-        int (*local_align)(const band_batch *, const local_scoring *, uint32_t width, const local_ends *,
-                           const local_paths *, uint32_t rows) noexcept nogil
-
     const cpu_kernels *const *cpu_tables
     int CPU_TABLES
     void nw_pack(const uint32_t *runs, const uint32_t *slot_end, const uint16_t *n_runs, uint32_t n,
@@ -61,6 +26,14 @@ cdef extern from "banded.h" nogil:
 def instruction_sets():
     """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
     return [cpu_tables[i].name.decode() for i in range(CPU_TABLES) if cpu_tables[i].usable()]
+
+
+cdef const cpu_kernels *kernels_of(str instruction_set) except NULL:
+    """One of `instruction_sets()`, else ValueError."""
+    for i in range(CPU_TABLES):
+        if cpu_tables[i].name.decode() == instruction_set and cpu_tables[i].usable():
+            return cpu_tables[i]
+    raise ValueError(f"this processor has no {instruction_set!r}")
 
 
 cdef class Band:
@@ -76,12 +49,7 @@ cdef class Band:
 
     def __init__(self, const uint64_t[:, ::1] reference, const uint64_t[:, ::1] reads,
                  const uint32_t[::1] read_row, const uint32_t[::1] read_length, str instruction_set):
-        self.kernels = NULL
-        for i in range(CPU_TABLES):
-            if cpu_tables[i].name.decode() == instruction_set and cpu_tables[i].usable():
-                self.kernels = cpu_tables[i]
-        if self.kernels == NULL:
-            raise ValueError(f"this processor has no {instruction_set!r}")
+        self.kernels = kernels_of(instruction_set)
         self.arrays = (reference, reads, read_row, read_length)
         self.batch.reference = &reference[0, 0] if reference.shape[0] else NULL
         self.batch.reference_rows = reference.shape[0]

@@ -51,6 +51,7 @@ cdef struct target_t:
     bint tag_x1
     bint tag_nh
     bint tag_hi
+    bint tag_bq
 
 cdef struct placement_t:
     int32_t tid
@@ -318,6 +319,8 @@ cdef uint64_t record_bound(const cursor_t *c, const record_t *r, const hit_t *hi
     if c.mate.hit != NULL:
         tags += 10 * <uint64_t>c.mate.runs + 6
     tags += MOST_TAG_GROWTH * read_tags_size(c.batch, hit.read)
+    if c.target.tag_bq:
+        tags += 6 + <uint64_t>r.core.length
     return (BAM_CORE + r.core.name_length + 4 + 2 * c.target.longest_name + 7 * MAX_DECIMAL + cigar
             + 2 * <uint64_t>r.core.length + 4 + tags + 1)
 
@@ -390,6 +393,26 @@ cdef uint8_t *put_tags(uint8_t *to, const cursor_t *c, const hit_t *hit, uint32_
     return to
 
 
+cdef int put_base_alignment_qualities(uint8_t **to, const record_t *r, const cursor_t *c, bint text) noexcept nogil:
+    """Tag BQ of a mapped record with bases and qualities."""
+    cdef baq_read read
+    cdef uint8_t *begin = to[0]
+    cdef int status
+    if r.entries == NULL or r.quals == NULL or r.core.flag & BAM_FUNMAP:
+        return BUILT
+    read.entries, read.quals, read.length = r.entries, r.quals, r.core.length
+    read.reverse = (r.core.flag & BAM_FREVERSE) != 0
+    read.cigar, read.runs = r.cigar, r.core.runs
+    read.reference = c.target.bases.planes
+    read.contig_start, read.contig_length = c.target.starts[r.core.tid], c.target.lengths[r.core.tid]
+    read.position = r.core.position
+    begin = open_string(begin, "BQ", text)
+    status = baq_string(&read, begin)
+    if status > 0:
+        to[0] = close_string(begin + r.core.length, text)
+    return NO_MEMORY if status < 0 else BUILT
+
+
 cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, record_form form) noexcept nogil:
     """Appends the record of one row but for SA, XA and what comes behind them."""
     cdef bint text = form == SAM_LINE
@@ -402,8 +425,10 @@ cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, rec
         return status
     to = put_fields(out.data + out.size, r, c.target.names, form)
     to = put_tags(to, c, hit, r.index, text)
+    if c.target.tag_bq:
+        status = put_base_alignment_qualities(&to, r, c, text)
     out.size = to - out.data
-    return BUILT
+    return status
 
 
 cdef int complete(const record_t *r, byte_buffer *out, record_form form) noexcept nogil:

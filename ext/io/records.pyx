@@ -113,6 +113,18 @@ cdef extern from "bam_fields.h" nogil:
     uint8_t *put_xa_hit(uint8_t *to, const listed_hit *hit) noexcept
     uint8_t *put_sa_hit(uint8_t *to, const listed_hit *hit) noexcept
 
+cdef extern from "baq.h" nogil:
+    ctypedef struct baq_read:
+        const uint8_t *entries
+        const uint8_t *quals
+        uint32_t length
+        int reverse
+        const uint32_t *cigar
+        uint32_t runs
+        planes_t reference
+        int64_t contig_start, contig_length, position
+    int baq_string(const baq_read *read, uint8_t *to) noexcept
+
 include "record_builder.pxi"
 include "record_mates.pxi"
 include "record_lists.pxi"
@@ -396,6 +408,7 @@ cdef class RecordBuilder:
         self.c.soft_clip_supplementary, self.c.mark_secondary = style.soft_clip_supplementary, style.mark_secondary
         self.c.tag_x0, self.c.tag_x1 = "X0" in style.more_tags, "X1" in style.more_tags
         self.c.tag_nh, self.c.tag_hi = "NH" in style.more_tags, "HI" in style.more_tags
+        self.c.tag_bq = style.baq
         self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):

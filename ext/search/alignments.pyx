@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.alignments cimport contigs_t  # its own: named, so that the build sees a change
 from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH, cigar_length, cigar_op, cigar_push
 from gassst._core.contigs cimport contig_near
 from gassst._core.layouts cimport NO_SCORE, hit_t
@@ -131,7 +132,7 @@ def ungapped_diagonals(bands, context):
     cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
     cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
     cdef Py_ssize_t h = read_strand.shape[0], i
-    cdef uint32_t r, m, shift, diagonal
+    cdef uint32_t r, m
     cdef int64_t first
     found_array = np.zeros(h, np.uint32)
     cdef uint32_t[::1] found = found_array
@@ -143,28 +144,38 @@ def ungapped_diagonals(bands, context):
             r = read_strand[i] >> 1
             m = lengths[r]
             first = 64 * (plane_start[r] + (read_strand[i] & 1) * ((<int64_t>m + 63) >> 6))
-            for shift in range(<uint32_t>reach[i] + 1):
-                diagonal = band_start[i] + end[i] + shift
-                if count_differences(reference, diagonal, reads, first, m, edits[i]) == edits[i]:
-                    found[i] = diagonal
-                    break
+            found[i] = ungapped_diagonal(reference, band_start[i] + end[i], reads, first, m, edits[i], reach[i])
     return found_array
 
 
-cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t n, int64_t *position, int64_t contig_start,
-                           int64_t contig_end, uint32_t *out) noexcept nogil:
-    """Write the runs with every column outside the contig as an insertion; move `position` inside.
+cdef uint32_t ungapped_diagonal(planes_t reference, uint32_t diagonal, planes_t reads, int64_t first, int64_t m, int edits,
+                                uint32_t reach) noexcept nogil:
+    """`ungapped_diagonals` of one band: of m bases from `first` on, and the diagonals from this one to `reach` behind it."""
+    cdef uint32_t shift
+    for shift in range(reach + 1):
+        if count_differences(reference, diagonal + shift, reads, first, m, edits) == edits:
+            return diagonal + shift
+    return 0
+
+
+cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t *n, int64_t *position, int64_t m, const contigs_t *contigs,
+                           uint32_t *out) noexcept nogil:
+    """Write the runs of a read of m bases with every column outside its contig as an insertion; move `position` inside.
+
+    `n`, the number of runs, becomes that of those written. Returns the contig: the one that holds the middle of the
+    alignment, or the nearest one when the middle hangs over.
 
     An insertion at the end of the read becomes an aligned stretch as far as the contig reaches: it costs the same,
     as none of its bases can match in an optimal alignment.
     """
     cdef int64_t at = position[0], inside, before
-    cdef Py_ssize_t i, k = 0
+    cdef Py_ssize_t i, k = 0, contig = contig_near(contigs.starts, contigs.lengths, contigs.n, at + (m >> 1))
+    cdef int64_t contig_start = contigs.starts[contig], contig_end = contig_start + contigs.lengths[contig]
     cdef uint32_t op, length
     cdef bint placed = False
-    for i in range(n):
+    for i in range(n[0]):
         op, length = cigar_op(cigar[i]), cigar_length(cigar[i])
-        if op == CIGAR_INSERTION and i == n - 1 and n > 1:
+        if op == CIGAR_INSERTION and i == n[0] - 1 and n[0] > 1:
             op = CIGAR_MATCH
         if op == CIGAR_MATCH:
             before = min(max(contig_start - at, 0), length)
@@ -179,7 +190,8 @@ cdef Py_ssize_t fit_contig(const uint32_t *cigar, Py_ssize_t n, int64_t *positio
         else:
             k = cigar_push(out, k, op, length)
             at += length if op == CIGAR_DELETION else 0
-    return k
+    n[0] = k
+    return contig
 
 
 def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
@@ -207,14 +219,15 @@ def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
     cdef const uint32_t[::1] traced_diagonal = traced.diagonal, traced_start = traced.start
     cdef const uint32_t[::1] traced_cigars = traced.cigars
     cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
-    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, contig, runs
+    cdef Py_ssize_t k = read_strand.shape[0], i, t = 0, n_runs = 0, runs
     cdef Py_ssize_t room = 3 * k + traced_cigars.shape[0] + 2 * traced_start.shape[0]
     hits_array = np.zeros(k, HIT)
     cigars_array = np.empty(max(room, 1), np.uint32)
     cdef hit_t[::1] hits = hits_array
     cdef uint32_t[::1] cigars = cigars_array
+    cdef contigs_t contigs = contigs_t(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0])
     cdef uint32_t whole
-    cdef int64_t position, middle
+    cdef int64_t position
     cdef const uint32_t *cigar
     with nogil:
         for i in range(k):
@@ -226,17 +239,13 @@ def hits_from_bands(bands, const uint32_t[::1] ungapped, traced, context):
                 position = traced_diagonal[t]
                 cigar, runs = &traced_cigars[traced_start[t]], traced_runs[t]
                 t += 1
-            # The contig that holds the middle of the alignment, or the nearest one when the middle hangs over.
-            middle = position + (lengths[read_strand[i] >> 1] >> 1)
-            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], middle)
             hits[i].read = read_strand[i] >> 1
             hits[i].strand = read_strand[i] & 1
             hits[i].flag = REVERSE * (read_strand[i] & 1)
             hits[i].edits = edits[i]
             hits[i].score = -<int32_t>edits[i]
             hits[i].cigar_start = <uint32_t>n_runs
-            runs = fit_contig(cigar, runs, &position, contig_starts[contig],
-                              contig_starts[contig] + contig_lengths[contig], &cigars[n_runs])
+            fit_contig(cigar, &runs, &position, lengths[read_strand[i] >> 1], &contigs, &cigars[n_runs])
             hits[i].position = <uint32_t>position
             hits[i].cigar_runs = <uint16_t>runs
             n_runs += runs

@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band  # its own: named, so that the build sees a change
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
 
@@ -42,12 +43,13 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const uint16_t[::1] errors = context.errors, seed_count = plan.seed_count[stage]
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
-    cdef int strata = plan.preset.strata, wanted, enough
+    cdef int strata = plan.preset.strata
     cdef const double[::1] lost = plan.lost[stage]
     cdef const int64_t[::1] mates = partner
     cdef const uint8_t[::1] diverted = state.diverted.view(np.uint8)
     cdef uint32_t m
     cdef double missed
+    cdef knowledge_t known
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
     with nogil:
@@ -61,10 +63,9 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
                     missed *= lost[lengths[mates[r]]] if best[mates[r]] == NO_SCORE else 1
                 if missed <= given_up:
                     continue
-            wanted = min(best[r] + strata, errors[r] + 1)
-            enough = settled_alone[m] if rival[r] > best[r] + margin else settled[m]
+            known = knowledge_t(best[r], rival[r], 0, complete[r])
             active[a] = <uint32_t>r
-            a += (seed_count[m] > 0) & (complete[r] < wanted) & (best[r] > enough)
+            a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, margin, settled[m], settled_alone[m])
     return active_array[:a].copy()
 
 
@@ -113,18 +114,17 @@ def within_limit(const uint32_t[::1] read_strand, const uint16_t[::1] edits, uin
     """
     cdef Py_ssize_t k = read_strand.shape[0], i, m = 0
     cdef uint32_t r
+    cdef knowledge_t known
     rows_array = np.empty(k, np.int64)
     cdef int64_t[::1] rows = rows_array
     with nogil:
         for i in range(k):
             r = read_strand[i] >> 1
-            if edits[i] <= limit[r]:
+            known = knowledge_t(best[r], rival[r], limit[r], 0)
+            if take_band(&known, edits[i], margin):
                 rows[m] = i
                 m += 1
-                rival[r] = min(rival[r], max(edits[i], best[r]))
-                if edits[i] < best[r]:
-                    best[r] = edits[i]
-                    limit[r] = <uint16_t>min(limit[r], edits[i] + margin)
+                best[r], rival[r], limit[r] = known.best, known.rival, known.limit
     return rows_array[:m].copy()
 
 

@@ -6,34 +6,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from gassst._core.planes cimport planes_of, planes_t
 
 
+from gassst._core.filters cimport FLANK_STAGES, bound_kernels, columns_t, job_t  # its own: named, so that the build sees a change
+
 cdef extern from "filters.h" nogil:
-    ctypedef struct bound_kernels:
-        const char *name
-        int (*usable)() noexcept nogil
-    ctypedef struct columns_t:
-        uint32_t *read_strand
-        uint32_t *diagonal
-        uint16_t *offset
-        uint16_t *length
-    ctypedef struct job_t:
-        columns_t candidates, kept
-        uint32_t *rejected_read_strand
-        uint32_t *rejected_diagonal
-        int64_t n
-        planes_t reads, reference
-        const uint32_t *plane_start
-        const uint32_t *read_lengths
-        const uint16_t *limits
-        int64_t n_reads
-        int gaps
-        const uint8_t *scores
-        const uint64_t *verified
-        int64_t n_verified
-        int bucket_shift
-        const bound_kernels *kernels
-        int most, shortest
-        int64_t *rejections
-    int FLANK_STAGES
     void fill_scores(uint8_t *scores, int l)
     int64_t first_outside(const job_t *job)
     int64_t keep_tnw4_4(const job_t *job)
@@ -102,6 +77,20 @@ cdef tuple _columns_of(candidates):
     return candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
 
 
+cdef inline int64_t kept_inside(keep_t keep, const job_t *job) noexcept nogil:
+    """How many candidates pass; -1 where there is no memory, -2 - i where candidate i lies outside."""
+    cdef int64_t outside = first_outside(job)
+    return keep(job) if outside == job.n else -2 - outside
+
+
+cdef int64_t pass_flanks(const job_t *job) noexcept nogil:
+    return kept_inside(keep_flanks, job)
+
+
+cdef int64_t pass_band32(const job_t *job) noexcept nogil:
+    return kept_inside(keep_band, job)
+
+
 cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, reference_planes):
     """Runs one filter over the batch with the GIL released; returns the four arrays of what it passes."""
     cdef int64_t kept
@@ -116,11 +105,7 @@ cdef tuple _filter(keep_t keep, job_t *job, candidates, limits, packed, referenc
     _reads(reads[0], reads[1], reads[2], limits, job)
     _planes(reference_planes, &job.reference)
     with nogil:
-        kept = first_outside(job)
-        if kept == job.n:
-            kept = keep(job)
-        else:
-            kept = -2 - kept
+        kept = kept_inside(keep, job)
     if kept == -1:
         raise MemoryError
     if kept < 0:
@@ -134,7 +119,7 @@ def instruction_sets():
     return [bound_tables[i].name.decode() for i in range(BOUND_TABLES) if bound_tables[i].usable()]
 
 
-cdef int _use_kernels(job_t *job, str instruction_set) except -1:
+cdef int use_kernels(job_t *job, str instruction_set) except -1:
     """Those of the instruction set, or the fastest where it is None."""
     for i in range(BOUND_TABLES):
         if bound_tables[i].usable() and instruction_set in (None, bound_tables[i].name.decode()):
@@ -201,7 +186,7 @@ def flanks(candidates, limits, packed, reference_planes, int most, int shortest,
     cdef job_t job
     cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
     job.most, job.shortest, job.rejections = most, shortest, &rejections[0]
-    _use_kernels(&job, instruction_set)
+    use_kernels(&job, instruction_set)
     return _filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
 
 
@@ -218,7 +203,7 @@ def band32(candidates, limits, packed, reference_planes, int gaps, str instructi
     cdef Py_ssize_t n = len(candidates.read_strand)
     cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32), diagonal = np.empty(n + 1, np.uint32)
     job.gaps, job.rejected_read_strand, job.rejected_diagonal = gaps, &read_strand[0], &diagonal[0]
-    _use_kernels(&job, instruction_set)
+    use_kernels(&job, instruction_set)
     kept = _filter(keep_band, &job, candidates, limits, packed, reference_planes)
     n -= len(kept[0])
     return kept, (read_strand.base[:n], diagonal.base[:n])

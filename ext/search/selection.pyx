@@ -10,6 +10,7 @@ from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.same_place cimport SAME_PLACE
+from gassst._core.selection cimport choice_t, read_bands_t, scratch_t  # its own: named, so that the build sees a change
 
 from gassst.layouts import READ_SUMMARY
 
@@ -71,31 +72,6 @@ def group_by_read(parts, const uint32_t[::1] lengths):
                 edits_out[to], words_out[to], reach_out[to] = edits[i], words[i], reach[i]
                 ends[to] = band_start[i] + end[i] + lengths[r]
     return columns, ends_array, start_array
-
-
-cdef struct choice_t:
-    # How the places of a read are chosen.
-    int margin          # strata beyond the best that the summary counts
-    int further         # strata beyond the best of which there are rows
-    uint32_t max_hits   # most rows of a read
-
-
-cdef struct read_bands_t:
-    # The bands of one read.
-    const uint32_t *read_strand
-    const uint32_t *end_position
-    const uint16_t *edits
-    int64_t first       # row of the first one
-    Py_ssize_t size
-    bint flip
-    uint64_t digest
-
-
-cdef struct scratch_t:
-    # Room for the places of the read with the most bands.
-    uint64_t *keys      # sorted: canonical strand, end, row
-    uint64_t *sorting
-    uint8_t *stratum    # of each place, or DROPPED
 
 
 def select_best(found, context, int margin, int further, uint32_t max_hits):

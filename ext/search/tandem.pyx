@@ -76,8 +76,7 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
     cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t first, m, shift, side, at
-    cdef int found, limit
+    cdef int64_t first, m
     errors_array, count_array = np.full(k, NO_SCORE, np.uint16), np.zeros(k, np.uint16)
     cdef uint16_t[::1] errors = errors_array, count = count_array
     with nogil:
@@ -87,17 +86,25 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
             m = lengths[read_strand[i] >> 1]
             first = 64 * (plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((m + 63) >> 6)) + begin[i]
             m = end[i] - begin[i]
-            if not repeats_itself(reads, first, m):
-                continue
-            limit = most[i]
-            for shift in range(NEAREST, FURTHEST + 1):
-                for side in range(2):
-                    at = <int64_t>diagonal[i] + begin[i] + (shift if side else -shift)
-                    found = count_differences(bases, at, reads, first, m, limit)
-                    if found > limit:
-                        continue
-                    if found < errors[i]:
-                        errors[i], count[i] = <uint16_t>found, 0
-                        limit = found
-                    count[i] += 1
+            count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, most[i], &errors[i])
     return errors_array, count_array
+
+
+cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int limit,
+                            uint16_t *errors) noexcept nogil:
+    """`tandem_rivals` of one place: of m bases from `first` on, which lie at `place`; returns the count."""
+    cdef int64_t shift, side
+    cdef int found
+    cdef uint16_t count = 0
+    if not repeats_itself(reads, first, m):
+        return 0
+    for shift in range(NEAREST, FURTHEST + 1):
+        for side in range(2):
+            found = count_differences(bases, place + (shift if side else -shift), reads, first, m, limit)
+            if found > limit:
+                continue
+            if found < errors[0]:
+                errors[0], count = <uint16_t>found, 0
+                limit = found
+            count += 1
+    return count

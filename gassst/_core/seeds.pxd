@@ -1,7 +1,8 @@
-# Of index/seeds.pyx, for index/anchors.pyx, which goes through the seeds of a batch.
+# Of index/seeds.pyx, for index/anchors.pyx, which goes through the seeds of a batch, and for ext/search/one_read.pyx,
+# which looks up those of one read.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.lookup cimport step_range_t
+from gassst._core.lookup cimport seed_index_t, step_range_t
 
 
 cdef struct Seed:
@@ -14,6 +15,16 @@ cdef struct Seed:
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
     uint8_t known     # need not be looked up again
+
+
+cdef struct seed_plan_t:
+    # The seeds of a stage of one read.
+    Py_ssize_t m      # bases of the read
+    Py_ssize_t w      # bases of a seed
+    Py_ssize_t count  # seeds that are spread over the read
+    Py_ssize_t every  # from one that is taken to the next
+    bint flip
+    int longest       # bases of the longest seed that the index serves
 
 
 cdef class Seeds:
@@ -31,3 +42,16 @@ cdef class Seeds:
     cdef void take_over(self, Seeds before)
     cdef void make_room(self)
     cdef int check_lengths(self, index) except -1
+
+
+cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
+cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil
+cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, const uint32_t *caps,
+                        uint64_t kmer_from, uint64_t kmer_to) noexcept nogil
+cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *ranges, Py_ssize_t n,
+                          uint64_t kmer_from, uint64_t kmer_to) noexcept nogil
+cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil
+cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil
+cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
+                       uint64_t kmer_from, uint64_t kmer_to, uint32_t *copied) noexcept nogil
+cdef seed_index_t view_of(index)

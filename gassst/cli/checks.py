@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import duplicate_rules, map_params, tag_sources
+from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sources
 from gassst.cli.reference import reference_files
-from gassst.errors import OutputError, UsageError
+from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ def verified_params(args: argparse.Namespace) -> MapParams:
     """The parameters of `gassst map`. Raises UsageError, with a hint for users of other mappers."""
     try:
         return map_params(args).verify()
-    except UsageError as error:
-        hint = habits.hint_in(str(error))
-        raise UsageError(f"{error}. {hint}" if hint else str(error)) from None
+    except ParameterError as error:
+        message = str(in_options(error))
+        hint = habits.hint_in(message)
+        raise UsageError(f"{message}. {hint}" if hint else message) from None
 
 
 def check_map(args: argparse.Namespace, params: MapParams) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from gassst._core import bus_error
 from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
-from gassst.errors import InputError, report_of
+from gassst.errors import InputError, ParameterError, report_of
 from gassst.io import interrupt
 
 log = logging.getLogger("gassst")
@@ -43,6 +43,15 @@ def _run_command(argv: list[str]) -> int:
         return code
 
 
+def _in_options(error: BaseException) -> BaseException:
+    """The same error; one of a parameter speaks of its option."""
+    if not isinstance(error, ParameterError):
+        return error
+    from gassst.cli.options import in_options
+
+    return in_options(error)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code; what a user can cause is one line on stderr, no traceback."""
     argv = sys.argv[1:] if argv is None else argv
@@ -53,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as done:  # of --help and --version
         return int(done.code or 0)
     except BaseException as error:
-        report = report_of(error)
+        report = report_of(_in_options(error))
         if report is None:
             raise
     if report.message:

@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gassst.arguments import file_path, output_path
-from gassst.errors import UsageError
+from gassst.errors import ParameterError, UsageError
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
@@ -319,6 +319,11 @@ def _add_output(group: Any) -> None:
         metavar="T1,T2,..",
         help="Add these tags: NH and HI (places of the read, and which one this is), X0 and X1 (places with the fewest "
         "errors, and with the next more).",
+    )
+    add(
+        "--baq",
+        action="store_true",
+        help="Add tag BQ: base alignment quality, as samtools calmd -r -E computes it, for callers that use it.",
     )
     add("--eqx", action="store_true", help="Write = and X instead of M in CIGARs.")
     add(
@@ -689,6 +694,44 @@ _SEARCH = (
 # --- from arguments to parameters ---------------------------------------------------------------------------
 
 
+OPTION_OF = {
+    "seed_length": "-w",
+    "min_identity": "-p",
+    "gaps": "-g",
+    "sensitivity": "-s",
+    "max_hits": "-k",
+    "all_hits": "--all",
+    "threads": "-t",
+    "processes": "--processes",
+    "batch_size": "--batch-size",
+    "memory": "--memory",
+    "servers": "--servers",
+    "key": "--key",
+    "insert": "--insert",
+    "orientation": "--fr, --rf, --ff",
+    "mode": "--mode",
+    "match": "--match",
+    "mismatch": "--mismatch",
+    "gap_open": "--gap-open",
+    "gap_extend": "--gap-extend",
+    "clip": "--clip-penalty",
+    "min_score": "--min-score",
+    "more_tags": "--tags",
+    "duplicates": "--markdup",
+    "level": "--level",
+    "format_options": "--output-fmt-option",
+    "unmapped_mates_path": "--unmapped2",
+    "unmapped_either": "--unmapped-either",
+    "umi_separator": "--umi-from-name",
+}
+"""The options of parameters that may be out of their range."""
+
+
+def in_options(error: ParameterError) -> UsageError:
+    """What the command line says of a parameter: its option in the place of its name."""
+    return UsageError(f"{OPTION_OF.get(error.parameter, error.parameter)} {error.complaint}")
+
+
 def map_params(args: argparse.Namespace) -> MapParams:
     """The parameters among the arguments of `gassst map`."""
     names = {field.name for field in fields(MapParams)}
@@ -707,7 +750,7 @@ def tag_sources(args: argparse.Namespace) -> TagSources:
 def output_options(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of `gassst.io.records.OutputOptions`."""
     names = (
-        "format", "level", "sort", "sort_memory", "eqx", "xa", "soft_clip_supplementary", "mark_secondary",
+        "format", "level", "sort", "sort_memory", "eqx", "baq", "xa", "soft_clip_supplementary", "mark_secondary",
         "no_unmapped", "more_tags",
     )  # fmt: skip
     return {

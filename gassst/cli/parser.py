@@ -32,6 +32,7 @@ COMMANDS = {
     "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library, once for many machines."),
     "gather": Command("gassst.cli.gather", "Join the parts that many machines have mapped."),
     "split": Command("gassst.cli.split", "Write compressed reads as BGZF, of which machines can map parts."),
+    "align": Command("gassst.cli.align", "Align sequences with sequences: the best targets of each query."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
     "report": Command("gassst.tools.report", "Make a web page about a run from its --stats file."),

@@ -9,6 +9,7 @@ import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
 from gassst.extension.base import ReadsHandle, Times
+from gassst.threads import watch_forks
 
 
 class CpuReads(ReadsHandle):
@@ -52,6 +53,11 @@ class CpuExtender:
         self.reference = np.ascontiguousarray(reference_planes, np.uint64).reshape(-1, 3)
         self.instruction_set = instruction_set or instruction_sets()[0]
         self.counters = Times()
+        self._lock = threading.Lock()
+        watch_forks(self)
+
+    def after_fork(self) -> None:
+        """As `threads.ForkAware`."""
         self._lock = threading.Lock()
 
     def add(self, times: Times) -> None:

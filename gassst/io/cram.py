@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from gassst.errors import UsageError
+from gassst.errors import ParameterError
 from gassst.io.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ class CramOptions:
     level: int | None = None
 
     def verify_for(self, file_format: str) -> None:
-        """Raise UsageError for an option that is not one of `OPTIONS`, or has no such value, or if this is no CRAM."""
+        """Raise ParameterError for an option that is not one of `OPTIONS`, has no such value, or if this is no CRAM."""
         for option in self.given:
             if file_format != "cram":
-                raise UsageError(f"--output-fmt-option {option}: {file_format.upper()} has no such options")
+                raise ParameterError("format_options", f"{option}: {file_format.upper()} has no such options")
             name, _, value = option.partition("=")
             if option in PROFILES:
                 continue
             if name not in OPTIONS:
                 known = ", ".join((*OPTIONS, *PROFILES))
-                raise UsageError(f"--output-fmt-option {option}: CRAM takes {known}")
+                raise ParameterError("format_options", f"{option}: CRAM takes {known}")
             if not re.fullmatch(OPTIONS[name], value or "1"):
-                raise UsageError(f"--output-fmt-option {option}: {name} takes {OPTIONS[name]}")
+                raise ParameterError("format_options", f"{option}: {name} takes {OPTIONS[name]}")
 
     @property
     def is_against_reference(self) -> bool:

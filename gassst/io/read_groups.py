@@ -84,9 +84,7 @@ def read_groups(texts: str | Sequence[str] | None, inputs: int) -> ReadGroups:
     """
     texts = [texts] if isinstance(texts, str) else texts or []
     if len(texts) not in (0, 1, inputs):
-        raise UsageError(
-            f"{len(texts)} read groups for {inputs} inputs: give one -R for all, or one for each"
-        )
+        raise UsageError(f"{len(texts)} read groups for {inputs} inputs: give one for all, or one for each")
     return _distinct([parse_read_group(text) for text in texts])
 
 

@@ -16,16 +16,14 @@ from gassst.io.read_batch import (
     verify_size,
     whole_pairs,
 )
-
-Text = str | bytes
-Record = tuple[Text, Text, Text | None]
+from gassst.io.read_shapes import Parts, Read, each_parts
 
 MATES = ("reads1", "reads2")  # as the parameters of `Mapper.map`
 
 
 def batch_records(
-    first: Iterable[Record],
-    second: Iterable[Record] | None = None,
+    first: Iterable[Read],
+    second: Iterable[Read] | None = None,
     batch_size: int = 1 << 16,
     max_length: int = MAX_LENGTH,
     *,
@@ -35,6 +33,8 @@ def batch_records(
 
     Raises
     ------
+    TypeError
+        Of what is no read, as `read_shapes.parts_of`.
     InputError
         As `batch_of_records` and `batch_of_pairs`.
     """
@@ -43,27 +43,25 @@ def batch_records(
     sizes = batch_size, MAX_BATCH_BASES, max_length
     if second is None:
         parser = _reads.RecordParser("records", *sizes, interleaved=interleaved)
-        return _record_batches(first, parser)
+        return _record_batches(each_parts(first, MATES[0]), parser)
     parser = _reads.RecordParser(MATES[0], whole_pairs(batch_size), *sizes[1:], MATES[1])
     return _record_batches(_in_turn(first, second, parser), parser)
 
 
 def batch_of_records(
-    records: Iterable[Record], max_length: int = MAX_LENGTH, path: str = "records"
+    records: Iterable[Read], max_length: int = MAX_LENGTH, path: str = "records"
 ) -> ReadBatch:
-    """One batch of (name, sequence, quality or None), by the rules for files; errors call it `path`.
+    """One batch of reads, by the rules for files; errors call it `path`.
 
     Raises
     ------
     InputError
         On a record that a file may not hold either, or when only some have qualities.
     """
-    return _filled(_record_parser(max_length, path), records)
+    return _filled(_record_parser(max_length, path), each_parts(records, path))
 
 
-def batch_of_pairs(
-    first: Iterable[Record], second: Iterable[Record], max_length: int = MAX_LENGTH
-) -> ReadBatch:
+def batch_of_pairs(first: Iterable[Read], second: Iterable[Read], max_length: int = MAX_LENGTH) -> ReadBatch:
     """One batch of pairs, by the rules for two files; errors call them "reads1" and "reads2".
 
     Raises
@@ -81,18 +79,18 @@ def _record_parser(max_length: int, path: str, mate_path: str | None = None) -> 
     return _reads.RecordParser(path, _reads.MAX_READS, largest_batch(max_length), max_length, mate_path)
 
 
-def _filled(parser: _reads.RecordParser, records: Iterable[Record]) -> ReadBatch:
+def _filled(parser: _reads.RecordParser, records: Iterable[Parts]) -> ReadBatch:
     for record in records:
-        if not parser.add(*_encoded(record)):
+        if not parser.add(*record):
             raise InputError(f"{parser.path}: too many records for one batch")
     return take_batch(parser)
 
 
 def _in_turn(
-    first: Iterable[Record], second: Iterable[Record], parser: _reads.RecordParser
-) -> Generator[Record, None, None]:
+    first: Iterable[Read], second: Iterable[Read], parser: _reads.RecordParser
+) -> Generator[Parts, None, None]:
     """A record of either in turn, for the `parser`, which says what is wrong if there is none."""
-    for one, two in zip_longest(first, second):
+    for one, two in zip_longest(each_parts(first, MATES[0]), each_parts(second, MATES[1])):
         if one is None:
             raise parser.ends_early(0)
         yield one
@@ -102,10 +100,9 @@ def _in_turn(
 
 
 def _record_batches(
-    records: Iterable[Record], parser: _reads.RecordParser
+    records: Iterable[Parts], parser: _reads.RecordParser
 ) -> Generator[ReadBatch, None, None]:
-    for record in records:
-        text = _encoded(record)
+    for text in records:
         if not parser.add(*text):  # an interleaved read that shows the batch was full before
             yield take_batch(parser)
             parser.add(*text)
@@ -113,12 +110,3 @@ def _record_batches(
             yield take_batch(parser)
     if len(parser):
         yield take_batch(parser)
-
-
-def _encoded(record: Record) -> tuple[bytes, bytes, bytes | None]:
-    name, sequence, quality = record
-    return _bytes(name), _bytes(sequence), None if quality is None else _bytes(quality)
-
-
-def _bytes(text: Text) -> bytes:
-    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)

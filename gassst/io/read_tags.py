@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gassst.errors import UsageError
+from gassst.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,12 @@ class TagSources:
         return self.comments or self.casava_barcode or bool(self.umi_separator)
 
     def verify(self) -> TagSources:
-        """Return self. Raises UsageError for a separator that cannot be one."""
+        """Return self. Raises ParameterError for a separator that cannot be one."""
         separator = self.umi_separator
         if separator and not (len(separator) == 1 and "!" <= separator <= "~" and not separator.isalnum()):
-            raise UsageError(f"--umi-from-name {separator!r}: one character such as : or _ separates the UMI")
+            raise ParameterError(
+                "umi_separator", f"{separator!r}: one character such as : or _ separates the UMI"
+            )
         return self
 
 

@@ -19,7 +19,7 @@ import pysam
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, ParameterError, UsageError
 from gassst.io import bgzf
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
@@ -139,6 +139,9 @@ class RecordStyle:
         Supplementary records keep S and all of SEQ and QUAL; else they have H (bwa's -Y).
     mark_secondary : bool
         Supplementary records have flag 0x100 instead of 0x800 (bwa's -M).
+    baq : bool
+        Mapped records with bases and qualities have tag BQ, the base alignment quality of Li 2011, as
+        `samtools calmd -r -E` computes it.
     more_tags : tuple of str
         Those of `MORE_TAGS` that are added. X0 and X1 are places in the best and in the second stratum. NH is the
         number of places of the read: X0 or the reported ones, whichever is more, without supplementary parts. HI says
@@ -151,14 +154,15 @@ class RecordStyle:
     xa: bool = False
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
+    baq: bool = False
     more_tags: tuple[str, ...] = ()
     read_groups: tuple[str, ...] = ()
 
     def verify(self) -> RecordStyle:
-        """Return self. Raises UsageError for a tag that is not one of `MORE_TAGS`."""
+        """Return self. Raises ParameterError for a tag that is not one of `MORE_TAGS`."""
         for tag in self.more_tags:
             if tag not in MORE_TAGS:
-                raise UsageError(f"--tags {tag}: it adds {', '.join(MORE_TAGS)}")
+                raise ParameterError("more_tags", f"{tag}: it adds {', '.join(MORE_TAGS)}")
         return self
 
 
@@ -265,10 +269,10 @@ class RecordEncoder:
         """The parameters are those of `AlignmentWriter`. Raises UsageError for senseless options."""
         level = options.level
         if level is not None and not 0 <= level <= 9:
-            raise UsageError(f"compression level {level}: must be 0 to 9")
+            raise ParameterError("level", f"must be from 0 to 9, not {level}")
         if options.duplicates is not None:
             if not options.sort:
-                raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+                raise ParameterError("duplicates", "are marked while records are sorted: they need `sort`")
             options.duplicates.verify()
         file_format = output_format(Destination(path), options.format)
         header = in_coordinate_order(header) if options.sort else header
@@ -354,6 +358,7 @@ class AlignmentWriter:
     A mapped record has these tags:
 
     * NM, MD, and AS and XS: the scores of the hit and of the second best, -edits where the whole read is aligned.
+    * BQ where `RecordStyle.baq` asks for it.
     * X0, X1, NH, HI where `RecordStyle.more_tags` asks for them.
     * MC and MQ of a mapped mate, then RG.
     * SA: the other parts of a read that is split. XA: see `RecordStyle`.

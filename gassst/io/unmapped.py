@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gassst.errors import UsageError
+from gassst.errors import ParameterError
 from gassst.io.destination import CompressedFile
 from gassst.sam_flags import UNMAPPED
 
@@ -46,11 +46,15 @@ class Unmapped:
     either: bool = False
 
     def verify(self) -> Unmapped:
-        """Return self. Raises UsageError for a choice among files that are not written."""
+        """Return self. Raises ParameterError for a choice among files that are not written."""
         if self.mates_path is not None and self.path is None:
-            raise UsageError("--unmapped2 takes second mates: --unmapped names the file of the first ones")
+            raise ParameterError(
+                "unmapped_mates_path", "takes second mates: it needs a file of the first ones"
+            )
         if self.either and self.mates_path is None:
-            raise UsageError("--unmapped-either is about pairs in two files: it needs --unmapped2")
+            raise ParameterError(
+                "unmapped_either", "is about pairs in two files: it needs one for second mates"
+            )
         return self
 
     @property

@@ -169,11 +169,18 @@ def beside_copies(quality: np.ndarray, columns: tuple, loss: np.ndarray, context
     most = np.where(quality >= LEAST_BESIDE_COPIES, np.ceil(loss) + MOST_BESIDE, 0).astype(np.uint16)
     errors, count = _tandem.tandem_rivals(read_strand, diagonal, begin, end, most, context)
     some = np.flatnonzero(count)
-    odds = np.minimum(edit_odds(np.ceil(loss[some]), (end - begin)[some]), 1)
-    weight = count[some] * odds ** np.maximum(errors[some] - loss[some], 0)
     quality = quality.copy()
-    quality[some] = np.minimum(quality[some], phred(weight))
+    bound = quality_of_copies(count[some], errors[some], loss[some], (end - begin)[some])
+    quality[some] = np.minimum(quality[some], bound)
     return quality
+
+
+def quality_of_copies(
+    count: np.ndarray, errors: np.ndarray, loss: np.ndarray, aligned: np.ndarray
+) -> np.ndarray:
+    """uint8[k]: the mapping qualities that `count` copies with so many errors allow, at least one copy each."""
+    odds = np.minimum(edit_odds(np.ceil(loss), aligned), 1)
+    return phred(count * odds ** np.maximum(errors - loss, 0))
 
 
 def rival_odds(

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, InputError
 from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
+from gassst.threads import watch_forks
 
 try:
     from isal.isal_zlib import crc32
@@ -381,9 +382,21 @@ class Integrity:
         self._state = self._state_of_file()
         self._lock = threading.Lock()
         self._verdict: Future[None] | None = None
+        self._is_over = self._is_damaged = False
         if not at_once:
-            self._verdict = Future()
-            self._verdict.set_result(None)
+            self._pass()
+        watch_forks(self)
+
+    def _pass(self) -> None:
+        self._verdict = Future()
+        self._verdict.set_result(None)
+        self._is_over = True
+
+    def after_fork(self) -> None:
+        """The thread that checks is not in a child; what it has found is."""
+        self._lock, self._verdict = threading.Lock(), None
+        if self._is_over and not self._is_damaged:
+            self._pass()
 
     def start(self) -> None:
         """Begin, unless it has begun. Any thread may call this and `wait`."""
@@ -391,6 +404,13 @@ class Integrity:
             if self._verdict is None:
                 self._verdict = Future()
                 threading.Thread(target=self._run, name="gassst-check", daemon=True).start()
+
+    def watch(self) -> None:
+        """Begin, unless it has begun, and return. Raises what the check has found up to now, as `wait`."""
+        if self._verdict is None:
+            self.start()
+        elif self._is_damaged:
+            self._verdict.result()
 
     def wait(self) -> None:
         """Return once every section is known to be intact, now. Raises IndexFormatError or InputError."""
@@ -409,8 +429,10 @@ class Integrity:
         assert verdict is not None
         try:
             self._check_all()
+            self._is_over = True
             verdict.set_result(None)
         except BaseException as error:
+            self._is_damaged = True
             verdict.set_exception(error)
 
     def _check_all(self) -> None:

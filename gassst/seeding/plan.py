@@ -28,6 +28,7 @@ from gassst.seeding.miss_model import (
     settled_errors,
     stage_miss,
 )
+from gassst.threads import watch_forks
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
@@ -136,6 +137,16 @@ class SearchPlan:
             self._missed
         )  # asked for the same few hundred in every batch
         self._lock = threading.Lock()
+        watch_forks(self)
+
+    def after_fork(self) -> None:
+        """As `threads.ForkAware`."""
+        self._lock = threading.Lock()
+
+    @property
+    def known_lengths(self) -> np.ndarray:
+        """bool[MAX_READ_LENGTH + 1]: lengths whose plans the arrays hold."""
+        return self._known
 
     def prepare(self, lengths: np.ndarray) -> None:
         """Fill the arrays for every length of `lengths` (uint32[n])."""

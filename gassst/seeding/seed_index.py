@@ -47,7 +47,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeedIndex:
-    """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them."""
+    """Every occurrence of every seed of 1 to `longest_seed` bases; arrays as docs/index-format.md defines them.
+
+    An index never changes: any number of mappers, threads and forked processes can share it. It pickles where it has a
+    file, as `path`. As a context manager it is closed at the end.
+    """
 
     reference: Reference
     k: int
@@ -74,6 +78,7 @@ class SeedIndex:
     """Of all of its parts, the rows of `index_file.Metadata.parts`."""
     cut_bases = 0
     """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
+    _is_closed: bool = field(default=False, repr=False)
 
     @classmethod
     def build(
@@ -99,6 +104,23 @@ class SeedIndex:
     def longest_seed(self) -> int:
         """Most bases of a seed that can be looked up; the same for every step."""
         return self.k + SORTED[self.step]
+
+    def close(self) -> None:
+        """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""
+        if not self._is_closed:
+            object.__setattr__(self, "_is_closed", True)
+            self.drop_from_memory()
+
+    def verify_open(self) -> None:
+        """Raises UsageError once the index is closed."""
+        if self._is_closed:
+            raise UsageError(f"{self.path or 'index'}: the index is closed")
+
+    def __enter__(self) -> SeedIndex:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def kmers(self) -> tuple[int, int]:
@@ -143,6 +165,8 @@ class SeedIndex:
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
         drop_from_memory(self.positions)
+        for part in self.parts:
+            part.drop_from_memory()
 
     def _contents(self) -> dict[str, NDArray[Any]]:
         arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))

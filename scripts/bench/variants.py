@@ -208,12 +208,22 @@ def simulate(work: Path, pairs: int, args: argparse.Namespace) -> ReadSet:
     return ReadSet(name, files[0], 2 * pairs, args.length, args.error, mates=files[1], insert=args.pairs)
 
 
-def bcftools_call(sample: Sample, bam: Path, vcf: Path) -> None:
+def bcftools_call(sample: Sample, bam: Path, vcf: Path, *options: str) -> None:
     """Raises RunFailed."""
     pipe(
-        ["bcftools", "mpileup", "-f", sample.reference, "-r", str(sample.region), "-Ou", bam],
+        ["bcftools", "mpileup", *options, "-f", sample.reference, "-r", str(sample.region), "-Ou", bam],
         ["bcftools", "call", "-mv", "-Ov", "-o", vcf],
     )
+
+
+def bcftools_without_baq(sample: Sample, bam: Path, vcf: Path) -> None:
+    """Base alignment quality nowhere, neither computed nor taken from a tag. Raises RunFailed."""
+    bcftools_call(sample, bam, vcf, "--no-BAQ")
+
+
+def bcftools_with_baq(sample: Sample, bam: Path, vcf: Path) -> None:
+    """Base alignment quality everywhere: by default it is used where it seems to matter. Raises RunFailed."""
+    bcftools_call(sample, bam, vcf, "--full-BAQ")
 
 
 def freebayes_call(sample: Sample, bam: Path, vcf: Path) -> None:
@@ -223,7 +233,12 @@ def freebayes_call(sample: Sample, bam: Path, vcf: Path) -> None:
     pipe(["freebayes", "-f", sample.reference, "-r", place, "-v", vcf, bam])
 
 
-CALLERS = {"bcftools": bcftools_call, "freebayes": freebayes_call}
+CALLERS = {
+    "bcftools": bcftools_call,
+    "bcftools-no-baq": bcftools_without_baq,
+    "bcftools-full-baq": bcftools_with_baq,
+    "freebayes": freebayes_call,
+}
 
 
 def call(alignments: Path, sample: Sample, work: Path, callers: Sequence[str]) -> dict[str, Calls]:
@@ -373,7 +388,8 @@ def verify(args: argparse.Namespace) -> None:
 
 
 def missing_programs(callers: Sequence[str]) -> list[str]:
-    return [name for name in sorted({"samtools", "bcftools", *callers}) if not shutil.which(name)]
+    needed = {"samtools", "bcftools", *(caller.split("-")[0] for caller in callers)}
+    return [name for name in sorted(needed) if not shutil.which(name)]
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -5,7 +5,7 @@
 
 Bash runs the lines after `$ ` of every ```console block; Python runs every ```python block. The blocks of a page share
 a folder with the files of `DATA` and their index. Lines without `$ ` are shown output and not compared. A block for a
-program that is not installed is left out, with a note. Blocks marked `sh` and `text` are for reading only.
+program or a module that is not installed is left out, with a note. Blocks marked `sh` and `text` are for reading only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ DATA = {
 INDEX = "ref.gsi"
 PAGES = ("README.md", "docs/tour.md", "docs/guide")
 OPTIONAL = ("samtools", "bcftools", "bwa", "bowtie2")
+IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"^( *)```(console|python)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 SECONDS = 300
 CLOSED_PIPE = 128 + signal.SIGPIPE  # of what `head` reads from, unless that is quicker
@@ -54,7 +56,9 @@ class Block(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """Programs that the block needs and that are not installed."""
+        """Programs, or modules of Python, that the block needs and that are not installed."""
+        if self.language == "python":
+            return [name for name in IMPORT.findall(self.code) if find_spec(name) is None]
         return [name for name in OPTIONAL if re.search(rf"\b{name} ", self.code) and not shutil.which(name)]
 
 

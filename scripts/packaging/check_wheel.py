@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGED = {".py", ".pyi", ".pxd", ".cl", ".h", ".json", ".typed"}
+PACKAGED = {".py", ".pyi", ".pxd", ".cl", ".h", ".json", ".txt", ".typed"}
 
 
 def under(folder: str, suffixes: set[str]) -> set[str]:

@@ -33,6 +33,7 @@ INPUTS = {
     "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
     "split": ["-q", "-t", "2", "{reads}"],
+    "align": ["-q", "{simulated}", "{ref}", "--mode", "semiglobal"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -41,6 +42,7 @@ INPUTS = {
 FILES = {
     ("map", "--output"): "x.bam",
     ("simulate", "--output"): "x.fq.gz",
+    ("align", "--output"): "x.paf",
     ("map", "--multiqc"): "x_mqc.json",
     ("gather", "--output"): "x.bam",
     ("gather", "--multiqc"): "x_mqc.json",

@@ -1,0 +1,42 @@
+# Of ext/search/filters.pyx, for ext/search/one_read.pyx, which filters the candidates of one read.
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.planes cimport planes_t
+
+cdef extern from "bound_kernels.h" nogil:
+    enum:
+        FLANK_STAGES
+    ctypedef struct bound_kernels:
+        const char *name
+        int (*usable)() noexcept nogil
+
+cdef extern from "filter_job.h" nogil:
+    ctypedef struct columns_t:
+        uint32_t *read_strand
+        uint32_t *diagonal
+        uint16_t *offset
+        uint16_t *length
+    ctypedef struct job_t:
+        columns_t candidates, kept
+        uint32_t *rejected_read_strand
+        uint32_t *rejected_diagonal
+        int64_t n
+        planes_t reads, reference
+        const uint32_t *plane_start
+        const uint32_t *read_lengths
+        const uint16_t *limits
+        int64_t n_reads
+        int gaps
+        const uint8_t *scores
+        const uint64_t *verified
+        int64_t n_verified
+        int bucket_shift
+        const bound_kernels *kernels
+        int most, shortest
+        int64_t *rejections
+
+
+cdef int use_kernels(job_t *job, str instruction_set) except -1
+# How many candidates pass, -1 where there is no memory, -2 - i where candidate i lies outside the reads or the reference.
+cdef int64_t pass_flanks(const job_t *job) noexcept nogil
+cdef int64_t pass_band32(const job_t *job) noexcept nogil

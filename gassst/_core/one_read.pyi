@@ -1,0 +1,14 @@
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from typing_extensions import Buffer
+
+T = TypeVar("T")
+
+FILTERS: dict[str, int]
+
+class OneRead:
+    def __init__(
+        self, index: Any, plan: Any, cascade: Any, rules: Any, instruction_set: str, max_hits: int
+    ) -> None: ...
+    def hits(self, bases: Buffer, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None: ...

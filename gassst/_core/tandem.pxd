@@ -1,0 +1,8 @@
+# Of ext/search/tandem.pyx, for ext/search/one_read.pyx, which rates one read.
+from libc.stdint cimport int64_t, uint16_t
+
+from gassst._core.planes cimport planes_t
+
+
+cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int limit,
+                            uint16_t *errors) noexcept nogil

@@ -1,0 +1,33 @@
+"""Alignment of sequences with sequences, without a reference or an index.
+
+>>> from gassst import align
+>>> matrix = align.match_matrix(2, -3)
+"""
+
+from gassst.align.alphabets import DNA, PROTEIN, Alphabet
+from gassst.align.edits import edit_distance
+from gassst.align.gaps import Gaps, gap_costs
+from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.products import scores
+from gassst.align.sequences import Sequences, read_sequences, reverse_complement
+from gassst.align.traced import Alignments, pairs
+
+__all__ = [
+    "DNA",
+    "PROTEIN",
+    "Alignments",
+    "Alphabet",
+    "Gaps",
+    "Matrix",
+    "Profile",
+    "Sequences",
+    "edit_distance",
+    "gap_costs",
+    "match_matrix",
+    "pairs",
+    "read_matrix",
+    "read_sequences",
+    "reverse_complement",
+    "scores",
+    "substitution_matrix",
+]

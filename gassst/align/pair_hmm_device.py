@@ -1,0 +1,75 @@
+"""The pair HMM on an OpenCL device (`gassst/align/kernels/pair_hmm.cl`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.errors import DeviceError, UsageError
+from gassst.extension import opencl_engine
+from gassst.extension.devices import is_disabled
+
+KERNEL = Path(__file__).parent / "kernels" / "pair_hmm.cl"
+SCALES = {
+    "single": (np.float32, "-DREAL=float -DSMALL=0x1p30f -DSCALE=0x1p64f -DSCALE_BITS=64"),
+    "double": (np.float64, "-DDOUBLE -DREAL=double -DSMALL=0x1p400 -DSCALE=0x1p512 -DSCALE_BITS=512"),
+}
+ROWS_BYTES = 512 << 20  # of the rows of the pairs of a call
+MOST_PAIRS = 1 << 16  # of a call
+
+
+def device_logs(
+    arrays: tuple[NDArray, ...],
+    pairs: NDArray[np.int32],
+    largest: bool,
+    form: str,
+    device: str,
+    threads: int,
+    out: NDArray[np.float64],
+) -> None:
+    """As `gassst._core.pair_hmm.Batch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
+    if form not in SCALES:
+        raise UsageError(f"form {form!r}: a device has {' and '.join(SCALES)}")
+    if is_disabled(device):
+        raise DeviceError("GASSST_OPENCL=0 keeps OpenCL out of this run")
+    info, chosen = opencl_engine.choose(device.lower(), threads)
+    cl = opencl_engine.load_pyopencl()
+    if form == "double" and "cl_khr_fp64" not in chosen.extensions:
+        raise DeviceError(f"OpenCL device {info.name} has no double precision; form 'single' needs none")
+    real, options = SCALES[form]
+    with opencl_engine._AsDeviceError(cl, info.name):
+        context = cl.Context([chosen])
+        queue = cl.CommandQueue(context)
+        built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]
+        kernel = cl.Program(context, KERNEL.read_text()).build(options=built).pair_hmm
+        flags = cl.mem_flags
+        bases, offsets, steps, haplotypes, haplotype_offsets = arrays
+
+        def given(array):
+            copied = flags.READ_ONLY | flags.COPY_HOST_PTR
+            return cl.Buffer(context, copied, hostbuf=np.ascontiguousarray(array))
+
+        widest = int(np.diff(haplotype_offsets)[pairs[:, 1]].max()) + 1
+        item = 3 * widest * np.dtype(real).itemsize
+        room = min(ROWS_BYTES, chosen.max_mem_alloc_size // 2)
+        if item > room:
+            raise DeviceError(
+                f"OpenCL device {info.name} has no room for a haplotype of {widest - 1:,} bases"
+            )
+        items = max(1, min(len(pairs), MOST_PAIRS, room // item))
+        rows = cl.Buffer(context, flags.READ_WRITE, items * item)
+        sums = cl.Buffer(context, flags.WRITE_ONLY, len(pairs) * np.dtype(real).itemsize)
+        exponents = cl.Buffer(context, flags.WRITE_ONLY, 4 * len(pairs))
+        constant = [
+            given(a) for a in (bases, offsets, steps.astype(real), haplotypes, haplotype_offsets, pairs)
+        ]
+        for first in range(0, len(pairs), items):
+            count = min(items, len(pairs) - first)
+            kernel(queue, (items,), None, *constant, np.int64(first), np.int32(count), rows, sums, exponents)
+        found, powers = np.empty(len(pairs), real), np.empty(len(pairs), np.int32)
+        cl.enqueue_copy(queue, found, sums)
+        cl.enqueue_copy(queue, powers, exponents)
+    with np.errstate(divide="ignore"):
+        out[:] = np.log(found.astype(np.float64)) - powers * np.log(2)

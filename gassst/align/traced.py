@@ -1,0 +1,159 @@
+"""Alignments with their paths, of many pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gassst._core.pairwise import Job, instruction_sets
+from gassst.align.gaps import gap_costs
+from gassst.align.matrices import MatrixLike, substitution_matrix
+from gassst.align.modes import mode_flags
+from gassst.align.products import available_memory, verified_pairs
+from gassst.align.scoring import Costs, prepare
+from gassst.align.sequences import Sequences
+from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
+from gassst.errors import UsageError
+
+I64 = NDArray[np.int64]
+OPERATIONS = "MIDNSHP=X"
+TASK_CELLS = 2e7
+TASK_PAIRS = 4096
+WHOLE_BYTES = 1 << 25  # of directions, as TRACE_BLOCK of ext/pairwise/pair_trace.h
+
+
+@dataclass(frozen=True, eq=False)
+class Alignments:
+    """Alignments of pairs of a query and a target; begins count from 0, ends are behind the last letter."""
+
+    query: I64 = field(repr=False)
+    target: I64 = field(repr=False)
+    """int64[n], indexes of the sequences."""
+    score: NDArray[np.int32]
+    """int32[n]."""
+    query_begin: I64 = field(repr=False)
+    query_end: I64 = field(repr=False)
+    target_begin: I64 = field(repr=False)
+    target_end: I64 = field(repr=False)
+    """int64[n]."""
+    runs: NDArray[np.uint32] = field(repr=False)
+    """uint32[r], runs of all CIGARs as in BAM: length << 4 | operation."""
+    run_start: I64 = field(repr=False)
+    """int64[n + 1], where the runs of each begin."""
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def cigar(self, i: int) -> str:
+        """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters."""
+        return "".join(f"{run >> 4}{OPERATIONS[run & 15]}" for run in self.runs_of(i).tolist())
+
+    def runs_of(self, i: int) -> NDArray[np.uint32]:
+        """uint32[runs] of one."""
+        return self.runs[self.run_start[i] : self.run_start[i + 1]]
+
+
+def pairs(
+    queries: Any,
+    targets: Any,
+    mode: str = "local",
+    *,
+    matrix: MatrixLike = "NUC4.4",
+    gap_open: int = 10,
+    gap_extend: int = 1,
+    free_ends: str = "both",
+    pairs: ArrayLike | None = None,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Alignments:
+    """Optimal alignments of pairs: score, begin and end on both sequences, CIGAR.
+
+    Without `pairs` query i is aligned with target i; where one side has one sequence only, that with all of the other.
+    Of equally good alignments the one that ends first is taken, by the query, then by the target. Memory for a pair is
+    bounded: beyond 2**25 cells only some rows are kept, and the path is found block by block.
+
+    Parameters
+    ----------
+    queries, targets, mode, matrix, gap_open, gap_extend, free_ends, threads, progress
+        As `scores` takes them.
+    pairs : int[n, 2], optional
+        Indexes of a query and a target each.
+
+    Returns
+    -------
+    Alignments
+
+    Raises
+    ------
+    UsageError, InputError
+        As `scores`; also without `pairs` for other numbers of queries and targets.
+    """
+    gaps, flags, count = gap_costs(gap_open, gap_extend), mode_flags(mode, free_ends), thread_count(threads)
+    first, second, costs = prepare(queries, targets, substitution_matrix(matrix), gaps, flags)
+    costs.verify(int(first.lengths.max()), int(second.lengths.max()))
+    if pairs is not None:
+        chosen = verified_pairs(pairs, len(first), len(second))
+    elif len(first) == len(second) or 1 in (len(first), len(second)):
+        each = np.arange(max(len(first), len(second)))
+        chosen = np.stack([each % len(first), each % len(second)], axis=1)
+    else:
+        raise UsageError(f"{len(first)} queries and {len(second)} targets: pairs= says which belong together")
+    return trace(first, second, costs, chosen, count, progress)
+
+
+def trace(
+    queries: Sequences,
+    targets: Sequences,
+    costs: Costs,
+    chosen: I64,
+    threads: int,
+    progress: Progress | bool | None = None,
+) -> Alignments:
+    """As `pairs`, of what is prepared: `chosen` int64[n, 2]."""
+    m, n = queries.lengths[chosen[:, 0]].astype(float), targets.lengths[chosen[:, 1]].astype(float)
+    cells = m * n
+    if len(chosen):
+        _check_memory(m, n, threads)
+    job = Job(queries, targets, costs.planes(), costs, instruction_sets()[0])
+    task = np.maximum(np.cumsum(cells) // TASK_CELLS, np.arange(len(chosen)) // TASK_PAIRS)
+    borders = [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(chosen)]
+    parts: dict[int, tuple[I64, NDArray[np.uint32], I64]] = {}
+
+    def run(start: int, end: int) -> None:
+        parts[start] = job.trace(costs.table, chosen[start:end])
+
+    def tasks() -> Iterator[tuple[float, Any]]:
+        for start, end in zip([0, *borders], borders, strict=False):
+            if start < end:
+                yield float(cells[start:end].sum()), partial(run, start, end)
+
+    bar = ProgressBar(progress, float(cells.sum()))
+    run_all(tasks(), threads, job.stop, bar)
+    bar.finish()
+    found = [parts[start] for start in sorted(parts)]
+    ends = np.concatenate([part[0] for part in found]) if found else np.zeros((0, 5), np.int64)
+    counts = [np.diff(part[2]) for part in found]
+    run_start = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(np.concatenate(counts) if counts else np.zeros(0, np.int64), out=run_start[1:])
+    runs = np.concatenate([part[1] for part in found]) if found else np.zeros(0, np.uint32)
+    score, query_begin, query_end, target_begin, target_end = ends.T
+    places = query_begin, query_end, target_begin, target_end
+    return Alignments(chosen[:, 0], chosen[:, 1], score.astype(np.int32), *places, runs, run_start)
+
+
+def _check_memory(m: NDArray[np.float64], n: NDArray[np.float64], threads: int) -> None:
+    """Raises UsageError where the largest pairs take more than there is."""
+    rows = np.where(m * (n + 1) <= WHOLE_BYTES, m, np.sqrt(8 * m) + 1)
+    needed = rows * (n + 1) + np.where(rows < m, 8 * (n + 1) * (m / rows + 1), 0) + 8 * (n + 1)
+    most = float(np.sort(needed)[-threads:].sum())
+    if most > available_memory():
+        at = int(needed.argmax())
+        raise UsageError(
+            f"the path of {m[at]:,.0f} x {n[at]:,.0f} letters takes {needed[at] / 2**30:.1f} GiB of memory on each of "
+            f"{threads} threads, too much; scores alone take less"
+        )

@@ -1,0 +1,84 @@
+"""Threads for compiled code that holds no GIL: they end within a moment of an interrupt or a failure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS, usable_threads
+
+AHEAD = 4  # tasks of each thread that are begun or wait
+Progress = Callable[[float], object]
+
+
+class ProgressBar:
+    """Shares of the work that are done, 0 to 1, to a callable; True is a line on stderr that renews itself."""
+
+    def __init__(self, progress: Progress | bool | None, total: float):
+        self._show: Progress | None = _show if progress is True else progress or None
+        self._total, self._done, self._shown = max(total, 1.0), 0.0, 0.0
+
+    def add(self, work: float) -> None:
+        """So much more is done."""
+        self._done += work
+        now = time.monotonic()
+        if self._show is not None and now - self._shown > 0.1:
+            self._shown = now
+            self._show(min(1.0, self._done / self._total))
+
+    def finish(self) -> None:
+        """All is done."""
+        if self._show is not None:
+            self._show(1.0)
+
+
+def _show(share: float) -> None:
+    import sys
+
+    bar = "#" * round(40 * share)
+    print(f"\r{bar:40} {100 * share:3.0f} %", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)
+
+
+def thread_count(threads: int | None) -> int:
+    """All cores by default. Raises UsageError unless it is from 1 to `MAX_THREADS`."""
+    count = usable_threads() if threads is None else threads
+    if not 1 <= count <= MAX_THREADS:
+        raise UsageError(f"threads: {count} is not from 1 to {MAX_THREADS}")
+    return count
+
+
+def run_all(
+    tasks: Iterable[tuple[float, Callable[[], Any]]],
+    threads: int,
+    stop: Callable[[], object],
+    bar: ProgressBar,
+) -> None:
+    """Run tasks, each with its work, on so many threads.
+
+    What a task raises, and an interrupt, calls `stop`, which makes the others return soon; it is raised once they have.
+    """
+    pending: set[Future[Any]] = set()
+    work: dict[Future[Any], float] = {}
+    todo: Iterator[tuple[float, Callable[[], Any]]] = iter(tasks)
+    with ThreadPoolExecutor(threads, thread_name_prefix="gassst-align") as pool:
+        try:
+            more = True
+            while more or pending:
+                while more and len(pending) < AHEAD * threads:
+                    task = next(todo, None)
+                    more = task is not None
+                    if task is not None:
+                        future = pool.submit(task[1])
+                        pending.add(future)
+                        work[future] = task[0]
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                    bar.add(work.pop(future))
+        except BaseException:
+            stop()
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -1,0 +1,129 @@
+"""`gassst align`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shlex
+import time
+
+from gassst.arguments import file_path, output_path
+from gassst.cli.checks import check_outputs
+from gassst.cli.options import add_common
+from gassst.errors import UsageError
+from gassst.threads import MAX_THREADS
+
+log = logging.getLogger("gassst")
+MODES = ("local", "global", "semiglobal")
+FREE_ENDS = ("both", "query", "target")
+FORMATS = ("tsv", "paf", "sam")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `gassst align`."""
+    add = parser.add_argument
+    add(
+        "queries",
+        metavar="QUERIES.fa",
+        type=file_path,
+        help="FASTA or FASTQ with any compression.",
+    )
+    add("targets", metavar="TARGETS.fa", type=file_path, help="What the queries are aligned with, likewise.")
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        type=output_path,
+        help="Write the alignments to this file. Its suffix sets the format: .tsv, .paf or .sam. A dash means a table "
+        "on stdout.",
+    )
+    add("-O", "--format", choices=FORMATS, help="Use this format, whatever the suffix of -o.")
+    add(
+        "--mode",
+        choices=MODES,
+        default="local",
+        help="A local alignment takes the best parts of both sequences, a global one all of both. A semiglobal one "
+        "leaves ends out as --free-ends says.",
+    )
+    add(
+        "--free-ends",
+        choices=FREE_ENDS,
+        default="both",
+        help="Ends that cost nothing in semiglobal mode: target for primers and barcodes, which count in full.",
+    )
+    add(
+        "--matrix",
+        default="NUC4.4",
+        metavar="NAME|FILE",
+        help="Scores of letters: NUC4.4 for DNA, BLOSUM62 or PAM250 for proteins, or a file in the format of NCBI.",
+    )
+    add("--gap-open", type=int, default=10, metavar="COST", help="Opening a gap costs this much.")
+    add("--gap-extend", type=int, default=1, metavar="COST", help="Each letter of a gap costs this much.")
+    add(
+        "--best",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Write the best N targets of each query; 0 writes all.",
+    )
+    add("--min-score", type=int, metavar="SCORE", help="Leave out alignments below this score.")
+    add(
+        "--both-strands",
+        action="store_true",
+        help="Also align the reverse complements of the queries, which are DNA.",
+    )
+    add_common(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `gassst align`. Raises UsageError, InputError, OutputError."""
+    form = _format(args)
+    if args.best < 0:
+        raise UsageError("--best must be 0 or more")
+    if not 1 <= args.threads <= MAX_THREADS:
+        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    from gassst.align.files import Choice, Hits, check_format, write_hits
+    from gassst.align.gaps import gap_costs
+    from gassst.align.matrices import substitution_matrix
+    from gassst.align.modes import mode_flags
+    from gassst.align.scoring import prepare
+    from gassst.cli.progress import Progress
+
+    matrix = args.matrix if os.path.exists(args.matrix) else None
+    check_outputs([args.output], list(filter(None, [args.queries, args.targets, matrix])))
+    gaps, flags = gap_costs(args.gap_open, args.gap_extend), mode_flags(args.mode, args.free_ends)
+    queries, targets, costs = prepare(
+        args.queries, args.targets, substitution_matrix(args.matrix), gaps, flags
+    )
+    costs.verify(int(queries.lengths.max()), int(targets.lengths.max()))
+    check_format(queries, targets, form)
+    hits = Hits(queries, targets, costs, Choice(args.best, args.min_score, args.both_strands), args.threads)
+    start = time.perf_counter()
+    with Progress(quiet=args.quiet) as progress:
+        command = shlex.join(["gassst", *args.argv])
+        count = write_hits(hits, args.output, form, command, lambda share: progress.show(share, _counts))
+    seconds = time.perf_counter() - start
+    cells = float(queries.lengths.sum()) * float(targets.lengths.sum()) * (1 + args.both_strands)
+    log.info(
+        "%d alignments of %d queries with %d targets, %.1f s, %.1f GCUPS",
+        count, len(queries), len(targets), seconds, cells / seconds / 1e9,
+    )  # fmt: skip
+    return 0
+
+
+def _counts(seconds: float) -> str:
+    return f"{seconds:.0f} s so far"
+
+
+def _format(args: argparse.Namespace) -> str:
+    """The format asked for. Raises UsageError for a suffix that names none."""
+    if args.format is not None:
+        return str(args.format)
+    if args.output == "-" or args.output.startswith("/dev/"):
+        return "tsv"
+    suffix = os.path.splitext(args.output)[1].lstrip(".").lower()
+    if suffix not in FORMATS:
+        raise UsageError(f"{args.output}: its suffix is none of .tsv, .paf, .sam; -O sets the format")
+    return suffix

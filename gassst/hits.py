@@ -1,0 +1,274 @@
+"""What becomes of reads, for Python: `Hit`, one place of a read, and `HitArrays`, those of many reads as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.io.read_batch import ReadBatch
+from gassst.io.reference import Reference, contig_before
+from gassst.pairing.insert_size import is_primary, reference_spans
+from gassst.sam_flags import (
+    FIRST_IN_PAIR,
+    MATE_REVERSE,
+    MATE_UNMAPPED,
+    NOT_PRIMARY,
+    PAIRED,
+    PROPER_PAIR,
+    REVERSE,
+    SECOND_IN_PAIR,
+    SUPPLEMENTARY,
+    UNMAPPED,
+)
+from gassst.search.arrays import BatchResult
+
+OPERATIONS = "MIDNSHP=X"
+"""Letters of the operations of a CIGAR, by their numbers in BAM."""
+
+
+class Hit(NamedTuple):
+    """A place of a read on the reference. Immutable; coordinates count from 0, as those of BED and pysam.
+
+    Attributes
+    ----------
+    contig : str
+        Name of the reference sequence.
+    start : int
+        First aligned base of the contig.
+    end : int
+        The base behind the last aligned one.
+    strand : str
+        "+", or "-" where the reverse complement of the read is aligned.
+    mapq : int
+        Mapping quality, 0 to 60. 0 for all hits but the primary and supplementary ones.
+    cigartuples : tuple of (int, int)
+        Operation and length of every run, as pysam numbers operations: 0 M, 1 I, 2 D, 4 S. They follow the reference,
+        so on the strand "-" they begin with the last base of the read.
+    nm : int
+        Errors: mismatches, inserted and deleted bases (tag NM).
+    score : int
+        Score of the alignment (tag AS): minus the errors where whole reads are aligned.
+    is_primary : bool
+        The one hit that stands for the read.
+    is_supplementary : bool
+        Another part of a read that is split (flag 0x800).
+    is_proper_pair : bool
+        Both mates lie as the insert sizes let expect (flag 0x2).
+    """
+
+    contig: str
+    start: int
+    end: int
+    strand: str
+    mapq: int
+    cigartuples: tuple[tuple[int, int], ...]
+    nm: int
+    score: int
+    is_primary: bool
+    is_supplementary: bool = False
+    is_proper_pair: bool = False
+
+    @property
+    def cigar(self) -> str:
+        """The CIGAR as text, as in "60M1D40M"."""
+        return "".join([f"{length}{OPERATIONS[operation]}" for operation, length in self.cigartuples])
+
+    def __str__(self) -> str:
+        kind = "primary" if self.is_primary else "supplementary" if self.is_supplementary else "secondary"
+        place = f"{self.contig}:{self.start}-{self.end}({self.strand})"
+        return f"{place} {kind} MAPQ {self.mapq} {self.cigar} NM {self.nm}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HitArrays:
+    """The places of many reads, as columns. Every read has one row at least: its primary hit, or none (`contig` -1).
+
+    Attributes
+    ----------
+    read : int64[h]
+        Number of the read, from 0. Of pairs the first mates have the even numbers.
+    contig : int32[h]
+        Index into `names`; -1 where the read is unmapped.
+    start, end : int64[h]
+        As in `Hit`; -1 where the read is unmapped.
+    strand : int8[h]
+        1, or -1 for the reverse strand; 0 where the read is unmapped.
+    mapq : uint8[h]
+    nm : int32[h]
+        Errors; -1 where the read is unmapped.
+    score : int32[h]
+        As in `Hit`; 0 where the read is unmapped.
+    flag : uint16[h]
+        The flags of SAM.
+    cigar_offsets : int64[h + 1]
+        The runs of row i are cigar_offsets[i] .. cigar_offsets[i + 1] of the next two columns.
+    cigar_ops : uint8[r]
+        Operations, as in `Hit.cigartuples`.
+    cigar_lengths : uint32[r]
+    names : tuple of str
+        Of the contigs.
+    """
+
+    read: NDArray[np.int64]
+    contig: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    strand: NDArray[np.int8]
+    mapq: NDArray[np.uint8]
+    nm: NDArray[np.int32]
+    score: NDArray[np.int32]
+    flag: NDArray[np.uint16]
+    cigar_offsets: NDArray[np.int64]
+    cigar_ops: NDArray[np.uint8]
+    cigar_lengths: NDArray[np.uint32]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    def __repr__(self) -> str:
+        return f"<HitArrays: {len(self)} rows>"
+
+    @property
+    def is_primary(self) -> NDArray[np.bool_]:
+        """bool[h]: the row that stands for its read, mapped or not."""
+        return self.flag & NOT_PRIMARY == 0
+
+    @property
+    def is_mapped(self) -> NDArray[np.bool_]:
+        """bool[h]"""
+        return self.flag & UNMAPPED == 0
+
+    def as_dict(self) -> dict[str, NDArray[Any]]:
+        """The columns of one value a row, by name, as `pandas.DataFrame` and `polars.DataFrame` take them."""
+        wide = ("cigar_offsets", "cigar_ops", "cigar_lengths", "names")
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in wide}
+
+    def cigar(self, row: int) -> str:
+        """The CIGAR of a row as text; "" where the read is unmapped."""
+        runs = slice(self.cigar_offsets[row], self.cigar_offsets[row + 1])
+        columns = self.cigar_lengths[runs].tolist(), self.cigar_ops[runs].tolist()
+        return "".join(f"{length}{OPERATIONS[op]}" for length, op in zip(*columns, strict=True))
+
+    @classmethod
+    def joined(cls, parts: Sequence[HitArrays], names: Sequence[str]) -> HitArrays:
+        """The rows of all parts, whose reads follow each other: each part counts its own from 0."""
+        columns: dict[str, Any] = {"names": tuple(names)}
+        for field in fields(cls):
+            if field.name not in ("names", "cigar_offsets"):
+                empty: NDArray[Any] = np.empty(0, _TYPES[field.name])
+                columns[field.name] = np.concatenate([empty, *(getattr(part, field.name) for part in parts)])
+        n_runs = [np.diff(part.cigar_offsets) for part in parts]
+        columns["cigar_offsets"] = np.concatenate(
+            [[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *n_runs]))]
+        )
+        before = np.cumsum([0] + [_reads_of(part) for part in parts[:-1]]) if parts else np.empty(0, np.int64)
+        columns["read"] += np.repeat(before, [len(part) for part in parts])
+        columns["cigar_offsets"] = columns["cigar_offsets"].astype(np.int64)
+        return cls(**columns)
+
+
+_TYPES: dict[str, type] = {
+    "read": np.int64,
+    "contig": np.int32,
+    "start": np.int64,
+    "end": np.int64,
+    "strand": np.int8,
+    "mapq": np.uint8,
+    "nm": np.int32,
+    "score": np.int32,
+    "flag": np.uint16,
+    "cigar_ops": np.uint8,
+    "cigar_lengths": np.uint32,
+}
+
+
+def _reads_of(part: HitArrays) -> int:
+    """Every read has a row, so the last one tells."""
+    return int(part.read[-1]) + 1 if len(part) else 0
+
+
+def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> HitArrays:
+    """The rows of a batch as columns."""
+    hits = result.hits
+    flag = _with_mates(hits, batch.mate)
+    mapped = hits["flag"] & UNMAPPED == 0
+    position = hits["position"].astype(np.int64)
+    contig = np.where(mapped, contig_before(reference.starts, position), -1)
+    start = np.where(mapped, position - reference.starts[contig], -1)
+    n_runs = np.where(mapped, hits["cigar_runs"], 0).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(n_runs)])
+    row = np.repeat(hits["cigar_start"].astype(np.int64) - offsets[:-1], n_runs) + np.arange(offsets[-1])
+    runs = result.cigars[row]
+    strand = np.where(mapped, 1 - 2 * (hits["flag"] & REVERSE > 0).astype(np.int8), 0)
+    columns = {
+        "read": hits["read"],
+        "contig": contig,
+        "start": start,
+        "end": np.where(mapped, start + reference_spans(hits, result.cigars), -1),
+        "strand": strand,
+        "mapq": hits["mapq"],
+        "nm": np.where(mapped, hits["edits"].astype(np.int32), -1),
+        "score": np.where(mapped, hits["score"], 0),
+        "flag": flag,
+        "cigar_ops": runs & 15,
+        "cigar_lengths": runs >> 4,
+    }
+    typed = {name: column.astype(_TYPES[name]) for name, column in columns.items()}
+    return HitArrays(**typed, cigar_offsets=offsets.astype(np.int64), names=tuple(reference.names))
+
+
+def _with_mates(hits: NDArray[Any], mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:
+    """uint16[h]: the flags of rows, with what they say of the mate's primary row."""
+    flag = hits["flag"].copy()
+    if mate is None:
+        return flag
+    read = hits["read"].astype(np.int64)
+    which = mate[read]
+    partner = np.arange(len(mate))
+    partner[mate == 1] += 1
+    partner[mate == 2] -= 1
+    primary = flag[is_primary(hits)]
+    of_mate = primary[partner[read]]
+    told = np.where(which == 1, FIRST_IN_PAIR, SECOND_IN_PAIR) | PAIRED
+    told |= np.where(of_mate & UNMAPPED, MATE_UNMAPPED, 0) | np.where(of_mate & REVERSE, MATE_REVERSE, 0)
+    flag = np.where(which > 0, flag | told, flag)
+    lone = (which > 0) & (flag & (UNMAPPED | MATE_UNMAPPED) > 0)
+    return np.where(lone, flag & (0xFFFF ^ PROPER_PAIR), flag).astype(np.uint16)
+
+
+def hits_of(arrays: HitArrays, n_reads: int) -> list[list[Hit]]:
+    """The hits of each of `n_reads` reads, the primary first."""
+    found: list[list[Hit]] = [[] for _ in range(n_reads)]
+    for read, hit in _each(arrays):
+        found[read].append(hit)
+    return found
+
+
+def _each(arrays: HitArrays) -> Iterator[tuple[int, Hit]]:
+    """Read and hit of every mapped row."""
+    offsets = arrays.cigar_offsets.tolist()
+    for row in np.flatnonzero(arrays.is_mapped).tolist():
+        runs = slice(offsets[row], offsets[row + 1])
+        cigar = tuple(zip(arrays.cigar_ops[runs].tolist(), arrays.cigar_lengths[runs].tolist(), strict=True))
+        flag = int(arrays.flag[row])
+        yield (
+            int(arrays.read[row]),
+            Hit(
+                arrays.names[arrays.contig[row]],
+                int(arrays.start[row]),
+                int(arrays.end[row]),
+                "-" if flag & REVERSE else "+",
+                int(arrays.mapq[row]),
+                cigar,
+                int(arrays.nm[row]),
+                int(arrays.score[row]),
+                not flag & NOT_PRIMARY,
+                bool(flag & SUPPLEMENTARY),
+                bool(flag & PROPER_PAIR),
+            ),
+        )

@@ -1,0 +1,106 @@
+"""Places of single reads, one read at a time: what a batch of one gives, without the cost of a batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gassst._core.banded import instruction_sets
+from gassst._core.one_read import FILTERS, OneRead
+from gassst.layouts import READ_SUMMARY
+from gassst.params import MIN_READ_LENGTH, MapParams
+from gassst.search.arrays import U8
+from gassst.search.filters import Cascade
+from gassst.search.host import UNGAPPED_REACH
+from gassst.search.mapq import (
+    LEAST_BESIDE_COPIES,
+    MOST_BESIDE,
+    Seen,
+    mapping_quality,
+    quality_of_copies,
+    stretched,
+)
+from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
+from gassst.seeding.seed_index import SeedIndex
+
+T = TypeVar("T")
+# Letters of a read that the compiled search takes as they are; others are for the rules for records.
+LETTERS = b"ACGTUNacgtun"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules:
+    """What the modules of the search say of a read, for the compiled search of one read.
+
+    Attributes
+    ----------
+    plan : SearchPlan
+    stretched : uint8[256]
+        Mapping qualities as they are reported.
+    """
+
+    plan: SearchPlan
+    stretched: U8
+    shortest: int = MIN_READ_LENGTH
+    margin: int = EXTRA_STRATA
+    ungapped_reach: int = UNGAPPED_REACH
+    least_beside: int = LEAST_BESIDE_COPIES
+    most_beside: int = MOST_BESIDE
+
+    @classmethod
+    def of(cls, plan: SearchPlan) -> Rules:
+        """The rules of a search by this plan."""
+        return cls(plan, stretched(np.arange(256, dtype=np.uint8)))
+
+    def rate(self, best: int, second: int, n_best: int, n_second: int, length: int, *seen: int) -> int:
+        """`mapq.mapping_quality` of one read; `seen`: `complete`, `capped`, `looked`, `planned` of `mapq.Seen`."""
+        summary = np.zeros(1, READ_SUMMARY)
+        summary["best"], summary["second"] = best, second
+        summary["n_best"], summary["n_second"] = n_best, n_second
+        types = np.uint16, np.uint8, np.uint8, np.uint16
+        complete, capped, looked, planned = (
+            np.array([value], dtype) for value, dtype in zip(seen, types, strict=True)
+        )
+        known = Seen(complete, capped, looked, planned, self.plan)
+        return int(mapping_quality(summary, np.array([length], np.uint32), known)[0])
+
+    def rate_beside(self, count: int, errors: int, loss: int, aligned: int) -> int:
+        """`mapq.quality_of_copies` of one read."""
+        types = np.uint16, np.uint16, np.float64, np.int64
+        columns = [
+            np.array([value], t) for value, t in zip((count, errors, loss, aligned), types, strict=True)
+        ]
+        return int(quality_of_copies(*columns)[0])
+
+
+class OneReadSearch:
+    """Finds the places of single reads; any thread may ask, and each has memory of its own.
+
+    Whole reads only (`mode` "global"), the best places, without ALT contigs, and with the whole index in memory: see
+    `suits`.
+    """
+
+    def __init__(self, index: SeedIndex, plan: SearchPlan, cascade: Cascade, max_hits: int):
+        self._made_of = index, plan, cascade, Rules.of(plan), instruction_sets()[0], max_hits
+        self._of_thread = threading.local()
+
+    @staticmethod
+    def suits(index: SeedIndex, cascade: Cascade, params: MapParams) -> bool:
+        """Whether single reads can be searched so; else they are for the batches."""
+        whole = params.mode != "local" and not params.all_hits and index.reference.alt is None
+        whole = whole and params.memory is None and not index.part_rows
+        return whole and all(name in FILTERS for name in cascade.names)
+
+    def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
+        """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""
+        if bases.translate(None, LETTERS):
+            return None
+        try:
+            search = self._of_thread.search
+        except AttributeError:
+            search = self._of_thread.search = OneRead(*self._made_of)
+        return search.hits(bases, make)

@@ -1,0 +1,106 @@
+"""`gassst align`: tables, PAF and SAM, and what is refused."""
+
+from __future__ import annotations
+
+import pysam
+import pytest
+
+from gassst.cli.main import main
+
+QUERIES = ">p1\nACGTTGCAACGTACGATCGATC\n>p2 second\nGATCGATCGTACGTTGCAACGTTT\n>p3\nNNNN\n"
+TARGETS = ">chrA\nTTTTTTTTTACGTTGCAACGTACGATCGATCTTTTTTT\n>chrB\nCCCCCCCCGATCGATCGTACGTTGCAACGTCCCC\n"
+
+
+@pytest.fixture
+def world(tmp_path, capfd):
+    (tmp_path / "q.fa").write_text(QUERIES)
+    (tmp_path / "t.fa").write_text(TARGETS)
+
+    def run(*options):
+        capfd.readouterr()
+        files = (str(tmp_path / "q.fa"), str(tmp_path / "t.fa"))
+        return main(["align", *files, *map(str, options)]), *capfd.readouterr()
+
+    return run
+
+
+def test_table(world):
+    code, out, error = world("-t", 1)
+    header, *rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and header[0] == "query" and len(header) == 9
+    assert rows == [
+        ["p1", "0", "22", "+", "chrA", "9", "31", "110", "22M"],
+        ["p2", "0", "22", "+", "chrB", "8", "30", "110", "22M"],
+    ]
+    assert "2 alignments of 3 queries with 2 targets" in error
+
+
+def test_best_targets_on_both_strands(world):
+    options = ("--mode", "semiglobal", "--free-ends", "target", "--both-strands", "--best", 2, "-q")
+    code, out, error = world(*options, "--min-score", 60)
+    rows = [line.split("\t") for line in out.splitlines()[1:]]
+    assert (code, error) == (0, "")
+    assert [(row[0], row[3], row[4], int(row[7])) for row in rows] == [
+        ("p1", "+", "chrA", 110),
+        ("p1", "-", "chrB", 110),
+        ("p2", "-", "chrA", 102),
+        ("p2", "+", "chrB", 102),
+    ]
+    assert [row[1:3] for row in rows[2:]] == [["0", "24"]] * 2
+
+
+def test_paf(world, tmp_path):
+    assert world("-o", tmp_path / "x.paf", "--both-strands", "--best", 2, "--min-score", 100)[0] == 0
+    rows = [line.split("\t") for line in (tmp_path / "x.paf").read_text().splitlines()]
+    assert "\t".join(rows[1]) == "p1\t22\t0\t22\t-\tchrB\t34\t8\t30\t22\t22\t255\tAS:i:110\tcg:Z:22M"
+    assert [row[2:5] for row in rows[2:]] == [["0", "22", "-"], ["0", "22", "+"]]
+
+
+def test_sam(world, tmp_path):
+    assert world("-o", tmp_path / "x.sam", "--both-strands", "--best", 2)[0] == 0
+    with pysam.AlignmentFile(tmp_path / "x.sam") as file:
+        records = list(file)
+        assert file.references == ("chrA", "chrB") and file.header["PG"][0]["CL"].startswith("gassst align")
+    flags = [(r.query_name, r.flag, r.reference_name, r.pos, r.cigarstring) for r in records]
+    assert flags == [
+        ("p1", 0, "chrA", 9, "22M"),
+        ("p1", 256 + 16, "chrB", 8, "22M"),
+        ("p2", 16, "chrA", 9, "2S22M"),
+        ("p2", 256, "chrB", 8, "22M2S"),
+        ("p3", 4, None, -1, None),
+    ]
+    assert records[2].query_sequence == "AAACGTTGCAACGTACGATCGATC"
+    assert all(r.get_tag("NM") == 0 and r.get_tag("AS") == 110 for r in records[:4])
+
+
+def test_qualities_turn_with_their_read(world, tmp_path):
+    (tmp_path / "q.fa").write_text("@r\nCATT\n+\n!I5#\n")
+    (tmp_path / "t.fa").write_text(">t\nAATG\n")
+    assert world("-O", "sam", "-o", tmp_path / "x", "--both-strands")[0] == 0
+    with pysam.AlignmentFile(tmp_path / "x") as file:
+        [record] = file
+    assert (record.flag, record.query_sequence, record.qual) == (16, "AATG", "#5I!")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["-o", "x.bam"], "its suffix is none of .tsv, .paf, .sam"),
+        (["--best", "-1"], "--best must be 0 or more"),
+        (["-t", "0"], "-t must be from 1"),
+        (["--matrix", "BLOSUM"], "matrix 'BLOSUM' is none of"),
+        (["--gap-extend", "0"], "costs are positive"),
+        (["--matrix", "PAM250", "--both-strands"], "have no complement"),
+        (["--matrix", "PAM250", "-O", "sam"], "SAM holds alignments of DNA"),
+    ],
+)
+def test_wrong_usage(world, options, message):
+    code, out, error = world(*options)
+    assert (code, out) == (2, "") and message in error and len(error.splitlines()) == 1
+
+
+def test_bad_sequences(world, tmp_path):
+    (tmp_path / "q.fa").write_text(">p1\nACGT\n>p2\nACEG\n")
+    code, _, error = world("-o", tmp_path / "x.tsv")
+    assert code == 1 and "sequence 2 (p2): 'E' at 3 is no letter of the DNA alphabet" in error
+    assert not (tmp_path / "x.tsv").exists()

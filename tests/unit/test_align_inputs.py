@@ -1,0 +1,185 @@
+"""Inputs of gassst.align: sequences of every kind, alphabets, matrices, gaps."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import parasail
+import pysam
+import pytest
+
+from gassst import align
+from gassst.align.matrices import NAMED, unknown_letters
+from gassst.errors import InputError, UsageError
+
+DNA_CODES = [0, 1, 2, 3, 4, 3, 0]
+TEXT = "ACGTNua"
+
+
+def codes_of(source, alphabet=align.DNA) -> list[list[int]]:
+    found = align.read_sequences(source, alphabet)
+    return [found[i].tolist() for i in range(len(found))]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        [TEXT],
+        (TEXT.encode(),),
+        [bytearray(TEXT.encode())],
+        [np.array(DNA_CODES)],
+        np.array([DNA_CODES], np.uint8),
+        [("name", TEXT)],
+        [("name", TEXT, "IIIIIII")],
+        [pysam.FastxRecord(name="name", sequence=TEXT, quality="IIIIIII")],
+        [SimpleNamespace(seq=TEXT, id="name")],  # as Biopython has them
+        (text for text in [TEXT]),
+    ],
+)
+def test_sequences_in_memory(source):
+    assert codes_of(source) == [DNA_CODES]
+
+
+def test_alignments_of_pysam():
+    record = pysam.AlignedSegment()
+    record.query_name, record.query_sequence = "read", "ACGT"
+    record.query_qualities = pysam.qualitystring_to_array("IIH!")
+    found = align.read_sequences([record], align.DNA)
+    assert (found.names, found.text(0), found.qualities) == (["read"], "ACGT", [b"IIH!"])
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_files(tmp_path, compress):
+    fasta = tmp_path / "x.fa"
+    fasta.write_bytes(compress(b">one first\r\nACG\r\nT\r\n\r\n>two\nNN\n"))
+    found = align.read_sequences(fasta, align.DNA)
+    assert found.names == ["one", "two"] and [found.text(0), found.text(1)] == ["ACGT", "NN"]
+    assert found.lengths.tolist() == [4, 2] and found.offsets.tolist() == [0, 4, 6]
+    fastq = tmp_path / "x.fq"
+    fastq.write_bytes(compress(b"@one first\nACG\n+\n@II\n@two\nT\n+two\n!"))
+    found = align.read_sequences(str(fastq), align.DNA)
+    assert found.names == ["one", "two"] and found.qualities == [b"@II", b"!"]
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ([], "queries: no sequence"),
+        (["AC", ""], "queries: sequence 2: it is empty"),
+        ([("tail", "")], r"queries: sequence 1 \(tail\): it is empty"),
+        (["ACJ"], "'J' at 3 is no letter of the DNA alphabet"),
+        ([np.array([0, 15])], "code 15 at 2"),
+        ([np.array([-1])], "code -1 at 1"),
+        ([("x", "ACGT", "II")], "2 qualities for 4 letters"),
+    ],
+)
+def test_bad_sequences(source, message):
+    with pytest.raises(InputError, match=message):
+        align.read_sequences(source, align.DNA, "queries")
+
+
+@pytest.mark.parametrize("source", [b"ACGT", 7, [7], [np.zeros((2, 2))], [np.zeros(2)]])
+def test_what_is_no_sequence(source):
+    with pytest.raises(UsageError):
+        align.read_sequences(source, align.DNA)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "no sequence"),
+        (b"ACGT\n", "neither FASTA nor FASTQ"),
+        (b">x\n>y\nA\n", r"sequence 1 \(x\): it is empty"),
+        (b"@x\nAC\n+\nI\n", "1 qualities for 2 letters"),
+        (b"@x\nAC\nII\n@y\n", "record 1 is no FASTQ"),
+        (gzip.compress(b">x\n" + b"ACGT" * 1000)[:-9], "x.fa: "),
+    ],
+)
+def test_bad_files(tmp_path, content, message):
+    path = tmp_path / "x.fa"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        align.read_sequences(path, align.DNA)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_published_matrices(name):
+    """Against the copies of parasail, letter by letter."""
+    found = align.substitution_matrix(name.lower())
+    theirs = getattr(parasail, {"NUC4.4": "nuc44"}.get(name, name.lower()))
+    for a, first in enumerate(found.alphabet.letters):
+        for b, second in enumerate(found.alphabet.letters):
+            assert found.scores[a, b] == theirs.matrix[theirs.mapper[ord(first)], theirs.mapper[ord(second)]]
+    assert not unknown_letters(found)[: len(found.alphabet)].any()
+
+
+def test_matrix_of_a_file(tmp_path):
+    path = tmp_path / "mine"
+    path.write_text("# mine\n   G  A\nA -3 1\nG 2 -4\n")
+    matrix = align.substitution_matrix(path)
+    assert matrix.alphabet is align.DNA
+    assert matrix.scores[0, [0, 2]].tolist() == [1, -3] and matrix.scores[2, [0, 2]].tolist() == [-4, 2]
+    assert np.flatnonzero(~unknown_letters(matrix)).tolist() == [0, 2]
+    path.write_text("  . #\n. 1 0\n# 0 1\n")
+    with pytest.raises(InputError, match="1 lines of scores for 2 letters"):
+        align.substitution_matrix(path)
+    path.write_text("  . -\n. 1 0\n- 0 1\n")
+    assert align.substitution_matrix(path).alphabet.letters == ".-"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "no scores"),
+        ("AC\nA 1 1", "each letter once"),
+        ("A C\nA 1 1\nC 1", "line 3"),
+        ("A C\nA 1 x\n", "line 2: scores are integers"),
+        ("A C\nA 1 1\nA 1 1", "2 lines of scores for 2 letters"),
+        ("A\nA 70000", "scores lie between"),
+    ],
+)
+def test_bad_matrix_files(tmp_path, text, message):
+    path = tmp_path / "mine"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        align.substitution_matrix(path)
+
+
+@pytest.mark.parametrize(
+    "source", ["BLOSUM61", np.zeros((3, 4), int), np.zeros((2, 2)), np.full((2, 2), 1 << 20)]
+)
+def test_what_is_no_matrix(source):
+    with pytest.raises(UsageError):
+        align.substitution_matrix(source)
+
+
+def test_arrays_and_profiles():
+    assert align.substitution_matrix(np.eye(5, dtype=int)).alphabet is align.DNA
+    assert align.substitution_matrix(np.eye(20, dtype=int)).alphabet is align.PROTEIN
+    assert align.match_matrix(2, -3).scores[[0, 0, 4], [0, 1, 4]].tolist() == [2, -3, -3]
+    assert len(align.Profile(np.zeros((7, 20), int))) == 7
+    for shape in [(0, 20), (3, 25)]:
+        with pytest.raises(UsageError):
+            align.Profile(np.zeros(shape, int))
+
+
+@pytest.mark.parametrize("costs", [(-1, 1), (0, 0), (1, 0), (1.5, 1), (1 << 15, 1)])
+def test_bad_gaps(costs):
+    with pytest.raises(UsageError):
+        align.gap_costs(*costs)
+
+
+def test_alphabets():
+    with pytest.raises(UsageError):
+        align.Alphabet("x", "AA")
+    assert align.PROTEIN.codes[ord("u")] == align.PROTEIN.letters.index("X")
+    assert align.DNA.decode(np.array([3, 0], np.uint8)) == "TA"
+
+
+def test_import_of_the_package_does_not_load_it():
+    program = "import sys, gassst; assert not any('align' in name for name in sys.modules); gassst.align.DNA"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -1,0 +1,331 @@
+"""Scores, alignments and distances of gassst.align, against parasail and edlib."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import edlib
+import numpy as np
+import parasail
+import pytest
+
+from gassst import align
+from gassst._core.pairwise import instruction_sets
+from gassst.align import products, traced
+from gassst.align.gaps import Gaps
+from gassst.align.groups import pair_groups
+from gassst.align.modes import mode_flags, swapped
+from gassst.align.products import Product
+from gassst.align.scoring import prepare
+from gassst.align.workers import ProgressBar, run_all
+from gassst.errors import DeviceError, InputError, OutputError, UsageError
+
+AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
+LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
+THEIRS = {"NUC4.4": parasail.nuc44, "BLOSUM62": parasail.blosum62, "PAM250": parasail.pam250}
+FUNCTIONS = {
+    ("local", "both"): "sw",
+    ("global", "both"): "nw",
+    ("semiglobal", "both"): "sg",
+    ("semiglobal", "query"): "sg_qx",
+    ("semiglobal", "target"): "sg_dx",
+}
+EVERY_MODE = pytest.mark.parametrize("mode, free_ends", list(FUNCTIONS))
+# Matrix, gaps, letters of the longest: lanes of 8, of 16 and of 32 bits are enough for some pairs of each.
+CASES = [("NUC4.4", 10, 1, 40), ("BLOSUM62", 11, 1, 90), ("PAM250", 0, 3, 250), ("BLOSUM62", 200, 20, 30)]
+
+
+def expected(query: str, target: str, mode: tuple[str, str], case: tuple[str, int, int, int]) -> int:
+    matrix, gap_open, gap_extend, _ = case
+    # parasail's striped functions are not exact where opening costs nothing.
+    function = getattr(parasail, f"{FUNCTIONS[mode]}_scan_32")
+    return function(query, target, gap_open + gap_extend, gap_extend, THEIRS[matrix]).score
+
+
+def related(rng: np.random.Generator, letters: str, longest: int, count: int) -> list[str]:
+    """Random sequences, half of them pieces of one with changes."""
+    base = rng.choice(list(letters), longest)
+    found = []
+    for i in range(count):
+        length = int(rng.integers(1, longest + 1))
+        if i % 2:
+            found.append("".join(rng.choice(list(letters), length)))
+            continue
+        start = int(rng.integers(0, longest - length + 1))
+        piece = [*base[start : start + length]]
+        for at in rng.integers(0, length, length // 15):
+            piece[at : at + int(rng.integers(0, 3))] = rng.choice(list(letters), int(rng.integers(0, 4)))
+        found.append("".join(piece) or letters[0])
+    return found
+
+
+def prepared(queries, targets, mode, case):
+    return prepare(queries, targets, align.substitution_matrix(case[0]), Gaps(*case[1:3]), mode_flags(*mode))
+
+
+# --- scores -------------------------------------------------------------------------------------------------
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_scores_are_those_of_parasail(mode, free_ends, case):
+    rng = np.random.default_rng(1)
+    queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (9, 70))
+    true = np.array([[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries])
+    pairs = np.stack([rng.integers(0, 9, 60), rng.integers(0, 70, 60)], axis=1)
+    for name in instruction_sets():
+        out = np.empty((9, 70), np.int32)
+        Product(*prepared(queries, targets, (mode, free_ends), case), 2, name).run(out)
+        assert np.array_equal(out, true), name
+        Product(*prepared(queries, targets[:3], (mode, free_ends), case), 2, name).run(
+            some := out[:, :3].copy()
+        )
+        assert np.array_equal(some, true[:, :3]), name
+        Product(*prepared(queries, targets, (mode, free_ends), case), 1, name).run_pairs(
+            out.ravel()[:60], pairs
+        )
+        assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
+
+
+@EVERY_MODE
+def test_few_targets_change_places_with_the_queries(mode, free_ends):
+    rng = np.random.default_rng(2)
+    queries, targets = related(rng, "ACGTN", 60, 90), related(rng, "ACGTN", 300, 2)
+    case = CASES[0]
+    found = align.scores(queries, targets, mode, free_ends=free_ends)
+    assert found.tolist() == [[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries]
+
+
+def test_asymmetric_scores_keep_their_sides():
+    matrix = np.arange(25).reshape(5, 5) - 12
+    queries, targets = ["A", "C", "G"] * 30, ["T"]
+    assert align.scores(queries, targets, "global", matrix=matrix).ravel().tolist() == [-9, -4, 1] * 30
+    assert align.scores(targets, queries, "global", matrix=matrix).ravel().tolist() == [3, 4, 5] * 30
+    assert swapped(mode_flags("semiglobal", "query")) == mode_flags("semiglobal", "target")
+
+
+def test_scores_of_every_width():
+    """Beyond 8 bits, beyond 16, and scores of letters beyond one byte."""
+    text = "ACGT" * 25
+    assert align.scores([text], [text, text[:40], text[:20]]).tolist() == [[500, 200, 100]]
+    wide = align.Matrix(np.eye(4, dtype=int) * 3000 - 1000, align.DNA)
+    assert align.scores([text], [text, text[:40], "T"], matrix=wide).tolist() == [[200_000, 80_000, 2000]]
+    targets = ["ACGT", "ACG", "AAAA"]
+    assert align.scores(["ACGT"], targets, "global", matrix=wide).tolist() == [[8000, 5989, 1974]]
+
+
+def test_profiles_score_as_the_sequences_they_stand_for():
+    rng = np.random.default_rng(3)
+    matrix = align.substitution_matrix("BLOSUM62")
+    queries, targets = related(rng, AMINO, 50, 5), related(rng, AMINO, 70, 80)
+    profiles = [
+        align.Profile(matrix.scores[align.PROTEIN.codes[np.frombuffer(q.encode(), np.uint8)]])
+        for q in queries
+    ]
+    for mode in ("local", "global", "semiglobal"):
+        same = align.scores(queries, targets, mode, matrix=matrix)
+        assert np.array_equal(align.scores(profiles, targets, mode), same)
+        assert np.array_equal(align.scores(profiles[0], targets, mode), same[:1])
+        one = align.pairs(profiles[1], targets, mode)
+        assert np.array_equal(one.score, same[1])
+
+
+def test_lanes_of_a_group_have_like_lengths():
+    rng = np.random.default_rng(4)
+    m, n = rng.integers(20, 2000, (2, 4000))
+    _, _, costs = prepared(["A"], ["A"], ("local", "both"), CASES[0])
+    each = np.arange(4000)
+    [groups] = pair_groups(costs, 0, 64, (each, each, m, each, n))
+    assert sorted(groups.slot.tolist()) == each.tolist() and not len(groups.first)
+    assert groups.cells < 1.6 * float((m * n).sum())
+
+
+def test_other_devices():
+    """PoCL, where it is installed, runs the same recurrence: one pair a work-item, and two."""
+    rng = np.random.default_rng(5)
+    queries, targets = related(rng, "ACGT", 120, 5), related(rng, "ACGT", 150, 9)
+    queries.append("ACGT" * 900)
+    targets.append("ACGT" * 900)
+    for mode in ("local", "semiglobal"):
+        options = {"mode": mode, "free_ends": "target"}
+        try:
+            found = align.scores(queries, targets, device="cpu", **options)
+        except DeviceError as error:
+            pytest.skip(str(error))
+        assert np.array_equal(found, align.scores(queries, targets, **options)), options
+
+
+# --- results, errors, interrupts ------------------------------------------------------------------------------
+
+
+def test_scores_in_a_file(tmp_path):
+    path = tmp_path / "scores.npy"
+    found = align.scores(["ACGT", "AC"], ["ACGT"] * 3, out=path)
+    assert isinstance(found, np.memmap) and found.tolist() == [[20] * 3, [10] * 3]
+    assert np.load(path).tolist() == found.tolist()
+    with pytest.raises(OutputError, match="cannot write"):
+        align.scores(["A"], ["A"], out=tmp_path / "no" / "folder.npy")
+
+
+def test_nothing_is_left_of_a_product_that_failed(tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "scores.npy"
+    path.write_bytes(b"before")
+    monkeypatch.setattr(products, "run_all", fail)
+    with pytest.raises(KeyboardInterrupt):
+        align.scores(["A"], ["A"], out=path)
+    assert [file.name for file in tmp_path.iterdir()] == ["scores.npy"] and path.read_bytes() == b"before"
+
+
+def test_an_interrupt_stops_the_compiled_code():
+    """Once stopped, a run that would take hours returns; without it this test would never end."""
+    long = "ACGT" * 400_000
+    job = Product(*prepared([long], [long], ("local", "both"), CASES[0]), 1)
+    running = threading.Event()
+
+    def tasks():
+        yield 1.0, lambda: (running.set(), job.run(np.empty((1, 1), np.int32)))
+        running.wait()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all(tasks(), 2, job._job.stop, ProgressBar(None, 1))
+
+
+def test_progress():
+    shares: list[float] = []
+    align.scores(["ACGT"] * 200, ["ACGT"] * 200, progress=shares.append, threads=1)
+    assert shares[-1] == 1 and shares == sorted(shares)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({"mode": "glocal"}, UsageError, "mode 'glocal'"),
+        ({"free_ends": "none"}, UsageError, "free_ends 'none'"),
+        ({"gap_extend": 0}, UsageError, "costs are positive"),
+        ({"matrix": "BLOSUM"}, UsageError, "BLOSUM62"),
+        ({"matrix": np.eye(3, dtype=int)}, InputError, "'T' at 4: matrix has no scores for it"),
+        ({"pairs": [[0, 1]]}, UsageError, "within 1 queries and 1 targets"),
+        ({"pairs": [0]}, UsageError, "n x 2"),
+        ({"threads": 0}, UsageError, "threads: 0"),
+        ({"queries": [""]}, InputError, "queries: sequence 1: it is empty"),
+        ({"targets": ["ACGTE"]}, InputError, "'E' at 5"),
+        ({"device": "no such device"}, DeviceError, "no such device"),
+    ],
+)
+def test_bad_input(arguments, error, message):
+    given = {"queries": ["ACGT"], "targets": ["ACGT"], **arguments}
+    with pytest.raises(error, match=message):
+        align.scores(**given)
+
+
+def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
+    for module in (products, traced):
+        monkeypatch.setattr(module, "available_memory", lambda: 100_000)
+    with pytest.raises(UsageError, match="out= writes"):
+        align.scores(["A"] * 300, ["A"] * 300)
+    with pytest.raises(UsageError, match="fewer threads"):
+        align.scores(["A" * 1000], ["A"])
+    with pytest.raises(UsageError, match="path of 400 x 400 letters"):
+        align.pairs(["A" * 400], ["A" * 400])
+    letter = align.Sequences(np.zeros(1, np.uint8), np.array([0, 1 << 30]), ["x"], align.DNA)
+    with pytest.raises(UsageError, match="scores may pass"):
+        align.scores(letter, letter)
+
+
+def test_no_pairs():
+    none = np.empty((0, 2), int)
+    assert align.scores(["A"], ["A"], pairs=none).shape == (0,)
+    assert len(align.pairs(["A"], ["A"], pairs=none)) == 0
+    assert align.edit_distance(["A"], ["A"], pairs=none).shape == (0,)
+
+
+# --- alignments -----------------------------------------------------------------------------------------------
+
+
+def rescored(found: align.Alignments, i: int, query: str, target: str, case) -> int:
+    """The score of an alignment by its CIGAR; asserts that it covers what it says."""
+    matrix = align.substitution_matrix(case[0])
+    x, y, score = int(found.query_begin[i]), int(found.target_begin[i]), 0
+    for length, operation in re.findall(r"(\d+)([MID])", found.cigar(i)):
+        n = int(length)
+        if operation == "M":
+            a, b = (matrix.alphabet.codes[[*text.encode()]] for text in (query[x : x + n], target[y : y + n]))
+            score += int(matrix.scores[a, b].sum())
+        else:
+            score -= case[1] + n * case[2]
+        x += n * (operation != "D")
+        y += n * (operation != "I")
+    assert (x, y) == (found.query_end[i], found.target_end[i])
+    return score
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["one block", "checkpoints"])
+@EVERY_MODE
+@pytest.mark.parametrize("case", CASES[:3], ids=str)
+def test_alignments_have_the_best_score(mode, free_ends, case, whole):
+    rng = np.random.default_rng(6)
+    count, longest = (60, case[3]) if whole else (1, 6000)
+    targets = related(rng, LETTERS[case[0]], longest, count)
+    targets = targets if whole else [targets[0].ljust(6000, "A")]
+    queries = [t[len(t) // 4 :] + t[:3] if i % 2 else t[::-1] for i, t in enumerate(targets)]
+    found = align.pairs(
+        queries, targets, mode, matrix=case[0], gap_open=case[1], gap_extend=case[2], free_ends=free_ends
+    )
+    for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
+        assert found.score[i] == expected(query, target, (mode, free_ends), case)
+        assert found.score[i] == rescored(found, i, query, target, case)
+        query_whole = found.query_begin[i] == 0 and found.query_end[i] == len(query)
+        target_whole = found.target_begin[i] == 0 and found.target_end[i] == len(target)
+        assert mode != "global" or (query_whole and target_whole)
+        assert (
+            mode != "semiglobal"
+            or (free_ends == "both")
+            or (query_whole if free_ends == "target" else target_whole)
+        )
+
+
+def test_pairs_by_number_and_by_list():
+    found = align.pairs(["ACGT", "GGGG"], ["TTTACGTAA"])
+    assert [found.cigar(i) for i in (0, 1)] == ["4M", "1M"]
+    assert (found.target_begin[0], found.target_end[0], found.target.tolist()) == (3, 7, [0, 0])
+    assert align.pairs(["A", "C"], ["C", "A", "G"], pairs=[[1, 0], [0, 1]]).score.tolist() == [5, 5]
+    assert align.pairs(["A"], ["T"]).cigar(0) == ""
+    with pytest.raises(UsageError, match="pairs= says"):
+        align.pairs(["A", "C"], ["C", "A", "G"])
+
+
+# --- distances ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("longest", [20, 64, 200])
+def test_distances_are_those_of_edlib(longest):
+    rng = np.random.default_rng(longest)
+    queries, targets = related(rng, "ACGT", longest, 12), related(rng, "ACGT", longest, 15)
+    true = np.array([[edlib.align(q, t)["editDistance"] for t in targets] for q in queries])
+    infix = [[edlib.align(q, t, mode="HW")["editDistance"] for t in targets] for q in queries]
+    assert np.array_equal(align.edit_distance(queries, targets), true)
+    assert np.array_equal(align.edit_distance(queries, targets, mode="semiglobal"), infix)
+    for band in (0, 3, 30, 1000):
+        assert np.array_equal(align.edit_distance(queries, targets, band), np.where(true <= band, true, -1))
+    pairs = np.stack([rng.integers(0, 12, 30), rng.integers(0, 15, 30)], axis=1)
+    assert np.array_equal(align.edit_distance(queries, targets, pairs=pairs), true[pairs[:, 0], pairs[:, 1]])
+
+
+def test_distance_of_long_sequences():
+    rng = np.random.default_rng(9)
+    one = related(rng, "ACGT", 5000, 1)[0].ljust(4000, "G")
+    other = one[:1000] + one[1300:2000] + "ACCA" + one[2000:]
+    assert align.edit_distance([one], [other])[0, 0] == edlib.align(one, other)["editDistance"]
+    assert align.edit_distance([one], [other], 100)[0, 0] == -1
+
+
+def test_distances_of_proteins_and_bad_bands():
+    assert align.edit_distance(["MKV"], ["MRV"], alphabet=align.PROTEIN).tolist() == [[1]]
+    for arguments in ({"band": -1}, {"mode": "local"}):
+        with pytest.raises(UsageError):
+            align.edit_distance(["A"], ["A"], **arguments)

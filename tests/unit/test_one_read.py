@@ -1,0 +1,227 @@
+"""`Mapper.map_one` and `map_pair` find what `map` finds for the same reads; `map_arrays` is the same in columns.
+
+The oracle is `map`: its records go through the batches and htslib, neither of which the search of one read uses.
+"""
+
+from __future__ import annotations
+
+import random
+
+import brute_force as bf
+import numpy as np
+import pytest
+
+import gassst
+from gassst.hits import Hit, HitArrays
+from gassst.io.reference import Reference
+
+
+def hits_by_record(segments) -> list[list[Hit]]:
+    """The hits of each read in turn, from the records of `map`."""
+    found: list[list[Hit]] = []
+    for s in segments:
+        if not s.flag & 0x900:
+            found.append([])
+        if s.is_unmapped:
+            continue
+        place = s.reference_name, s.reference_start, s.reference_end, "-" if s.is_reverse else "+"
+        cigar = tuple((4 if op == 5 else op, length) for op, length in s.cigartuples)
+        kind = not s.flag & 0x900, bool(s.flag & 0x800), s.is_proper_pair
+        found[-1].append(Hit(*place, s.mapping_quality, cigar, s.get_tag("NM"), s.get_tag("AS"), *kind))
+    return found
+
+
+def reads_of(genome: bytes, n: int, seed: int, lengths=(20, 36, 100, 150, 300)) -> list[str]:
+    """Reads with up to 12 % errors and with gaps, over both ends of the genome, with masked bases, and random ones."""
+    rng = np.random.default_rng(seed)
+    reads = []
+    for i in range(n):
+        length = int(rng.choice(lengths))
+        at = int(rng.choice([0, len(genome) - length - 25, rng.integers(len(genome) - length - 25)]))
+        read = bf.mutate(rng, genome[at : at + length + 20], int(rng.integers(length // 8)))[:length]
+        if i % 7 == 0:  # over an end
+            read = bf.random_bases(rng, 5) + read[5:] if at == 0 else read[:-5] + bf.random_bases(rng, 5)
+        if i % 11 == 0:
+            read = read[:9] + b"N" + read[10:].lower()
+        if i % 13 == 0:
+            read = bf.random_bases(rng, length)
+        read = bf.reverse_complement(read) if rng.random() < 0.5 else read
+        reads.append(read.decode())
+    return reads
+
+
+@pytest.fixture(scope="module")
+def tandem_genome() -> bytes:
+    """Unique bases, tandem repeats of several units, two copies of a stretch, and poly-A."""
+    rng = np.random.default_rng(3)
+    parts = [bf.random_bases(rng, 4_000)]
+    for unit in (2, 3, 11, 17, 40, 90):
+        word = bf.random_bases(rng, unit)
+        parts += [bf.mutate(rng, word * (600 // unit), 6), bf.random_bases(rng, 700)]
+    copied = bf.random_bases(rng, 500)
+    parts += [
+        copied,
+        bf.random_bases(rng, 400),
+        bf.mutate(rng, copied, 4),
+        b"A" * 300,
+        bf.random_bases(rng, 500),
+    ]
+    return b"".join(parts)
+
+
+@pytest.fixture(scope="module")
+def tandem_index(tandem_genome) -> gassst.Index:
+    whole = Reference.from_sequences([("t", tandem_genome), ("u", tandem_genome[4_000:5_000])])
+    return gassst.Index.build(whole, threads=1)
+
+
+OPTIONS = {
+    "default": {},
+    "five hits": {"max_hits": 5},
+    "sensitivity 0": {"sensitivity": 0, "max_hits": 3},
+    "sensitivity 4": {"sensitivity": 4},
+    "sensitivity 5": {"sensitivity": 5, "max_hits": 2},
+    "no filter": {"filters": ()},
+    "band32 alone": {"filters": ("band32",), "seed_length": 11},
+    "both": {"filters": ("band32", "flanks"), "min_identity": 92},
+    "wide": {"gaps": 60},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_one_read_has_the_places_that_it_has_among_others(tandem_index, tandem_genome, options):
+    mapper = gassst.Mapper(tandem_index, device="none", mode="global", **options)
+    reads = reads_of(tandem_genome, 300, seed=len(str(options)))
+    expected = hits_by_record(mapper.map(reads))
+    assert len(expected) == len(reads) and sum(map(bool, expected)) > 200
+    assert [mapper.map_one(read) for read in reads] == expected
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_one_read_in_a_genome_of_several_contigs(small_genome, small_reads, step):
+    index = gassst.Index.build(Reference.from_sequences(small_genome.items()), threads=1, step=step)
+    mapper = gassst.Mapper(index, device="none", mode="global", max_hits=4)
+    expected = hits_by_record(mapper.map(small_reads))
+    assert [mapper.map_one(read) for _, read, _ in small_reads] == expected
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mode": "local"}, {"all_hits": True}, {"memory": 1 << 20}, {"filters": ("fd",)}], ids=str
+)
+def test_what_one_read_cannot_have_alone_it_has_by_a_batch(small_index, small_reads, options):
+    mapper = gassst.Mapper(small_index, device="none", **options)
+    assert (mapper.one_read is None) >= bool(options)
+    expected = hits_by_record(mapper.map(small_reads[:60]))
+    assert [mapper.map_one((name, read, quality)) for name, read, quality in small_reads[:60]] == expected
+
+
+def test_reads_of_letters_and_lengths_of_all_kinds(small_index):
+    mapper = gassst.Mapper(small_index, device="none", mode="global")
+    rng = random.Random(4)
+    reads = ["".join(rng.choices("ACGTUNacgtunRYKM.", k=k)) for k in (1, 19, 20, 63, 64, 65, 128, 4000)]
+    reads += ["ACGT" * 1001, "A" * 100]
+    assert [mapper.map_one(read) for read in reads] == hits_by_record(mapper.map(reads))
+
+
+def test_reads_of_all_lengths_leave_nothing_behind(small_index, small_genome):
+    """What one read needs is kept for the next: in any order they have the same places."""
+    mapper = gassst.Mapper(small_index, device="none", mode="global")
+    reads = reads_of(small_genome["two"], 120, seed=8, lengths=(20, 64, 65, 250, 1000, 3999))
+    first = [mapper.map_one(read) for read in reads]
+    order = random.Random(1).sample(range(len(reads)), len(reads))
+    assert {i: mapper.map_one(reads[i]) for i in order} == dict(enumerate(first))
+
+
+def test_mapping_qualities_are_kept_by_what_they_depend_on(tandem_index, tandem_genome, monkeypatch):
+    """A second mapper rates each kind of read anew; the first one has rated most of them before."""
+    mapper = gassst.Mapper(tandem_index, device="none", mode="global")
+    reads = reads_of(tandem_genome, 200, seed=21)
+    found = [mapper.map_one(read) for read in reads]
+    assert [
+        gassst.Mapper(tandem_index, device="none", mode="global").map_one(r) for r in reads[:40]
+    ] == found[:40]
+    monkeypatch.setattr("gassst.one_read.mapping_quality", lambda *_: 1 / 0)
+    assert [mapper.map_one(read) for read in reads] == found
+
+
+def test_hits_are_immutable_and_print():
+    hit = Hit("chr1", 10, 111, "-", 60, ((0, 60), (2, 1), (0, 40)), 1, -1, True)
+    assert hit.cigar == "60M1D40M"
+    assert str(hit) == "chr1:10-111(-) primary MAPQ 60 60M1D40M NM 1"
+    with pytest.raises(AttributeError):
+        hit.mapq = 3
+
+
+# --- pairs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pairs(small_genome) -> list[tuple[str, str]]:
+    rng = np.random.default_rng(6)
+    made = []
+    for i in range(60):
+        contig = small_genome["one" if i % 2 else "two"]
+        size, at = int(rng.normal(300, 20)), int(rng.integers(len(contig) - 500))
+        both = [contig[at : at + 100], bf.reverse_complement(contig[at + size - 100 : at + size])]
+        both = [bf.mutate(rng, mate, int(rng.integers(6)))[:100] for mate in both]
+        if i % 9 == 0:
+            both[1] = bf.random_bases(rng, 100)
+        made.append((both[0].decode(), both[1].decode()))
+    return made
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_one_pair_has_the_places_that_it_has_among_others(small_index, pairs, mode):
+    mapper = gassst.Mapper(small_index, device="none", mode=mode, insert=(300.0, 20.0))
+    expected = hits_by_record(mapper.map(*zip(*pairs, strict=True)))
+    found = [mapper.map_pair(*pair) for pair in pairs]
+    assert [hits for pair in found for hits in pair] == expected
+    assert sum(one[0].is_proper_pair for one, _ in found if one) > 30
+
+
+# --- columns ----------------------------------------------------------------------------------------------------
+
+
+def rows_by_record(segments, names):
+    """read, contig, start, end, strand, mapq, nm, score, flag and CIGAR of every record."""
+    read, rows = -1, []
+    for s in segments:
+        read += not s.flag & 0x900
+        if s.is_unmapped:
+            rows.append((read, -1, -1, -1, 0, s.mapping_quality, -1, 0, s.flag, ""))
+            continue
+        place = names.index(s.reference_name), s.reference_start, s.reference_end, 1 - 2 * s.is_reverse
+        tags = s.mapping_quality, s.get_tag("NM"), s.get_tag("AS")
+        rows.append((read, *place, *tags, s.flag, s.cigarstring.replace("H", "S")))
+    return rows
+
+
+@pytest.mark.parametrize("paired", [False, True], ids=["single", "paired"])
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_columns_are_the_records(small_index, small_reads, pairs, paired, mode):
+    mapper = gassst.Mapper(small_index, device="none", mode=mode, max_hits=3, batch_size=50)
+    sources = list(zip(*pairs, strict=True)) if paired else [small_reads]
+    arrays = mapper.map_arrays(*sources)
+    columns = arrays.read, arrays.contig, arrays.start, arrays.end, arrays.strand, arrays.mapq, arrays.nm
+    columns = [column.tolist() for column in (*columns, arrays.score, arrays.flag)]
+    found = [(*row, arrays.cigar(i)) for i, row in enumerate(zip(*columns, strict=True))]
+    assert found == rows_by_record(mapper.map(*sources), mapper.reference.names)
+    assert arrays.is_primary.sum() == sum(map(len, sources))
+
+
+def test_columns_have_the_types_that_they_are_documented_with(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none")
+    for arrays in (mapper.map_arrays(small_reads), mapper.map_arrays([])):
+        assert isinstance(arrays, HitArrays)
+        for line in HitArrays.__doc__.splitlines():
+            name, _, shape = line.strip().partition(" : ")
+            if "[" not in shape:
+                continue
+            dtype, _, size = shape.rstrip("]").partition("[")
+            for one in name.split(", "):
+                column = getattr(arrays, one)
+                assert column.dtype == dtype
+                if size != "r":
+                    assert len(column) == len(arrays) + (size == "h + 1")
+        assert arrays.cigar_offsets[-1] == len(arrays.cigar_ops) == len(arrays.cigar_lengths)
+        assert all(len(column) == len(arrays) for column in arrays.as_dict().values())

@@ -1,0 +1,243 @@
+"""The Python interface as programs use it: signatures, errors, context managers, processes, threads and forks."""
+
+from __future__ import annotations
+
+import inspect
+import multiprocessing
+import os
+import pickle
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields
+
+import pytest
+
+import gassst
+from gassst.cli.options import OPTION_OF
+from gassst.errors import ParameterError, UsageError
+from gassst.io.records import OutputOptions
+from gassst.params import MapParams, Scoring
+
+# --- signatures -------------------------------------------------------------------------------------------------
+
+
+def defaults(function) -> dict[str, object]:
+    parameters = inspect.signature(function).parameters.values()
+    assert all(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def annotations(function) -> dict[str, str]:
+    return {p.name: str(p.annotation) for p in inspect.signature(function).parameters.values()}
+
+
+def test_parameters_of_a_mapper_are_those_of_a_run():
+    assert defaults(gassst.Mapper) == {field.name: field.default for field in fields(MapParams)}
+    types = annotations(gassst.Mapper)
+    assert {field.name: field.type for field in fields(MapParams)} == {
+        n: t for n, t in types.items() if n != "index"
+    }
+
+
+def test_parameters_of_map_file_are_those_of_its_output():
+    own = {
+        f.name: (f.default, f.type) for f in fields(OutputOptions) if f.name not in ("threads", "read_groups")
+    }
+    given, types = defaults(gassst.Mapper.map_file), annotations(gassst.Mapper.map_file)
+    assert {name: (given[name], types[name]) for name in own} == own
+
+
+def test_every_public_function_shows_its_parameters():
+    for owner in (gassst.Mapper, gassst.Index, gassst.Hit, gassst.HitArrays):
+        for name, member in vars(owner).items():
+            if not name.startswith("_") and inspect.isfunction(member):
+                defaults(member)
+                assert member.__doc__, name
+                assert "return" in inspect.get_annotations(member), name
+
+
+def test_public_names_are_documented_and_there():
+    assert all(getattr(gassst, name) is not None for name in gassst.__all__)
+    assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
+
+
+# --- errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_identity": 20}, "min_identity must be from 50 to 100 %"),
+        ({"sensitivity": 9}, "sensitivity must be from 0 to 5"),
+        ({"threads": 0}, "threads must be from 1 to 1024"),
+        ({"mode": "glocal"}, "mode must be global or local"),
+        ({"mode": "local", "all_hits": True}, "all_hits is not for local mode"),
+        ({"scoring": Scoring(clip=-1)}, "clip must be from 0 to 1000"),
+        ({"insert": (0, 10)}, "insert must be MEAN,SD of more than 0"),
+    ],
+    ids=str,
+)
+def test_errors_name_the_parameter(small_index, options, message):
+    with pytest.raises(ParameterError, match=f"^{message}") as caught:
+        gassst.Mapper(small_index, **options)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.parameter) == (str(caught.value), caught.value.parameter)
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter"),
+    [
+        ({"level": 11}, "level"),
+        ({"more_tags": ("ZZ",)}, "more_tags"),
+        ({"format_options": ("version=3.1",)}, "format_options"),
+        ({"unmapped_either": True}, "unmapped_either"),
+        ({"unmapped_mates_path": "m.fq"}, "unmapped_mates_path"),
+    ],
+    ids=str,
+)
+def test_errors_of_the_output_name_the_parameter_and_leave_no_file(
+    small_index, small_fastq, tmp_path, options, parameter
+):
+    mapper = gassst.Mapper(small_index, device="none")
+    with pytest.raises(ParameterError) as caught:
+        mapper.map_file(small_fastq, tmp_path / "o.bam", **options)
+    assert caught.value.parameter == parameter and str(caught.value).startswith(f"{parameter} ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_parameter_of_a_run_has_its_option():
+    known = {field.name for field in (*fields(MapParams), *fields(Scoring))}
+    chosen_by_type = {"scoring", "filters", "device", "alt_aware", "pairing", "mate_rescue", "five_prime"}
+    assert known - chosen_by_type <= set(OPTION_OF)
+
+
+def test_no_parameter_is_taken_unseen(small_index):
+    with pytest.raises(TypeError, match="min_idenity"):
+        gassst.Mapper(small_index, min_idenity=90)
+
+
+# --- context managers -------------------------------------------------------------------------------------------
+
+
+def test_a_mapper_closes_the_index_that_it_has_opened(small_index, small_reads, small_fastq, tmp_path):
+    read = small_reads[1][1]
+    with gassst.Mapper(small_index, device="none") as mapper:
+        assert mapper.map_one(read)
+    calls = (
+        lambda: mapper.map_one(read),
+        lambda: mapper.map_pair(read, read),
+        lambda: mapper.map([read]),
+        lambda: mapper.map_arrays([read]),
+        lambda: mapper.map_file(small_fastq, tmp_path / "o.sam"),
+        lambda: gassst.Mapper(mapper.index),
+    )
+    for call in calls:
+        with pytest.raises(UsageError, match="small.gsi: the index is closed"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_outlives_the_mappers_that_share_it(small_index, small_reads):
+    read = small_reads[1][1]
+    with gassst.Index.open(small_index) as index:
+        with gassst.Mapper(index, device="none") as one, gassst.Mapper(index, device="none") as two:
+            expected = one.map_one(read)
+        assert expected and two.map_one(read) == expected
+    index.close()
+    with pytest.raises(UsageError, match="closed"):
+        two.map_one(read)
+
+
+# --- processes --------------------------------------------------------------------------------------------------
+
+
+def places(mapper: gassst.Mapper, reads: list[str]) -> list[list[gassst.Hit]]:
+    return [mapper.map_one(read) for read in reads]
+
+
+def test_mappers_and_hits_travel_to_new_processes(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none", max_hits=3, scoring=Scoring(match=2))
+    reads = [sequence for _, sequence, _ in small_reads[:40]]
+    expected = places(mapper, reads)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(places, mapper, reads).result() == expected
+    copy = pickle.loads(pickle.dumps(mapper))
+    assert copy.params == mapper.params and copy.index.path == mapper.index.path
+    assert pickle.loads(pickle.dumps(mapper.index)).path == str(small_index)
+
+
+def test_an_index_in_memory_says_that_it_does_not_travel(small_fasta):
+    with pytest.raises(TypeError, match="save it, and open the file"):
+        pickle.dumps(gassst.Mapper(gassst.Index.build(small_fasta, threads=1), device="none"))
+
+
+def mapped_in_child(mapper, reads, connection):
+    """One read at a time, then a run, which waits for the check of the index."""
+    columns = mapper.map_arrays(reads)
+    connection.send((places(mapper, reads), columns.start.tolist()))
+
+
+def test_a_mapper_works_in_a_forked_child_whatever_its_parent_was_at(small_index, small_reads):
+    """The child gets no thread of its parent: not that which checks the index, nor one that holds a lock."""
+    index = gassst.Index.open(small_index)
+    mapper = gassst.Mapper(index, device="none")
+    reads = [sequence for _, sequence, _ in small_reads[:30]]
+    index.integrity._verdict = threading.current_thread()  # begun, and never over
+    assert index.integrity._lock.acquire() and mapper.extender._lock.acquire() and mapper.plan._lock.acquire()
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    child = context.Process(target=mapped_in_child, args=(mapper, reads, there))
+    child.start()
+    try:
+        assert here.poll(60), "the child waits for something that its parent has"
+        fresh = gassst.Mapper(small_index, device="none")
+        assert here.recv() == (places(fresh, reads), fresh.map_arrays(reads).start.tolist())
+        child.join(60)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_a_check_that_has_passed_is_not_made_again_in_a_child(small_index):
+    index = gassst.Index.open(small_index)
+    index.integrity.wait()
+    reading, writing = os.pipe()
+    if not (child := os.fork()):  # pragma: no cover - the child
+        verdict = index.integrity._verdict
+        os.write(writing, b"y" if verdict is not None and verdict.done() else b"n")
+        os._exit(0)
+    assert os.read(reading, 1) == b"y"
+    os.waitpid(child, 0)
+    os.close(reading)
+    os.close(writing)
+
+
+def test_threads_share_a_mapper(small_index, small_reads):
+    """Each maps the reads in another order, one at a time, while the others do; plans of lengths are made meanwhile."""
+    mapper = gassst.Mapper(small_index, device="none", max_hits=3)
+    reads = [sequence[: len(sequence) - i % 7] for i, (_, sequence, _) in enumerate(small_reads)]
+    begin = threading.Barrier(6)
+
+    def work(first: int) -> list[list[gassst.Hit]]:
+        begin.wait()
+        turned = places(mapper, reads[first:] + reads[:first])
+        return turned[len(reads) - first :] + turned[: len(reads) - first]
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(work, range(0, 360, 60)))
+    expected = places(gassst.Mapper(small_index, device="none", max_hits=3), reads)
+    assert all(one == expected for one in found)
+
+
+def test_what_the_check_of_the_index_finds_comes_with_a_later_read(small_index, small_reads, tmp_path):
+    damaged = bytearray(small_index.read_bytes())
+    damaged[-9] ^= 1
+    (tmp_path / "damaged.gsi").write_bytes(damaged)
+    mapper = gassst.Mapper(tmp_path / "damaged.gsi", device="none")
+    read = small_reads[1][1]
+    mapper.map_one(read)
+    with pytest.raises(gassst.errors.IndexFormatError):
+        mapper.integrity.wait()
+    with pytest.raises(gassst.errors.IndexFormatError, match="damaged index"):
+        mapper.map_one(read)
