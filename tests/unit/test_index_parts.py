@@ -262,7 +262,7 @@ def test_seeds_that_are_too_short(files, monkeypatch):
     assert [cut_bases(k, 4) for k in (3, 5, 6, 7, 8, 13)] == [1, 1, 2, 3, 4, 4]
     monkeypatch.setattr(SeedIndex, "shortest_seed", 7)
     gassst.Mapper(files[4][1], seed_length=7)
-    with pytest.raises(UsageError, match="-w must be at least 7 bases"):
+    with pytest.raises(UsageError, match="must be at least 7 bases"):
         gassst.Mapper(files[4][1], seed_length=6)
 
 
@@ -282,7 +282,7 @@ def test_servers_that_do_not_fit(files, servers, key, tmp_path):
         gassst.Mapper(parts, servers=servers[2], key=key)
     with pytest.raises(InputError, match=f"no server has part 1 of {N_PARTS}"):
         gassst.Mapper(parts, servers=servers[1][:2], key=key)
-    with pytest.raises(UsageError, match="go together"):
+    with pytest.raises(UsageError, match="servers need a key"):
         gassst.Mapper(parts, servers=servers[1])
     other = tmp_path / "other"
     other.write_bytes(b"f" * 20)
