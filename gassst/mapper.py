@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
-from gassst.errors import UsageError
+from gassst.errors import ParameterError, UsageError
 from gassst.extension.base import Times
 from gassst.extension.choose import Extender, FasterExtender, LateExtender, make_extender
 from gassst.extension.cpu import CpuExtender
@@ -134,6 +134,8 @@ class Mapper:
         device: str | None = None,
         batch_size: int | None = None,
         memory: int | None = None,
+        servers: tuple[str, ...] = (),
+        key: str | None = None,
         filters: tuple[str, ...] = DEFAULT_FILTERS,
         mode: str | None = None,
         scoring: Scoring = DEFAULT_SCORING,
@@ -156,6 +158,8 @@ class Mapper:
             device=device,
             batch_size=batch_size,
             memory=memory,
+            servers=servers,
+            key=key,
             filters=filters,
             mode=mode,
             scoring=scoring,
@@ -167,14 +171,19 @@ class Mapper:
             orientation=orientation,
         ).verify()
         owns_index = not isinstance(index, SeedIndex)
-        index = index if isinstance(index, SeedIndex) else SeedIndex.open(index)
+        if not isinstance(index, SeedIndex):
+            index = SeedIndex.open(index, parts=() if servers else None)
         index.verify_open()
+        if seed_length is not None and seed_length < index.shortest_seed:
+            raise ParameterError(
+                "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
+            )
         extender = self._extender(index.reference.planes, device, threads)
         self._set(
             index=index,
             **_planned(verified, index),
             insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
-            parts=WholeIndex(index) if memory is None else IndexParts(index, memory),
+            parts=_looked_up(index, verified),
             extender=extender,
             on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
             counts_details=True,
@@ -598,14 +607,23 @@ class Mapper:
     @property
     def _facts(self) -> tuple[object, ...]:
         """What of this mapper records depend on."""
-        params = replace(self.params, threads=1, processes=None, device=None, batch_size=None, memory=None)
+        params = replace(
+            self.params,
+            threads=1,
+            processes=None,
+            device=None,
+            batch_size=None,
+            memory=None,
+            servers=(),
+            key=None,
+        )
         return __version__, self.index.k, tuple(self.reference.md5), params
 
     def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
         """Whether a process of its own is to drive the device: for single reads, where one can be started."""
         params, index = self.params, self.index
         plain = params.mode != "local" and not params.all_hits and params.memory is None
-        whole = index.step == 1 and index.reference.alt is None and not why_threads()
+        whole = index.step == 1 and not index.part_rows and index.reference.alt is None and not why_threads()
         from gassst.search.device import CASCADES
 
         return plain and whole and mates is None and not interleaved and self.cascade.names in CASCADES
@@ -691,9 +709,9 @@ class LateMapper(Mapper):
 
 
 def _device_search(index: SeedIndex, extender: Any) -> Any:
-    """The search on the extender's device, where that is no CPU; the index goes there with the first batch."""
+    """The search on a device that is no CPU, of an index in one piece; the index goes there with the first batch."""
     engine = getattr(extender, "engine", None)
-    if engine is None or engine.info.type == "cpu":
+    if engine is None or engine.info.type == "cpu" or index.part_rows:
         return None
     from gassst.search.device import DeviceSearch
 
@@ -734,6 +752,24 @@ def _written(
             if progress is not None:
                 progress(total)
     return total
+
+
+def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
+    """The index as a run looks seeds up in it."""
+    if params.servers:
+        from gassst.seeding.lookup_messages import read_key  # sockets, which few runs need
+        from gassst.seeding.remote_parts import RemoteParts
+
+        if not index.part_rows:
+            raise UsageError(
+                f"--servers: {index.path or 'the index'} is in one piece: `gassst index --parts`"
+            )
+        return RemoteParts(index, params.servers, read_key(params.key or ""))
+    if len(index.parts) < len(index.part_rows):
+        raise UsageError(f"{index.path}: only some of its parts are open")
+    if index.part_rows or params.memory is not None:
+        return IndexParts(index, params.memory)
+    return WholeIndex(index)
 
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:

@@ -135,7 +135,8 @@ class OneReadSearch:
     def suits(index: SeedIndex, cascade: Cascade, params: MapParams) -> bool:
         """Whether single reads can be searched so; else they are for the batches."""
         best = not params.all_hits and index.reference.alt is None
-        return best and params.memory is None and all(name in FILTERS for name in cascade.names)
+        whole = params.memory is None and not index.part_rows
+        return best and whole and all(name in FILTERS for name in cascade.names)
 
     def places(self, bases: bytes, make: Callable[[tuple[Any, ...]], T]) -> list[T] | None:
         """What `make` returns of each place, as `_core.one_read.OneRead.hits`; None where a batch must be asked."""

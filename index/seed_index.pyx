@@ -144,11 +144,15 @@ def count_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssi
                 counts[_window(&codes[0], 64 * i + j) >> shift] += unmasked >> j & 1
 
 
+LEFT_OUT = 0xFFFFFFFF  # larger than any cursor: there are fewer positions
+cdef uint32_t _LEFT_OUT = LEFT_OUT
+
+
 def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_ssize_t first, Py_ssize_t last,
                   int prefix, unsigned step, uint32_t[::1] cursors, uint32_t[::1] positions):
     """Write the coordinate of each base that `count_parts` counts to `positions` at the cursor of its part.
 
-    `cursors` (uint32[4**prefix], from the counts) is moved on.
+    `cursors` (uint32[4**prefix], from the counts) is moved on. A part whose cursor is LEFT_OUT is passed over.
     """
     cdef Py_ssize_t i
     cdef uint64_t unmasked, part
@@ -160,8 +164,9 @@ def scatter_parts(const uint64_t[:, ::1] planes, const uint64_t[::1] codes, Py_s
             for j from 0 <= j < 64 by step:
                 if unmasked >> j & 1:
                     part = _window(&codes[0], 64 * i + j) >> shift
-                    positions[cursors[part]] = <uint32_t>(64 * i + j)
-                    cursors[part] += 1
+                    if cursors[part] != _LEFT_OUT:
+                        positions[cursors[part]] = <uint32_t>(64 * i + j)
+                        cursors[part] += 1
 
 
 cdef enum:

@@ -7,7 +7,7 @@ the read and its reverse complement (`orient`), so that both take the same decis
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -238,9 +238,19 @@ cdef inline void prefetch_places(const seed_index_t *index, const step_range_t *
                 lookup_prefetch_element(index, ranges[front].lo, index.step)
 
 
+cdef inline uint64_t front_kmer(const seed_index_t *index, const Seed *seed, int front) noexcept nogil:
+    """First k-mer of the seed without its first `front` bases."""
+    return lookup_kmer(index, without_front(code_of(seed), seed.length, front), seed.length - front)
+
+
+cdef inline uint32_t bases_before(const Seed *seed, int front) noexcept nogil:
+    """Code of the first `front` bases of the seed."""
+    return <uint32_t>(code_of(seed) >> 2 * (seed.length - front))
+
+
 cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint32_t lo, uint32_t hi, uint32_t *copied) noexcept nogil:
-    """Copy where seeds begin, of those ranges that begin in [lo, hi)."""
+                       uint64_t kmer_from, uint64_t kmer_to, uint32_t *copied) noexcept nogil:
+    """Copy where seeds begin, of those shorter seeds whose first k-mer is in the range."""
     cdef Py_ssize_t i
     cdef int front, step = <int>index.step
     cdef uint32_t left, most
@@ -252,9 +262,8 @@ cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_
         for front in range(step):
             one = &ranges[step * i + front]
             most = min(left, one.count)
-            if most and lo <= one.lo < hi:
-                lookup_copy_before(index, one[0], <uint32_t>(code_of(&seeds[i]) >> 2 * (seeds[i].length - front)),
-                                   front, most, copied)
+            if most and kmer_from <= front_kmer(index, &seeds[i], front) < kmer_to:
+                lookup_copy_before(index, one[0], bases_before(&seeds[i], front), front, most, copied)
             copied += most
             left -= most
 
@@ -312,11 +321,13 @@ cdef class Seeds:
         cdef seed_plan_t plan
         cdef Seed *s
         cdef int64_t[::1] start = np.zeros(a + 1, np.int64)
-        self.n = 0
+        self.n, self.shortest = 0, longest
         for i in range(a):
             start[i] = self.n
             m = lengths[active[i]]
             self.n += 2 * ((seed_count[m] + seed_every[m] - 1) // seed_every[m])
+            if seed_count[m]:
+                self.shortest = min(self.shortest, <int>seed_length[m])
         start[a] = self.n
         self.start, self.active, self.lengths, self.every = start, active, lengths, seed_every
         self.copied = None
@@ -374,6 +385,7 @@ cdef class Seeds:
             Most occurrences of a seed, by its length.
         """
         cdef seed_index_t view = view_of(index)
+        self.check_lengths(index)
         if view.p == 0 or self.n == 0:
             return
         with nogil:
@@ -381,6 +393,12 @@ cdef class Seeds:
                 resolve_seeds(&view, self.seeds, self.n, &caps[0], kmer_from, kmer_to)
             else:
                 resolve_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to)
+
+    cdef int check_lengths(self, index) except -1:
+        """A seed must not occur in two parts of an index."""
+        if self.n and index.cut_bases and self.shortest < index.cut_bases + self.step - 1:
+            raise ValueError(f"a seed of {self.shortest} bases in an index that is cut after {index.cut_bases}")
+        return 0
 
     def lengthen(self, const uint32_t[::1] caps):
         """Of an index of step 2 or 4, make the seeds that occur too often longer.
@@ -438,8 +456,8 @@ cdef class Seeds:
                         span[1, i] = max(span[1, i], at)
         return span_array[0], span_array[1]
 
-    def copy_positions(self, index, uint32_t lo, uint32_t hi):
-        """Copy the places of the seeds whose range begins in [lo, hi) out of the index.
+    def copy_positions(self, index, uint64_t kmer_from, uint64_t kmer_to):
+        """Copy the places of the seeds whose first k-mer is in [kmer_from, kmer_to) out of the index.
 
         When every range has been copied, `gather` no longer touches the index: so a part of it can be
         dropped from memory before the next one is read.
@@ -447,20 +465,232 @@ cdef class Seeds:
         cdef Py_ssize_t i
         cdef int64_t at = 0
         cdef seed_index_t view = view_of(index)
-        if self.copied is None:
-            self.copied = np.empty(max(self.occurrences, 1), np.uint32)
+        self.make_room()
+        if view.p == 0:
+            return
         with nogil:
             if self.step > 1:
-                copy_stepped(&view, self.seeds, self.ranges, self.n, lo, hi, &self.copied[0])
+                copy_stepped(&view, self.seeds, self.ranges, self.n, kmer_from, kmer_to, &self.copied[0])
             else:
                 for i in range(self.n):
-                    if self.seeds[i].count and lo <= self.seeds[i].lo < hi:
+                    if self.seeds[i].count and is_within(&self.seeds[i], view.k, kmer_from, kmer_to):
                         memcpy(&self.copied[at], &view.positions[self.seeds[i].lo], self.seeds[i].count * 4)
                     at += self.seeds[i].count
 
+    cdef void make_room(self):
+        """For the places that are copied out of the index."""
+        if self.copied is None:
+            self.copied = np.empty(max(self.occurrences, 1), np.uint32)
+
+    # --- a part of the index that another process has -----------------------------------------------------------
+
+    def asked(self, index, uint64_t kmer_from, uint64_t kmer_to):
+        """The seeds that `resolve` would look up in this range of k-mers, for `resolve_asked`.
+
+        Returns
+        -------
+        rows : int64[q]
+            Which seeds they are, for `answered`.
+        codes : uint64[q], rooms : uint8[q], lengths : uint8[q]
+            The bases of each seed up to the longest that the index serves; how many these are; how many are looked up.
+        """
+        cdef Py_ssize_t i, q = 0
+        cdef int front
+        cdef bint wanted
+        cdef seed_index_t view
+        view.k, view.step = index.k, index.step
+        rows_array, codes_array = np.empty(self.n, np.int64), np.empty(self.n, np.uint64)
+        rooms_array, lengths_array = np.empty(self.n, np.uint8), np.empty(self.n, np.uint8)
+        cdef int64_t[::1] rows = rows_array
+        cdef uint64_t[::1] codes = codes_array
+        cdef uint8_t[::1] rooms = rooms_array, lengths = lengths_array
+        cdef const Seed *seed
+        with nogil:
+            for i in range(self.n):
+                seed = &self.seeds[i]
+                if seed.known or seed.room < seed.length:
+                    continue
+                wanted = self.step == 1 and is_within(seed, view.k, kmer_from, kmer_to)
+                if self.step > 1:
+                    for front in range(min(self.step, <int>seed.length)):
+                        wanted = wanted or kmer_from <= front_kmer(&view, seed, front) < kmer_to
+                if wanted:
+                    rows[q], codes[q], rooms[q], lengths[q] = i, seed.code, seed.room, seed.length
+                    q += 1
+        return rows_array[:q], codes_array[:q], rooms_array[:q], lengths_array[:q]
+
+    def answered(self, const int64_t[::1] rows, const uint32_t[:, ::1] ranges, const uint8_t[::1] lengths,
+                 const uint8_t[::1] clipped):
+        """Take over what `resolve_asked` found of these seeds."""
+        cdef Py_ssize_t i
+        cdef int front
+        cdef Seed *seed
+        cdef step_range_t found
+        with nogil:
+            for i in range(rows.shape[0]):
+                seed = &self.seeds[rows[i]]
+                if self.step == 1:
+                    seed.lo, seed.count = ranges[i, 0], ranges[i, 2]
+                    seed.length, seed.clipped = lengths[i], clipped[i]
+                    continue
+                for front in range(self.step):
+                    found = step_range_t(ranges[i, 3 * front], ranges[i, 3 * front + 1], ranges[i, 3 * front + 2])
+                    if found.count:
+                        self.ranges[self.step * rows[i] + front] = found
+                        seed.count += found.count
+
+    def places_asked(self, index, uint64_t kmer_from, uint64_t kmer_to):
+        """The ranges that `copy_positions` would copy of this range of k-mers, for `places_of`.
+
+        Returns
+        -------
+        at : int64[q]
+            Where the places of each range belong, for `places_answered`.
+        ranges : uint32[q, 6]
+            First entry, entries, those that count, bases before them as a code, how many bases that is, places wanted.
+        """
+        cdef Py_ssize_t i, q = 0
+        cdef int front
+        cdef int64_t to = 0
+        cdef uint32_t left, most
+        cdef const step_range_t *one
+        cdef const Seed *seed
+        cdef step_range_t whole
+        cdef seed_index_t view
+        view.k, view.step = index.k, index.step
+        at_array = np.empty(self.n * self.step, np.int64)
+        ranges_array = np.empty((self.n * self.step, 6), np.uint32)
+        cdef int64_t[::1] at = at_array
+        cdef uint32_t[:, ::1] ranges = ranges_array
+        self.make_room()
+        with nogil:
+            for i in range(self.n):
+                seed = &self.seeds[i]
+                left = seed.count
+                for front in range(self.step):
+                    if left == 0:
+                        break
+                    if self.step == 1:
+                        whole = step_range_t(seed.lo, seed.count, seed.count)
+                        one = &whole
+                        most = seed.count if is_within(seed, view.k, kmer_from, kmer_to) else 0
+                    else:
+                        one = &self.ranges[self.step * i + front]
+                        most = min(left, one.count)
+                    if most and (self.step == 1 or kmer_from <= front_kmer(&view, seed, front) < kmer_to):
+                        at[q] = to
+                        ranges[q, 0], ranges[q, 1], ranges[q, 2] = one.lo, one.size, one.count
+                        ranges[q, 3], ranges[q, 4], ranges[q, 5] = bases_before(seed, front), front, most
+                        q += 1
+                    if self.step == 1:
+                        most = seed.count
+                    to += most
+                    left -= most
+        return at_array[:q], ranges_array[:q]
+
+    def places_answered(self, const int64_t[::1] at, const uint32_t[:, ::1] ranges, const uint32_t[::1] places):
+        """Take over what `places_of` found in these ranges. Raises ValueError where that is not what was asked for."""
+        cdef Py_ssize_t i
+        cdef int64_t done = 0
+        if places.shape[0] != np.asarray(ranges)[:, 5].sum(dtype=np.int64):
+            raise ValueError("another number of places than asked for")
+        if places.shape[0] == 0:
+            return
+        with nogil:
+            for i in range(at.shape[0]):
+                memcpy(&self.copied[at[i]], &places[done], ranges[i, 5] * sizeof(uint32_t))
+                done += ranges[i, 5]
+
+
+def resolve_asked(index, const uint32_t[::1] caps, const uint64_t[::1] codes, const uint8_t[::1] rooms,
+                  uint8_t[::1] lengths, (uint64_t, uint64_t) kmers):
+    """Look up the seeds that `Seeds.asked` has named, as `Seeds.resolve` would.
+
+    Parameters
+    ----------
+    index : SeedIndex or IndexPart
+    caps : uint32[index.longest_seed + 1]
+    codes, rooms, lengths
+        As from `Seeds.asked`; `lengths` is changed.
+    kmers : (int, int)
+        The range of k-mers, within those of the part.
+
+    Returns
+    -------
+    ranges : uint32[q, 3 * step]
+        By base left out of the front: first entry, entries, those that count.
+    clipped : uint8[q]
+        1 where a seed occurs too often; of an index of step 1 it was made longer then, which `lengths` tells.
+
+    Raises ValueError where a seed cannot be one of this index.
+    """
+    cdef Py_ssize_t n = codes.shape[0], i
+    cdef int front, step = index.step, longest = index.longest_seed
+    cdef bint good = rooms.shape[0] == lengths.shape[0] == n and caps.shape[0] == longest + 1
+    cdef seed_index_t view = view_of(index)
+    ranges_array, clipped_array = np.zeros((n, 3 * step), np.uint32), np.zeros(n, np.uint8)
+    cdef uint32_t[:, ::1] ranges = ranges_array
+    cdef uint8_t[::1] clipped = clipped_array
+    for i in range(n if good else 0):
+        good = good and rooms[i] <= longest and codes[i] >> 2 * rooms[i] == 0
+        good = good and index.cut_bases + step - 1 <= lengths[i] <= rooms[i]
+    if not good or kmers[0] < index.kmers[0] or kmers[1] > index.kmers[1]:
+        raise ValueError("no seeds of this part of the index")
+    cdef Seed *seeds = <Seed *>calloc(max(n, 1), sizeof(Seed))
+    cdef step_range_t *found = <step_range_t *>calloc(max(n, 1) * step, sizeof(step_range_t))
+    if seeds == NULL or found == NULL:
+        free(seeds)
+        free(found)
+        raise MemoryError
+    with nogil:
+        for i in range(n):
+            seeds[i].code, seeds[i].room, seeds[i].length = codes[i], rooms[i], lengths[i]
+        if view.p and step == 1:
+            resolve_seeds(&view, seeds, n, &caps[0], kmers[0], kmers[1])
+        elif view.p:
+            resolve_stepped(&view, seeds, found, n, kmers[0], kmers[1])
+        for i in range(n):
+            lengths[i], clipped[i] = seeds[i].length, seeds[i].clipped
+            if step == 1:
+                found[i] = step_range_t(seeds[i].lo, seeds[i].count, seeds[i].count)
+            for front in range(step):
+                ranges[i, 3 * front] = found[step * i + front].lo
+                ranges[i, 3 * front + 1] = found[step * i + front].size
+                ranges[i, 3 * front + 2] = found[step * i + front].count
+    free(seeds)
+    free(found)
+    return ranges_array, clipped_array
+
+
+def places_of(index, const uint32_t[:, ::1] ranges):
+    """uint32[]: the places in ranges that `Seeds.places_asked` has named, one after the other.
+
+    Raises ValueError where a range lies outside the part.
+    """
+    cdef Py_ssize_t i, at = 0
+    cdef uint64_t total = 0
+    cdef bint good = ranges.shape[1] == 6
+    cdef seed_index_t view = view_of(index)
+    for i in range(ranges.shape[0] if good else 0):
+        good = good and <uint64_t>ranges[i, 0] + ranges[i, 1] <= view.p and ranges[i, 4] < view.step
+        good = good and ranges[i, 5] <= ranges[i, 2] <= ranges[i, 1]
+        total += ranges[i, 5]
+    if not good:
+        raise ValueError("no ranges of this part of the index")
+    places_array = np.zeros(total, np.uint32)
+    cdef uint32_t[::1] places = places_array
+    if total:
+        with nogil:
+            for i in range(ranges.shape[0]):
+                if ranges[i, 5]:
+                    lookup_copy_before(&view, step_range_t(ranges[i, 0], ranges[i, 1], ranges[i, 2]), ranges[i, 3],
+                                       ranges[i, 4], ranges[i, 5], &places[at])
+                at += ranges[i, 5]
+    return places_array
+
 
 cdef seed_index_t view_of(index):
-    """The arrays of a `SeedIndex`, which must outlive the view."""
+    """The arrays of a `SeedIndex` or of an `IndexPart`, which must outlive the view."""
     cdef const uint32_t[::1] table = index.table, positions = index.positions
     cdef const uint8_t[::1] following = index.following.view(np.uint8)
     cdef const uint64_t[:, ::1] planes = index.reference.planes
@@ -470,6 +700,8 @@ cdef seed_index_t view_of(index):
     view.following = NULL
     view.planes = NULL
     if view.p:
-        view.table, view.positions, view.following = &table[0], &positions[0], &following[0]
+        # The table of a part begins with its first k-mer, of which the lookups need not know.
+        view.table = <const uint32_t *>(<uintptr_t>&table[0] - <uintptr_t>index.kmers[0] * sizeof(uint32_t))
+        view.positions, view.following = &positions[0], &following[0]
         view.planes = &planes[0, 0]
     return view

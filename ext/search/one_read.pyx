@@ -366,7 +366,7 @@ cdef class OneRead:
             seeds[i].lo = <uint32_t>total
             total += seeds[i].count
         copied = <uint32_t *>enlarged(&self.rooms[COPIED], (total + 1) * sizeof(uint32_t))
-        copy_stepped(&self.view, seeds, ranges, n, 0, 0xFFFFFFFF, copied)
+        copy_stepped(&self.view, seeds, ranges, n, 0, UINT64_MAX, copied)
         return copied
 
     cdef Py_ssize_t supported(self, columns_t *candidates, Py_ssize_t n) except -1 nogil:

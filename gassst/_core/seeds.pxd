@@ -31,6 +31,7 @@ cdef class Seeds:
     cdef Seed *seeds
     cdef step_range_t *ranges        # [n * step] where the index has no position of every base, else NULL
     cdef int step
+    cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
     cdef const uint32_t[::1] active, lengths
@@ -39,6 +40,8 @@ cdef class Seeds:
     cdef readonly int64_t occurrences
 
     cdef void take_over(self, Seeds before)
+    cdef void make_room(self)
+    cdef int check_lengths(self, index) except -1
 
 
 cdef bint orient_read(const uint64_t *forward, uint32_t length, uint64_t *digest) noexcept nogil
@@ -50,5 +53,5 @@ cdef void resolve_stepped(const seed_index_t *index, Seed *seeds, step_range_t *
 cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int step, const uint32_t *caps) noexcept nogil
 cdef bint limit_occurrences(Seed *seeds, Py_ssize_t n, const uint32_t *caps, uint16_t *clipped) noexcept nogil
 cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_range_t *ranges, Py_ssize_t n,
-                       uint32_t lo, uint32_t hi, uint32_t *copied) noexcept nogil
+                       uint64_t kmer_from, uint64_t kmer_to, uint32_t *copied) noexcept nogil
 cdef seed_index_t view_of(index)

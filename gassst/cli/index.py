@@ -9,7 +9,7 @@ import time
 
 from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_outputs
-from gassst.cli.options import add_common
+from gassst.cli.options import add_common, parse_size
 from gassst.cli.reference import index_path
 from gassst.errors import UsageError
 from gassst.params import INDEX_STEPS
@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Mark the contigs that this list names as ALT, as bwa does (default: REF.fa.alt beside the FASTA, if "
         "there is one).",
     )
+    add(
+        "--parts",
+        metavar="N|SIZE",
+        help="Write the seeds to N files beside REF.gsi, REF.part1.gsi and so on, or to as many as have a size, such "
+        "as 4G. Building takes memory for one of them (default: all in REF.gsi).",
+    )
     add("--check", action="store_true", help="Check every byte of an index, and write nothing.")
     add_common(parser)
 
@@ -62,15 +68,33 @@ def main(args: argparse.Namespace) -> int:
     output = args.output or index_path(args.reference)
     check_outputs([output], [args.reference, args.alt])
     start = time.perf_counter()
-    index = SeedIndex.build(args.reference, threads=args.threads, alt=args.alt, step=args.step)
-    index.save(output)
+    how = args.threads, args.alt, args.step
+    if args.parts is None:
+        index = SeedIndex.build(args.reference, *how)
+        index.save(output)
+    else:
+        from gassst.seeding.build_parts import build_parts
+
+        build_parts(args.reference, output, *_parts(args.parts), *how)
+        index = SeedIndex.open(output, check=False)
     if index.reference.alt is not None:
         log.info("%d ALT contigs", int(index.reference.alt.sum()))
     reference, seconds = index.reference, time.perf_counter() - start
     contigs, bases = len(reference.names), int(reference.lengths.sum())
-    size = os.path.getsize(output)
+    sizes = [os.path.getsize(path) for path in (output, *(part.path for part in index.parts))]
+    in_parts = f" in {len(index.parts)} parts" if index.parts else ""
     log.info(
-        "%s: %d contigs, %s bases, k = %d, %s bytes, %.1f s",
-        output, contigs, f"{bases:,}", index.k, f"{size:,}", seconds,
+        "%s: %d contigs, %s bases, k = %d, %s bytes%s, %.1f s",
+        output, contigs, f"{bases:,}", index.k, f"{sum(sizes):,}", in_parts, seconds,
     )  # fmt: skip
     return 0
+
+
+def _parts(text: str) -> tuple[int | None, int | None]:
+    """What `--parts` asks of `build_parts`: a number, or with a letter behind it a size."""
+    if text.isascii() and text.isdecimal():
+        return int(text), None
+    try:
+        return None, parse_size(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--parts: {error}") from None

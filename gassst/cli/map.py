@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits
@@ -16,7 +16,6 @@ from gassst.cli.options import add_map_options, duplicate_rules, output_options,
 from gassst.cli.reference import load_index
 
 if TYPE_CHECKING:
-    from gassst.io.duplicates import DuplicateRules
     from gassst.io.sample_sheet import Sample
 
 log = logging.getLogger("gassst")
@@ -53,17 +52,36 @@ def main(args: argparse.Namespace) -> int:
     insert = None if args.insert_model is None else InsertModel.read(args.insert_model)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
         log.warning(doubt)
-    mapper = LateMapper(load_index(args.index, args.threads, args.check), **vars(params))
-    log.debug("extension: %s", mapper.extender.describe())
     duplicates = duplicate_rules(args)
 
-    def rules_for(sample: Sample) -> DuplicateRules | None:
-        if duplicates is None or sample.metrics is None:
-            return duplicates
-        return replace(duplicates, metrics_path=sample.metrics)
+    def options_for(sample: Sample) -> dict[str, Any]:
+        """What both ways of mapping a sample are told."""
+        rules = duplicates
+        if rules is not None and sample.metrics is not None:
+            rules = replace(rules, metrics_path=sample.metrics)
+        return {
+            "mates": sample.mates,
+            "interleaved": args.interleaved,
+            "read_group": sample.groups,
+            "tags": tag_sources(args),
+            "command_line": shlex.join(["gassst", *args.argv]),
+            "allow_truncated": args.allow_truncated,
+            "reference": args.reference,
+            "duplicates": rules,
+            "insert": insert,
+            **output_options(args),
+        }
 
     start, runs = time.monotonic(), {}
-    for sample in samples:
+    if args.dask is not None:
+        from gassst.cli.dask import map_on_cluster
+
+        runs = map_on_cluster(args, params, samples, options_for)
+    else:
+        parts = () if params.servers else None
+        mapper = LateMapper(load_index(args.index, args.threads, args.check, parts), **vars(params))
+        log.debug("extension: %s", mapper.extender.describe())
+    for sample in samples if args.dask is None else ():
         inputs = InputProgress([*sample.reads, *(sample.mates or [])])
         in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
         if args.sheet:
@@ -72,20 +90,11 @@ def main(args: argparse.Namespace) -> int:
             runs[sample.output] = mapper.map_file(
                 sample.reads,
                 sample.output,
-                mates=sample.mates,
-                interleaved=args.interleaved,
-                read_group=sample.groups,
-                tags=tag_sources(args),
-                command_line=shlex.join(["gassst", *args.argv]),
                 progress=progress,
                 input_progress=inputs,
-                allow_truncated=args.allow_truncated,
-                reference=args.reference,
                 details=bool(args.stats or args.report or args.multiqc),
-                duplicates=rules_for(sample),
                 shard=shard,
-                insert=insert,
-                **output_options(args),
+                **options_for(sample),
             )
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]

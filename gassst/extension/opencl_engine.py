@@ -168,11 +168,14 @@ def source(names: tuple[str, ...] = SOURCES) -> str:
 
 
 def lanes_of(info: DeviceInfo, device) -> int:
-    """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length."""
+    """Pairs per work-item: a CPU's vector width, as compilers do not vectorise loops of varying length.
+
+    Four at most: on processors with AVX-512 that its LLVM does not know, PoCL builds programs of eight without kernels.
+    """
     if info.type != "cpu":
         return 1
     width = max(device.native_vector_width_long, device.preferred_vector_width_long)
-    return max(lanes for lanes in (1, 2, 4, 8) if lanes <= max(width, 1))
+    return max(lanes for lanes in (1, 2, 4) if lanes <= max(width, 1))
 
 
 class Engine:

@@ -7,6 +7,7 @@ mapped. Until then no damage may crash the process: `index/lookup.h` keeps every
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import sys
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, InputError
-from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, is_contig_name
+from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
 from gassst.threads import watch_forks
 
 try:
@@ -35,6 +36,8 @@ MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
 FORMAT_VERSION = 2
 STEP_VERSION = 3
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
+PARTS_VERSION = 4
+"""Of an index in parts, and of each of them."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
 BYTE_ORDER = 0x01020304
@@ -60,6 +63,11 @@ ARRAYS: dict[str, Any] = {
     "following": np.uint8,
 }
 """Sections that are arrays, and the type of their elements; `following_type` has that of `following`."""
+SORTED = {1: 16, 2: 16, 4: 17}
+"""By step, bases behind the k-mer that positions are sorted by: seeds of up to k + SORTED bases can be looked up."""
+SEED_ARRAYS = ("table", "positions", "following")
+"""Those of the seeds: an index in parts has them in its parts only, and these have no others."""
+REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
 
 
 def following_type(step: int) -> Any:
@@ -79,8 +87,8 @@ class Section(NamedTuple):
 # --- write --------------------------------------------------------------------------------------------------
 
 
-def write(file: IO[bytes], contents: dict[str, NDArray[Any]], step: int) -> None:
-    """Header last: a file left over from a crash has none."""
+def write(file: IO[bytes], contents: dict[str, NDArray[Any]], version: int) -> int:
+    """Header last: a file left over from a crash has none. Returns the CRC-32 of the header: an identity."""
     rows = []
     file.write(bytes(PAGE))
     for name, array in contents.items():
@@ -88,12 +96,13 @@ def write(file: IO[bytes], contents: dict[str, NDArray[Any]], step: int) -> None
         file.write(bytes(offset - file.tell()))
         rows.append((name, write_array(file, array), offset, array.nbytes))
     file_bytes = file.tell()
-    version = FORMAT_VERSION if step == 1 else STEP_VERSION
     header = np.array((MAGIC, version, BYTE_ORDER, file_bytes, len(rows)), _HEADER)
     page = header.tobytes().ljust(_SECTION_TABLE, b"\0") + np.array(rows, _SECTION).tobytes()
     page = page.ljust(_HEADER_CRC, b"\0")
     file.seek(0)
-    file.write(page + np.uint32(zlib.crc32(page)).tobytes())
+    header_crc = zlib.crc32(page)
+    file.write(page + np.uint32(header_crc).tobytes())
+    return header_crc
 
 
 def write_array(file: IO[bytes], array: NDArray[Any]) -> int:
@@ -114,20 +123,29 @@ def _aligned(offset: int) -> int:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def map_sections(file: IO[bytes], path: str) -> tuple[int, dict[str, Section]]:
-    """The format version and the sections of an index file, mapped into memory.
+class Mapped(NamedTuple):
+    """An index file mapped into memory: its format version, the CRC-32 of its header, its sections."""
 
-    Raises IndexFormatError, naming the file as `path`.
-    """
+    version: int
+    header_crc: int
+    sections: dict[str, Section]
+
+
+def map_sections(file: IO[bytes], path: str) -> Mapped:
+    """Map an index file, or a part of one, into memory. Raises IndexFormatError, naming the file as `path`."""
     size = os.fstat(file.fileno()).st_size
-    version, rows = _section_table(file.read(PAGE), size, path)
+    page = file.read(PAGE)
+    version, rows = _section_table(page, size, path)
     data = np.asarray(np.memmap(file, np.uint8, "r"))
     bus_error.watch(os.fsencode(path), data)
     sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
-    missing = {"metadata", *ARRAYS} - sections.keys()
+    wanted: tuple[str, ...] = REFERENCE_ARRAYS + SEED_ARRAYS
+    if version == PARTS_VERSION:
+        wanted = SEED_ARRAYS if "table" in sections else REFERENCE_ARRAYS
+    missing = {"metadata", *wanted} - sections.keys()
     if missing:
         raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")
-    return version, sections
+    return Mapped(version, int.from_bytes(page[_HEADER_CRC:], sys.byteorder), sections)
 
 
 def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[str, int, int, int]]]:
@@ -140,10 +158,10 @@ def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[s
     if int(header["byte_order"]) == int.from_bytes(BYTE_ORDER.to_bytes(4, "big"), "little"):
         raise IndexFormatError(f"{path}: built on a machine of the other byte order: rebuild it here")
     version = int(header["version"])
-    if version not in (FORMAT_VERSION, STEP_VERSION):
+    if not FORMAT_VERSION <= version <= PARTS_VERSION:
         age = "an older" if version < FORMAT_VERSION else "a newer"
         raise IndexFormatError(
-            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} and {STEP_VERSION}): "
+            f"{path}: {age} index format ({version}, this program reads {FORMAT_VERSION} to {PARTS_VERSION}): "
             "rebuild with `gassst index`"
         )
     if zlib.crc32(page[:_HEADER_CRC]) != int.from_bytes(page[_HEADER_CRC:], sys.byteorder):
@@ -175,6 +193,26 @@ def _what_else(page: bytes) -> str:
     return "not a gassst index"
 
 
+def typed_arrays(
+    sections: dict[str, Section], names: Sequence[str], step: int, path: str
+) -> dict[str, NDArray[Any]]:
+    """The named sections as arrays of their types. Raises IndexFormatError for half an element."""
+    types = ARRAYS | {"following": following_type(step)}
+    for name in names:
+        if len(sections[name].data) % np.dtype(types[name]).itemsize:
+            raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
+    return {name: sections[name].data.view(types[name]) for name in names}
+
+
+def drop_from_memory(array: NDArray[Any]) -> None:
+    """Give the mapped pages of the file of an array back to the system, which reads them again when needed."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
 @dataclass(frozen=True)
 class Metadata:
     """What an index knows of its reference beside the arrays; every field is bounded."""
@@ -187,6 +225,8 @@ class Metadata:
     fasta_bytes: int | None
     step: int
     alt: list[int] | None = None
+    parts: list[list[int]] | None = None
+    """Of an index in parts: first k-mer, k-mer behind the last, positions, CRC-32 of the header, one row a part."""
 
     @classmethod
     def of(cls, section: Section, version: int, path: str) -> Metadata:
@@ -194,16 +234,16 @@ class Metadata:
 
         Raises IndexFormatError where it is damaged or a field cannot be.
         """
-        check_section(section, path)
-        try:
-            fields = json.loads(section.data.tobytes())
-        except (ValueError, RecursionError):
-            fields = None
-        if not isinstance(fields, dict):
-            raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
+        fields = json_fields(section, path)
+        if "part" in fields:
+            whole = re.sub(r"[.]part\d+(?=[.]\w+$)", "", path)
+            raise IndexFormatError(f"{path}: a part of an index: name the whole one, such as {whole}")
         wanted = ("k", "total", "names", "lengths", "md5", "fasta_bytes", "alt")
         values: dict[str, Any] = {name: fields.get(name) for name in wanted}
-        values["step"] = fields.get("step") if version == STEP_VERSION else 1
+        values["step"] = fields.get("step") if version >= STEP_VERSION else 1
+        values["parts"] = fields.get("parts") if version == PARTS_VERSION else None
+        if version == PARTS_VERSION and values["parts"] is None:
+            values["parts"] = []
         metadata = cls(**values)
         for name, good in metadata._sound():
             if not good:
@@ -227,7 +267,22 @@ class Metadata:
             ("md5", md5),
             ("fasta_bytes", self.fasta_bytes is None or _is_int(self.fasta_bytes, 0, 1 << 62)),
             ("alt", self.alt is None or _is_list(self.alt, lambda n: _is_int(n, 0, contigs - 1))),
+            ("parts", self.parts is None or (step and self._parts_follow())),
         ]
+
+    def _parts_follow(self) -> bool:
+        """Whether each part begins where the one before ends, and the last one where all k-mers do."""
+        end = 0
+        assert self.parts is not None
+        if not _is_list(
+            self.parts, lambda row: _is_list(row, lambda n: _is_int(n, 0, 1 << 62)) and len(row) == 4
+        ):
+            return False
+        for first, last, *_ in self.parts:
+            if first != end or last <= first or last % 4 ** (self.k - cut_bases(self.k, self.step)):
+                return False
+            end = last
+        return end == 4**self.k
 
     @property
     def alt_contigs(self) -> NDArray[np.bool_] | None:
@@ -237,6 +292,27 @@ class Metadata:
         mask = np.zeros(len(self.lengths), bool)
         mask[self.alt] = True
         return mask
+
+
+def cut_bases(k: int, step: int) -> int:
+    """An index is cut into parts only between k-mers that differ in so many first bases, 1 to 4.
+
+    So many bases has the shortest lookup, that of --all (`SearchPlan.shortest_seed`). Only -w asks for shorter ones.
+    """
+    plan_k = k + SORTED[step] - SORTED[1]
+    return min(4, max(plan_k - 2, 4) - (step - 1))
+
+
+def json_fields(section: Section, path: str) -> dict[str, Any]:
+    """What is in the section `metadata`. Raises IndexFormatError where it is damaged."""
+    check_section(section, path)
+    try:
+        fields = json.loads(section.data.tobytes())
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
+    return fields
 
 
 def _is_int(value: object, least: int, most: int) -> bool:
@@ -254,6 +330,29 @@ def _is_md5(value: object) -> bool:
 # --- check --------------------------------------------------------------------------------------------------
 
 
+def require(path: str | None, holds: dict[str, bool], complaint: str) -> None:
+    """Raises IndexFormatError for the first section of which something does not hold."""
+    for name, good in holds.items():
+        if not good:
+            raise IndexFormatError(f"{path or 'index'}: damaged index: section {name} {complaint}")
+
+
+def check_arrays(
+    table: NDArray[np.uint32],
+    positions: NDArray[np.uint32],
+    reference: Reference,
+    step: int,
+    path: str | None,
+) -> None:
+    """What must hold of the arrays of any index. Raises IndexFormatError that names the section."""
+    in_range = True
+    if len(positions):
+        in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
+        in_range &= step == 1 or not (positions & np.uint32(step - 1)).any()
+    require(path, {"positions": in_range}, "is not of this reference")
+    require(path, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")
+
+
 def check_section(section: Section, path: str) -> None:
     """Raises IndexFormatError where the bytes in memory are not those that were written."""
     crc = 0
@@ -267,12 +366,19 @@ class Integrity:
     """Whether an open index file is, and stays, what was written: checksums once, in a thread of its own.
 
     It reads the file and not the mapping, so that the pages do not count as this process's memory. With `at_once` False
-    checksums are verified only where the file was changed while it was in use.
+    checksums are verified only where the file was changed while it was in use. `parts` are verified with it.
     """
 
-    def __init__(self, file: IO[bytes], sections: Sequence[Section], path: str, at_once: bool = True):
+    def __init__(
+        self,
+        file: IO[bytes],
+        sections: Sequence[Section],
+        path: str,
+        at_once: bool = True,
+        parts: Sequence[Integrity] = (),
+    ):
         self._fd = os.dup(file.fileno())
-        self._sections, self._path = sections, path
+        self._sections, self._path, self._parts = sections, path, parts
         self._state = self._state_of_file()
         self._lock = threading.Lock()
         self._verdict: Future[None] | None = None
@@ -314,9 +420,9 @@ class Integrity:
         if self._state_of_file() != self._state:  # it may only have been touched
             self._check_all()
 
-    def _state_of_file(self) -> tuple[int, int]:
+    def _state_of_file(self) -> tuple[Any, ...]:
         info = os.fstat(self._fd)
-        return info.st_size, info.st_mtime_ns
+        return info.st_size, info.st_mtime_ns, *(part._state_of_file() for part in self._parts)
 
     def _run(self) -> None:
         verdict = self._verdict
@@ -336,6 +442,8 @@ class Integrity:
                 self._check(section, buffer)
         except OSError as error:
             raise InputError(f"{self._path}: {error.strerror or error}") from error
+        for part in self._parts:
+            part._check_all()
 
     def _check(self, section: Section, buffer: memoryview) -> None:
         crc, at, end = 0, section.offset, section.offset + len(section.data)

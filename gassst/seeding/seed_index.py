@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.io.reference import FRONT, TAIL, Exceptions, Reference, contig_starts
+from gassst.io.reference import Exceptions, Reference, contig_starts
 from gassst.io.whole_file import whole_file
 from gassst.params import INDEX_STEPS
 from gassst.seeding.index_file import (
-    ARRAYS,
+    FORMAT_VERSION,
     MAX_K,
+    REFERENCE_ARRAYS,
+    SEED_ARRAYS,
+    SORTED,
+    STEP_VERSION,
     Integrity,
     Metadata,
     Section,
+    check_arrays,
     check_section,
+    cut_bases,
+    drop_from_memory,
     following_type,
     map_sections,
+    require,
+    typed_arrays,
     write,
 )
+from gassst.seeding.index_parts import IndexPart, open_part
 from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
-
-SORTED = {1: 16, 2: 16, 4: 17}
-"""By step, bases behind the k-mer that positions are sorted by: seeds of up to k + SORTED bases can be looked up."""
 
 T = TypeVar("T")
 
@@ -66,6 +72,12 @@ class SeedIndex:
     integrity: Integrity | None = field(default=None, repr=False)
     """The check of the file that is still to be made; None where there is none to make."""
     _sections: tuple[Section, ...] = field(default=(), repr=False)
+    parts: tuple[IndexPart, ...] = field(default=(), repr=False)
+    """Of an index in parts, those that are open. Its `table`, `positions` and `following` are empty."""
+    part_rows: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
+    """Of all of its parts, the rows of `index_file.Metadata.parts`."""
+    cut_bases = 0
+    """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
     _is_closed: bool = field(default=False, repr=False)
 
     @classmethod
@@ -84,26 +96,14 @@ class SeedIndex:
         as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError
         unless 1 <= threads <= 1024 and the step is 1, 2 or 4.
         """
-        if step not in INDEX_STEPS:
-            raise UsageError(f"step: {step} is not 1, 2 or 4")
-        threads = usable_threads() if threads is None else threads
-        if not 1 <= threads <= MAX_THREADS:
-            raise UsageError(f"threads: {threads} is not from 1 to {MAX_THREADS}")
-        source, fasta_bytes = "reference", None
-        if not isinstance(reference, Reference):
-            source = os.fspath(reference)
-            fasta_bytes = _regular_size(source)
-            reference = Reference.from_fasta(reference)
-            alt = alt or alt_list(source)
-        if alt is not None:
-            reference = reference.with_alt(alt)
-        if not reference.unmasked:
-            raise InputError(f"{source}: no base in it is A, C, G or T")
-        if not sampled(reference, step):
-            raise InputError(f"{source}: too short for an index of step {step}")
-        k = base_length(reference.unmasked, step)
-        arrays = _build_arrays(reference, k, threads, step)
-        return cls(reference, k, *arrays, step=step, fasta_bytes=fasta_bytes)
+        source = Source.of(reference, threads, alt, step)
+        arrays = _build_arrays(source.reference, source.k, source.threads, step)
+        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=source.fasta_bytes)
+
+    @property
+    def longest_seed(self) -> int:
+        """Most bases of a seed that can be looked up; the same for every step."""
+        return self.k + SORTED[self.step]
 
     def close(self) -> None:
         """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""
@@ -123,9 +123,14 @@ class SeedIndex:
         self.close()
 
     @property
-    def longest_seed(self) -> int:
-        """Most bases of a seed that can be looked up; the same for every step."""
-        return self.k + SORTED[self.step]
+    def kmers(self) -> tuple[int, int]:
+        """First k-mer, and the one behind the last."""
+        return 0, 4**self.k
+
+    @property
+    def shortest_seed(self) -> int:
+        """Fewest bases of a seed that a search may look up: of an index in parts, a seed lies in one of them."""
+        return (cut_bases(self.k, self.step) if self.part_rows else 1) + self.step - 1
 
     @property
     def plan_k(self) -> int:
@@ -137,8 +142,10 @@ class SeedIndex:
 
         `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed at
         a multiple of `step`. It may also hold coordinates where the seed runs over masked bases, which read as A.
-        Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w.
+        Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
+        if self.part_rows:
+            raise ValueError("an index in parts has no one array of positions")
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following.view(np.uint8), self.reference.planes)
         return _seed_index.lookup(*arrays, self.k, self.step, seeds, w)
@@ -148,43 +155,31 @@ class SeedIndex:
         if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
         with whole_file(path) as file:
-            write(file, self._contents(), self.step)
+            write(file, self._contents(), FORMAT_VERSION if self.step == 1 else STEP_VERSION)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
             raise TypeError("an index in memory cannot be pickled: save it, and open the file")
-        return SeedIndex.open, (self.path,)
+        return SeedIndex.open, (self.path, None, tuple(part.number for part in self.parts))
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
-        base: Any = self.positions
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            base.madvise(mmap.MADV_DONTNEED)
+        drop_from_memory(self.positions)
+        for part in self.parts:
+            part.drop_from_memory()
 
     def _contents(self) -> dict[str, NDArray[Any]]:
-        """Sections in file order; metadata first, so that opening reads the first pages only."""
-        reference = self.reference
-        metadata = {
-            "program": f"gassst {__version__}",
-            "k": self.k,
-            "total": reference.total,
-            "names": reference.names,
-            "lengths": reference.lengths.tolist(),
-            "md5": reference.md5,
-            "fasta_bytes": self.fasta_bytes,
-        }
-        if self.step > 1:
-            metadata["step"] = self.step
-        if reference.alt is not None:
-            metadata["alt"] = np.flatnonzero(reference.alt).tolist()
-        arrays = (reference.planes, *reference.exceptions, self.table, self.positions, self.following)
-        text = np.frombuffer(json.dumps(metadata).encode("ascii"), np.uint8)
-        return {"metadata": text, **dict(zip(ARRAYS, arrays, strict=True))}
+        arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))
+        more = {"step": self.step} if self.step > 1 else {}
+        return reference_sections(self.reference, self.k, self.fasta_bytes, **more) | arrays
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], check: bool | None = None) -> SeedIndex:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        check: bool | None = None,
+        parts: Collection[int] | None = None,
+    ) -> SeedIndex:
         """Map an index file into memory, read-only.
 
         Parameters
@@ -194,6 +189,8 @@ class SeedIndex:
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
             checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads. In
             any case a run fails where the file was overwritten in the meantime.
+        parts : collection of int, optional
+            Of an index in parts, those to open, from 1; None: all.
 
         Raises
         ------
@@ -205,11 +202,9 @@ class SeedIndex:
         name = os.fspath(path)
         try:
             with open(path, "rb") as file:
-                version, sections = map_sections(file, name)
-                integrity = Integrity(file, tuple(sections.values()), name, at_once=check is None)
+                index = _opened(file, name, check, parts)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
-        index = _from_sections(sections, version, name, integrity)
         if check:
             index.check()
         return index
@@ -221,10 +216,77 @@ class SeedIndex:
         """
         for section in self._sections:
             check_section(section, str(self.path))
-        _check_arrays(self)
+        _check_ends(self)
+        if not self.part_rows:
+            check_arrays(self.table, self.positions, self.reference, self.step, self.path)
+        for part in self.parts:
+            part.check()
 
 
 Index = SeedIndex
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What an index is built from, verified: the reference, and how."""
+
+    reference: Reference
+    k: int
+    threads: int
+    fasta_bytes: int | None
+
+    @classmethod
+    def of(
+        cls,
+        reference: Reference | str | os.PathLike[str],
+        threads: int | None,
+        alt: str | os.PathLike[str] | None,
+        step: int,
+    ) -> Source:
+        """As `SeedIndex.build` takes them, and with its errors."""
+        if step not in INDEX_STEPS:
+            raise UsageError(f"step: {step} is not 1, 2 or 4")
+        threads = usable_threads() if threads is None else threads
+        if not 1 <= threads <= MAX_THREADS:
+            raise UsageError(f"threads: {threads} is not from 1 to {MAX_THREADS}")
+        source, fasta_bytes = "reference", None
+        if not isinstance(reference, Reference):
+            source = os.fspath(reference)
+            fasta_bytes = _regular_size(source)
+            reference = Reference.from_fasta(reference)
+            alt = alt or alt_list(source)
+        if alt is not None:
+            reference = reference.with_alt(alt)
+        if not reference.unmasked:
+            raise InputError(f"{source}: no base in it is A, C, G or T")
+        if not sampled(reference, step):
+            raise InputError(f"{source}: too short for an index of step {step}")
+        return cls(reference, base_length(reference.unmasked, step), threads, fasta_bytes)
+
+
+def reference_sections(
+    reference: Reference, k: int, fasta_bytes: int | None, **more: Any
+) -> dict[str, NDArray[Any]]:
+    """The sections about the reference; metadata first, so that opening reads the first pages only."""
+    metadata = {
+        "program": f"gassst {__version__}",
+        "k": k,
+        "total": reference.total,
+        "names": reference.names,
+        "lengths": reference.lengths.tolist(),
+        "md5": reference.md5,
+        "fasta_bytes": fasta_bytes,
+        **more,
+    }
+    if reference.alt is not None:
+        metadata["alt"] = np.flatnonzero(reference.alt).tolist()
+    arrays: tuple[NDArray[Any], ...] = (reference.planes, *reference.exceptions)
+    return {"metadata": json_section(metadata), **dict(zip(REFERENCE_ARRAYS, arrays, strict=True))}
+
+
+def json_section(fields: dict[str, Any]) -> NDArray[np.uint8]:
+    """A section `metadata`."""
+    return np.frombuffer(json.dumps(fields).encode("ascii"), np.uint8)
 
 
 def base_length(unmasked: int, step: int = 1) -> int:
@@ -261,35 +323,81 @@ _PART = 1 << 16  # positions in a part, about: 8-byte entries of one part fill a
 _MAX_PREFIX = 6  # 4096 parts: at most a million positions, 8 MB, in each even for 2^32 bases
 
 
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A reference whose positions are counted by their first bases, ready to be sorted.
+
+    Attributes
+    ----------
+    reference, k, step, threads
+    prefix : int
+        How many first bases.
+    codes : uint64[]
+        The reference in 2 bits a base, as `pack_codes` writes it.
+    ranges : list of (int, int)
+        Rows of the planes that one thread goes through.
+    counts : uint32[ranges, 4**prefix]
+    """
+
+    reference: Reference
+    k: int
+    step: int
+    threads: int
+    prefix: int
+    codes: NDArray[np.uint64]
+    ranges: list[tuple[int, int]]
+    counts: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, reference: Reference, k: int, threads: int, step: int, least: int = 1) -> Counted:
+        """Counted by `least` first bases or more."""
+        planes = reference.planes
+        prefix = max(least, _prefix_length(sampled(reference, step), k))
+        ranges = _split(len(planes), threads)
+        codes = np.zeros(2 * len(planes) + 1, np.uint64)
+        _run(lambda r: _seed_index.pack_codes(planes, *r, codes), ranges, threads)
+        counts = np.zeros((len(ranges), 4**prefix), np.uint32)
+        each = range(len(ranges))
+        _run(
+            lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, step, counts[i]),
+            each,
+            threads,
+        )
+        return cls(reference, k, step, threads, prefix, codes, ranges, counts)
+
+    def sorted(self, first: int, last: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
+        """`table`, `positions` and `following` of the k-mers that begin with the prefixes first .. last - 1."""
+        k, step, prefix, codes, ranges = self.k, self.step, self.prefix, self.codes, self.ranges
+        planes = self.reference.planes
+        cursors = np.full_like(self.counts, _seed_index.LEFT_OUT)
+        bounds, cursors[:, first:last] = _part_bounds(self.counts[:, first:last])
+        n = int(bounds[-1])
+        positions = np.empty(n, np.uint32)
+        _run(
+            lambda i: _seed_index.scatter_parts(
+                planes, codes, *ranges[i], prefix, step, cursors[i], positions
+            ),
+            range(len(ranges)),
+            self.threads,
+        )
+        table = np.zeros((last - first) * 4 ** (k - prefix) + 1, np.uint32)
+        table[-1] = n
+        following = np.empty(n, following_type(step))
+        beside = following.view(np.uint8)
+        largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
+        _run(
+            lambda i: _seed_index.sort_part(codes, k, step, prefix, i, bounds, table, positions, beside),
+            largest_first,
+            self.threads,
+        )
+        return table, positions, following
+
+
 def _build_arrays(
     reference: Reference, k: int, threads: int, step: int = 1
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
-    planes, n = reference.planes, sampled(reference, step)
-    prefix = _prefix_length(n, k)
-    ranges = _split(len(planes), threads)
-    codes = np.zeros(2 * len(planes) + 1, np.uint64)
-    _run(lambda r: _seed_index.pack_codes(planes, *r, codes), ranges, threads)
-    counts = np.zeros((len(ranges), 4**prefix), np.uint32)
-    each = range(len(ranges))
-    _run(lambda i: _seed_index.count_parts(planes, codes, *ranges[i], prefix, step, counts[i]), each, threads)
-    bounds, cursors = _part_bounds(counts)
-    positions = np.empty(n, np.uint32)
-    _run(
-        lambda i: _seed_index.scatter_parts(planes, codes, *ranges[i], prefix, step, cursors[i], positions),
-        each,
-        threads,
-    )
-    table = np.zeros(4**k + 1, np.uint32)
-    table[-1] = n
-    following = np.empty(n, following_type(step))
-    beside = following.view(np.uint8)
-    largest_first = np.argsort(-np.diff(bounds), kind="stable").tolist()
-    _run(
-        lambda i: _seed_index.sort_part(codes, k, step, prefix, i, bounds, table, positions, beside),
-        largest_first,
-        threads,
-    )
-    return table, positions, following
+    counted = Counted.of(reference, k, threads, step)
+    return counted.sorted(0, 4**counted.prefix)
 
 
 def _prefix_length(unmasked: int, k: int) -> int:
@@ -340,21 +448,45 @@ def _regular_size(path: str) -> int | None:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def _from_sections(
-    sections: dict[str, Section], version: int, path: str, integrity: Integrity | None
-) -> SeedIndex:
+def _opened(file: IO[bytes], path: str, check: bool | None, wanted: Collection[int] | None) -> SeedIndex:
+    version, _, sections = map_sections(file, path)
     metadata = Metadata.of(sections["metadata"], version, path)
+    reference = _reference_of(sections, metadata, path)
+    parts: tuple[IndexPart, ...] = ()
+    if metadata.parts is None:
+        array = typed_arrays(sections, SEED_ARRAYS, metadata.step, path)
+    else:
+        array = {name: np.empty(0, np.uint32) for name in SEED_ARRAYS}
+        numbers = range(1, len(metadata.parts) + 1)
+        parts = tuple(
+            open_part(path, i, reference, metadata, check) for i in numbers if wanted is None or i in wanted
+        )
+    held = tuple(sections.values())
+    integrity = Integrity(file, held, path, at_once=check is None, parts=[part.integrity for part in parts])
+    index = SeedIndex(
+        reference,
+        metadata.k,
+        **array,
+        step=metadata.step,
+        path=path,
+        fasta_bytes=metadata.fasta_bytes,
+        integrity=integrity,
+        parts=parts,
+        part_rows=tuple(tuple(row) for row in metadata.parts or ()),
+        _sections=held,
+    )
+    _check_shapes(index)
+    return index
+
+
+def _reference_of(sections: dict[str, Section], metadata: Metadata, path: str) -> Reference:
     for name in ("exception_start", "exception_length", "exception_code"):
         check_section(sections[name], path)  # small, and what writes MD trusts them
-    types = ARRAYS | {"following": following_type(metadata.step)}
-    for name, dtype in types.items():
-        if len(sections[name].data) % np.dtype(dtype).itemsize:
-            raise IndexFormatError(f"{path}: damaged index: section {name} has a wrong size")
-    array = {name: sections[name].data.view(dtype) for name, dtype in types.items()}
+    array = typed_arrays(sections, REFERENCE_ARRAYS, metadata.step, path)
     if len(array["planes"]) % 3:
         raise IndexFormatError(f"{path}: damaged index: section planes has a wrong size")
     lengths = np.array(metadata.lengths, np.int64)
-    reference = Reference(
+    return Reference(
         planes=array["planes"].reshape(-1, 3),
         total=metadata.total,
         names=metadata.names,
@@ -364,11 +496,6 @@ def _from_sections(
         exceptions=Exceptions(array["exception_start"], array["exception_length"], array["exception_code"]),
         alt=metadata.alt_contigs,
     )
-    arrays = (array["table"], array["positions"], array["following"])
-    checked = integrity, tuple(sections.values())
-    index = SeedIndex(reference, metadata.k, *arrays, metadata.step, path, metadata.fasta_bytes, *checked)
-    _check_shapes(index)
-    return index
 
 
 # --- check --------------------------------------------------------------------------------------------------
@@ -380,32 +507,18 @@ def _check_shapes(index: SeedIndex) -> None:
         "planes": len(reference.planes) == -(-reference.total // 64),
         "exception_length": len(reference.exceptions.length) == len(reference.exceptions.start),
         "exception_code": len(reference.exceptions.code) == len(reference.exceptions.start),
-        "table": len(index.table) == 4**index.k + 1,
+        "table": bool(index.part_rows) or len(index.table) == 4**index.k + 1,
         "following": len(index.following) == n,
     }
-    _require(index, shapes, "has a wrong size")
+    require(index.path, shapes, "has a wrong size")
     _check_ends(index)
 
 
 def _check_ends(index: SeedIndex) -> None:
-    ends = 0, len(index.positions), sampled(index.reference, index.step)
-    holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}
-    _require(index, holds, "is not of this reference")
-
-
-def _check_arrays(index: SeedIndex) -> None:
-    table, positions, reference = index.table, index.positions, index.reference
-    if len(positions):
-        in_range = int(positions.min()) >= FRONT and int(positions.max()) < reference.total - TAIL
-        in_range &= index.step == 1 or not (positions & np.uint32(index.step - 1)).any()
+    known = sampled(index.reference, index.step)
+    if index.part_rows:
+        holds = {"metadata": sum(n for _, _, n, _ in index.part_rows) == known}
     else:
-        in_range = True
-    _check_ends(index)
-    _require(index, {"positions": in_range}, "is not of this reference")
-    _require(index, {"table": bool((table[:-1] <= table[1:]).all())}, "is not ascending")
-
-
-def _require(index: SeedIndex, holds: dict[str, bool], complaint: str) -> None:
-    for name, good in holds.items():
-        if not good:
-            raise IndexFormatError(f"{index.path or 'index'}: damaged index: section {name} {complaint}")
+        ends = 0, len(index.positions), known
+        holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}
+    require(index.path, holds, "is not of this reference")

@@ -1,4 +1,4 @@
-"""The seed index in one piece or in parts that fit a given amount of memory."""
+"""The seed index as it is looked up: in one piece, or in parts that fit a given amount of memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gassst.seeding.index_parts import IndexPart
 from gassst.seeding.seed_index import SeedIndex
 
 
@@ -22,41 +23,55 @@ class WholeIndex:
         """Look up the seeds; those that occur more often than `caps` says for their length are made longer."""
         again = True
         while again:
-            for lo, hi in self._parts():
-                seeds.resolve(self.index, caps, lo, hi)
+            for part, lo, hi in self._parts():
+                seeds.resolve(part, caps, lo, hi)
             again = seeds.lengthen(caps)
 
     def copy_positions(self, seeds) -> None:
         """Copy the places of the seeds out of the index, unless `gather` can read the positions where they are."""
         if self.copies or self.index.step > 1:
-            for lo, hi in self._parts():
-                i = self.index
-                seeds.copy_positions(i, int(i.table[lo]), int(i.table[hi]))
+            for part, lo, hi in self._parts():
+                seeds.copy_positions(part, lo, hi)
 
-    def _parts(self) -> Iterator[tuple[int, int]]:
-        """First k-mer of each part and of the next."""
-        yield 0, 4**self.index.k
+    def _parts(self) -> Iterator[tuple[SeedIndex | IndexPart, int, int]]:
+        """What holds each part, its first k-mer, and that of the next."""
+        yield self.index, *self.index.kmers
 
 
 class IndexParts(WholeIndex):
-    """The index in parts of neighbouring k-mers, each dropped from memory once a batch has used it.
+    """The index in parts of neighbouring k-mers: those of its files, or smaller ones where memory is limited.
 
     Splitting by k-mer instead of by coordinate leaves every result as it is: the same seeds are looked up, only
     in another order.
+
+    Parameters
+    ----------
+    index : SeedIndex
+    memory : int, optional
+        Bytes of the index to keep in memory. Each part is then dropped once a batch has used it.
     """
 
     copies = True
 
-    def __init__(self, index: SeedIndex, memory: int):
+    def __init__(self, index: SeedIndex, memory: int | None = None):
         super().__init__(index)
-        bytes_each = memory // 2
-        size = index.table.nbytes + index.positions.nbytes + index.following.nbytes
-        n = max(1, -(-size // bytes_each))
-        bounds = np.searchsorted(index.table, np.linspace(0, len(index.positions), n + 1)[1:-1])
-        self.bounds = np.unique(np.concatenate([[0], bounds, [4**index.k]])).astype(np.int64)
+        self._drops = memory is not None
+        self._pieces = [
+            (part, lo, hi) for part in index.parts or (index,) for lo, hi in pairwise(_bounds(part, memory))
+        ]
 
-    def _parts(self) -> Iterator[tuple[int, int]]:
-        """A part is dropped from memory when the next is asked for."""
-        for lo, hi in pairwise(self.bounds.tolist()):
-            yield lo, hi
-            self.index.drop_from_memory()
+    def _parts(self) -> Iterator[tuple[SeedIndex | IndexPart, int, int]]:
+        """With limited memory a part is dropped when the next is asked for."""
+        for piece in self._pieces:
+            yield piece
+            if self._drops:
+                piece[0].drop_from_memory()
+
+
+def _bounds(part: SeedIndex | IndexPart, memory: int | None) -> list[int]:
+    """Where to cut what one file holds, so that each piece takes half of the memory: k-mers, with both ends."""
+    size = part.table.nbytes + part.positions.nbytes + part.following.nbytes
+    n = 1 if memory is None else max(1, -(-size // (memory // 2)))
+    first, last = part.kmers
+    inside = first + np.searchsorted(part.table, np.linspace(0, len(part.positions), n + 1)[1:-1])
+    return [int(kmer) for kmer in np.unique(np.concatenate([[first], inside, [last]]))]

@@ -155,7 +155,7 @@ def test_counts_are_those_of_every_base(unmasked, reads, step, caps):
 @pytest.mark.parametrize("step", STEPS)
 def test_parts_are_the_whole(indexes, reads, step, caps):
     parts = IndexParts(indexes[step], 6_000)
-    assert len(parts.bounds) > 6
+    assert len(list(parts._parts())) >= 6
     assert same(
         Looked(indexes[step], reads, rows_of(10, 5), caps),
         Looked(indexes[step], reads, rows_of(10, 5), caps, parts),

@@ -1,0 +1,97 @@
+"""An index in parts is built and written part by part: memory for the seeds of one part is enough."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.errors import OutputError, UsageError
+from gassst.io.reference import Reference
+from gassst.io.whole_file import whole_file
+from gassst.seeding.index_file import PARTS_VERSION, SEED_ARRAYS, cut_bases, following_type, write
+from gassst.seeding.index_parts import part_path
+from gassst.seeding.seed_index import Counted, Source, json_section, reference_sections
+from gassst.version import __version__
+
+MAX_PARTS = 256
+"""There are no more k-mers that differ in their first four bases."""
+
+
+def build_parts(
+    reference: Reference | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    parts: int | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    alt: str | os.PathLike[str] | None = None,
+    step: int = 1,
+) -> int:
+    """Index a reference, and write the index in parts of about equal size: `path`, and `part_path` of each.
+
+    Parameters
+    ----------
+    reference, threads, alt, step
+        As for `SeedIndex.build`.
+    path : path
+        Of the index. It holds the reference, 3 bits a base, and is what runs are given.
+    parts : int, optional
+        How many, 1 to 256. There may be fewer, as seeds that begin with the same four bases stay together.
+    memory : int, optional
+        In place of `parts`: most bytes of a part, on average.
+
+    Returns
+    -------
+    int
+        Parts that were written. Peak memory is the reference and one part.
+
+    Raises OutputError where a file cannot be written; none of them then takes its name. Else as `SeedIndex.build`, and
+    UsageError for a number of parts out of range.
+    """
+    name = os.fspath(path)
+    if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
+        raise OutputError(f"{name}: not a regular file")
+    if parts is not None and not 1 <= parts <= MAX_PARTS:
+        raise UsageError(f"parts: {parts} is not from 1 to {MAX_PARTS}")
+    source = Source.of(reference, threads, alt, step)
+    k, reference = source.k, source.reference
+    cut = cut_bases(k, step)
+    counted = Counted.of(reference, k, source.threads, step, least=cut)
+    sizes = counted.counts.sum(axis=0, dtype=np.int64).reshape(4**cut, -1)
+    if parts is None:
+        bytes_each = 4 + np.dtype(following_type(step)).itemsize
+        total = int(sizes.sum()) * bytes_each + 4 ** (k + 1)
+        parts = -(-total // max(memory or total, 1))
+        if parts > MAX_PARTS:
+            raise UsageError(f"parts: {total:,} bytes make more than {MAX_PARTS} of {memory:,} bytes")
+    cuts = _cuts(sizes.sum(axis=1), parts)
+    prefixes, kmers = sizes.shape[1], 4 ** (k - cut)
+    rows = []
+    with ExitStack() as stack:
+        manifest = stack.enter_context(whole_file(name))  # the last to take its name
+        for number, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True), 1):
+            arrays = counted.sorted(first * prefixes, last * prefixes)
+            fields = {"program": f"gassst {__version__}", "part": number, "k": k, "step": step}
+            sections = {"metadata": json_section(fields), **dict(zip(SEED_ARRAYS, arrays, strict=True))}
+            file = stack.enter_context(whole_file(part_path(name, number)))
+            header_crc = write(file, sections, PARTS_VERSION)
+            rows.append([first * kmers, last * kmers, len(arrays[1]), header_crc])
+        more = {"step": step, "parts": rows}
+        write(manifest, reference_sections(reference, k, source.fasta_bytes, **more), PARTS_VERSION)
+    return len(rows)
+
+
+def _cuts(sizes: NDArray[np.int64], parts: int) -> list[int]:
+    """Where to cut, int[p + 1] from 0 to len(sizes), so that no part is empty and all are about equal."""
+    ends = np.cumsum(sizes)
+    wanted = ends[-1] * np.arange(1, parts) / parts
+    before = np.concatenate([[0], ends])
+    right = np.searchsorted(before, wanted)
+    nearer = right - (wanted - before[right - 1] < before[right] - wanted)
+    filled = np.flatnonzero(sizes)
+    inside = np.unique(nearer[(nearer > filled[0]) & (nearer <= filled[-1])])
+    # Two cuts with nothing between them are one.
+    inside = inside[np.unique(before[inside], return_index=True)[1]]
+    return [0, *inside.tolist(), len(sizes)]

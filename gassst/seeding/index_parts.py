@@ -1,0 +1,116 @@
+"""The parts of an index that is kept in several files, each with the seeds that begin with a range of k-mers.
+
+A seed lies in one part with all of its occurrences. So parts can be looked up one after the other, or in other
+processes, and no result differs from that of an index in one piece. Parts of contigs would not do: how often a seed
+occurs, and whether a read is settled, depends on the whole reference (docs/guide/large-references.md).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.errors import IndexFormatError, InputError
+from gassst.io.reference import Reference
+from gassst.seeding.index_file import (
+    PARTS_VERSION,
+    SEED_ARRAYS,
+    SORTED,
+    Integrity,
+    Metadata,
+    Section,
+    check_arrays,
+    check_section,
+    cut_bases,
+    drop_from_memory,
+    map_sections,
+    require,
+    typed_arrays,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexPart:
+    """The seeds that begin with some of the k-mers.
+
+    Arrays are as those of `SeedIndex`, but `table` begins with the first of these k-mers, and counts positions from
+    the first one of the part.
+    """
+
+    reference: Reference
+    """The whole reference: positions of a part lie anywhere in it."""
+    number: int
+    """From 1."""
+    k: int
+    step: int
+    kmers: tuple[int, int]
+    """First k-mer of the part, and the one behind the last."""
+    table: NDArray[np.uint32] = field(repr=False)
+    positions: NDArray[np.uint32] = field(repr=False)
+    following: NDArray[Any] = field(repr=False)
+    path: str
+    integrity: Integrity = field(repr=False)
+    _sections: tuple[Section, ...] = field(repr=False)
+
+    @property
+    def longest_seed(self) -> int:
+        """As `SeedIndex.longest_seed`."""
+        return self.k + SORTED[self.step]
+
+    @property
+    def cut_bases(self) -> int:
+        """No seed of so many bases, or more, lies in two parts."""
+        return cut_bases(self.k, self.step)
+
+    def drop_from_memory(self) -> None:
+        """As `SeedIndex.drop_from_memory`."""
+        drop_from_memory(self.positions)
+
+    def check(self) -> None:
+        """As `SeedIndex.check`."""
+        for section in self._sections:
+            check_section(section, self.path)
+        check_arrays(self.table, self.positions, self.reference, self.step, self.path)
+
+
+def part_path(path: str, number: int) -> str:
+    """The file of a part, from 1, of the index at `path`: ref.gsi -> ref.part1.gsi."""
+    root, suffix = os.path.splitext(path)
+    return f"{root}.part{number}{suffix}"
+
+
+def open_part(
+    index_path: str, number: int, reference: Reference, metadata: Metadata, check: bool | None
+) -> IndexPart:
+    """Map a part into memory, from 1, of the index at `index_path`; `check` is as for `SeedIndex.open`.
+
+    Raises InputError where the file cannot be read, IndexFormatError where it is not the part that belongs here.
+    """
+    assert metadata.parts is not None
+    first, last, n, header_crc = metadata.parts[number - 1]
+    path, k, step = part_path(index_path, number), metadata.k, metadata.step
+    try:
+        with open(path, "rb") as file:
+            mapped = map_sections(file, path)
+            held = tuple(mapped.sections.values())
+            integrity = Integrity(file, held, path, at_once=check is None)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    if mapped.version != PARTS_VERSION or mapped.header_crc != header_crc or "table" not in mapped.sections:
+        raise IndexFormatError(f"{path}: not the part that was written with the index: build both again")
+    array = typed_arrays(mapped.sections, SEED_ARRAYS, step, path)
+    table, positions, following = (array[name] for name in SEED_ARRAYS)
+    shapes = {
+        "table": len(table) == last - first + 1,
+        "positions": len(positions) == n,
+        "following": len(following) == n,
+    }
+    require(path, shapes, "has a wrong size")
+    require(path, {"table": (int(table[0]), int(table[-1])) == (0, n)}, "is not of this index")
+    return IndexPart(
+        reference, number, k, step, (first, last), table, positions, following, path, integrity, held
+    )

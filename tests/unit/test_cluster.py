@@ -1,0 +1,193 @@
+"""Mapping by the workers of a real Dask cluster: the records of one machine, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+import brute_force as bf
+import numpy as np
+import pysam
+import pytest
+
+import gassst
+from gassst import cluster
+from gassst.cli import main as cli
+from gassst.errors import InputError, OutputError, UsageError, WorkerError
+from gassst.params import MapParams
+from gassst.seeding.build_parts import build_parts
+from gassst.seeding.index_parts import part_path
+
+distributed = pytest.importorskip("distributed")
+
+SHARDS = 6
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"dashboard_address": ":0", "silence_logs": 60}
+    local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options)
+    with local, distributed.Client(local) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pairs(small_genome, tmp_path_factory) -> tuple[str, str]:
+    rng = np.random.default_rng(7)
+    folder, contig = tmp_path_factory.mktemp("pairs"), small_genome["one"]
+    paths, texts = [folder / "1.fq", folder / "2.fq"], ([], [])
+    for i in range(600):
+        at = int(rng.integers(len(contig) - 400))
+        fragment = contig[at : at + int(rng.normal(280, 20))]
+        for text, bases in zip(texts, (fragment[:80], bf.reverse_complement(fragment)[:80]), strict=True):
+            read = bf.mutate(rng, bases, 2).decode()
+            text.append(f"@p{i}\n{read}\n+\n{'I' * len(read)}\n")
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text("".join(text))
+    return os.fspath(paths[0]), os.fspath(paths[1])
+
+
+def records(path) -> list[str]:
+    with pysam.AlignmentFile(os.fspath(path), check_sq=False) as file:
+        return [record.to_string() for record in file]
+
+
+@pytest.fixture(scope="module")
+def expected(small_index, pairs, tmp_path_factory) -> list[str]:
+    out = tmp_path_factory.mktemp("one") / "out.bam"
+    gassst.Mapper(small_index, threads=1, device="none").map_file(pairs[0], out, mates=pairs[1])
+    return records(out)
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_pairs(client, small_index, pairs, expected, tmp_path):
+    shares, out = [], tmp_path / "out.bam"
+    stats = cluster.map(
+        small_index,
+        pairs[0],
+        out,
+        mates=pairs[1],
+        client=client,
+        progress=lambda _, share: shares.append(share),
+    )
+    assert records(out) == expected
+    assert stats.reads == 1200 and stats.run["shards"] == len(shares) == 8
+    assert shares == sorted(shares) and shares[-1] == 1
+    assert left_in(tmp_path) == ["out.bam"]
+
+
+def test_sorted_single_reads_in_an_index_in_parts(client, small_fasta, small_index, pairs, tmp_path):
+    one, out, index = tmp_path / "one.sam", tmp_path / "out.sam", tmp_path / "ref.gsi"
+    build_parts(small_fasta, index, 2)
+    gassst.Mapper(small_index, threads=1, device="none", max_hits=3).map_file(pairs[0], one, sort=True)
+    stage = tmp_path / "stage"
+    for _ in range(2):
+        cluster.map(
+            index,
+            pairs[0],
+            out,
+            client=client,
+            shards=3,
+            sort=True,
+            stage=stage,
+            params=MapParams(max_hits=3),
+        )
+        assert records(out) == records(one)
+    [copies] = stage.iterdir()
+    own = [path.name for path in (index, *(Path(part_path(os.fspath(index), i)) for i in (1, 2)))]
+    assert left_in(copies) == sorted(["lock", *own])
+
+
+def test_command(client, small_index, pairs, expected, tmp_path, capsys):
+    out = tmp_path / "out.bam"
+    where = ["--dask", client.scheduler.address, "--dask-shards", "2", "-t", "1"]
+    assert cli.main(["map", str(small_index), *pairs, "-o", str(out), *where]) == 0
+    assert records(out) == expected
+    assert "1,200" in capsys.readouterr().err
+    for wrong, message in (
+        (["--shard", "1/2"], "makes the shards itself"),
+        (["--memory", "1G"], "no --memory"),
+        (["--dask-jobs", "0"], "at least 1"),
+        (["--unmapped", str(tmp_path / "u.fq")], "from one machine only"),
+    ):
+        assert cli.main(["map", str(small_index), *pairs, "-o", str(out), *where, *wrong]) == 2
+        assert message in capsys.readouterr().err
+    assert left_in(tmp_path) == ["out.bam"]
+
+
+# --- what happens to workers ------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_killed(client, small_index, pairs, expected, tmp_path):
+    pids = client.run(os.getpid)
+    killed = []
+
+    def kill_one(_stats, _share):
+        if not killed:
+            killed.append(next(iter(pids.values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    out = tmp_path / "out.bam"
+    cluster.map(small_index, pairs[0], out, mates=pairs[1], client=client, shards=SHARDS, progress=kill_one)
+    assert killed and records(out) == expected
+    client.wait_for_workers(2)
+    assert killed[0] not in client.run(os.getpid).values()
+
+
+def limit_files(size: int) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size if size else hard, hard))
+
+
+def test_a_full_disk(client, small_index, pairs, expected, tmp_path):
+    """On one worker the shard goes to the other; on all of them the run ends."""
+    workers = sorted(client.nthreads())
+    out = tmp_path / "out.bam"
+    map_them = {"mates": pairs[1], "client": client, "shards": SHARDS}
+    try:
+        client.run(limit_files, 2000, workers=workers[:1])
+        cluster.map(small_index, pairs[0], out, **map_them)
+        assert records(out) == expected
+        out.unlink()
+        client.run(limit_files, 2000)
+        with pytest.raises(OutputError, match="cannot write .*File too large"):
+            cluster.map(small_index, pairs[0], out, **map_them)
+    finally:
+        client.run(limit_files, 0)
+    assert left_in(tmp_path) == []
+
+
+def test_what_no_worker_can_do(client, small_index, pairs, tmp_path):
+    bad = tmp_path / "bad.fq"
+    bad.write_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nII\n" * 40)
+    with pytest.raises(InputError, match="bad.fq"):
+        cluster.map(small_index, bad, tmp_path / "out.bam", client=client, shards=2)
+    with pytest.raises(InputError, match="none.gsi"):
+        cluster.map(tmp_path / "none.gsi", pairs[0], tmp_path / "out.bam", client=client)
+    with pytest.raises(UsageError, match="a regular file"):
+        cluster.map(small_index, pairs[0], "-", client=client)
+    with pytest.raises(OutputError, match="cannot write"):
+        cluster.map(small_index, pairs[0], tmp_path / "no" / "out.bam", client=client)
+    assert left_in(tmp_path) == ["bad.fq"]
+
+
+def test_a_scheduler_that_is_gone(small_index, pairs, tmp_path):
+    local = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=60
+    )
+    gone = pytest.raises(WorkerError, match="the Dask scheduler at .* is gone")
+    with distributed.Client(local) as client, gone:
+        cluster.map(
+            small_index,
+            pairs[0],
+            tmp_path / "out.bam",
+            client=client,
+            shards=SHARDS,
+            progress=lambda *_: local.close(),
+        )
+    assert left_in(tmp_path) == []

@@ -1,0 +1,344 @@
+"""An index in parts, here and at servers, beside one in one piece: the same records, and clear errors."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import brute_force as bf
+import numpy as np
+import pytest
+
+import gassst
+from gassst.cli import main as cli
+from gassst.errors import GassstError, IndexFormatError, InputError, UsageError
+from gassst.seeding import remote_parts
+from gassst.seeding.build_parts import MAX_PARTS, _cuts, build_parts
+from gassst.seeding.index_file import cut_bases
+from gassst.seeding.index_parts import part_path
+from gassst.seeding.lookup_messages import Channel, address_of
+from gassst.seeding.lookup_server import LookupServer
+from gassst.seeding.seed_index import SeedIndex
+
+KEY = b"0123456789abcdef"
+N_PARTS = 3
+STEPS = (1, 2, 4)
+MODES = {
+    "best": {},
+    "all": {"all_hits": True},
+    "local": {"mode": "local"},
+    "few occurrences": {"sensitivity": 0, "max_hits": 5},
+    "every seed": {"sensitivity": 5, "max_hits": 3},
+    "short seeds": {"seed_length": 10, "all_hits": True},
+}
+
+
+@pytest.fixture(scope="module")
+def contigs() -> dict[str, bytes]:
+    """A repeat that all contigs share, tandem repeats, one base for long, masked bases."""
+    rng = np.random.default_rng(3)
+    shared = bf.random_bases(rng, 500)
+    copies = [bf.mutate(rng, shared, 6) for _ in range(30)]
+    tandem = bf.random_bases(rng, 9) * 40
+    return {
+        "repeats": b"".join(bf.random_bases(rng, 300) + copy for copy in copies),
+        "own": bf.random_bases(rng, 9_000) + b"N" * 40 + shared + tandem,
+        "low": b"A" * 200 + bf.random_bases(rng, 4_000) + shared + b"AT" * 150,
+    }
+
+
+@pytest.fixture(scope="module")
+def singles(contigs) -> list[tuple[str, str, None]]:
+    rng = np.random.default_rng(4)
+    reads = []
+    for i in range(250):
+        contig = list(contigs.values())[i % 3]
+        at = int(rng.integers(len(contig) - 130))
+        read = bf.mutate(rng, contig[at : at + 110], int(rng.integers(5)))[: int(rng.integers(40, 100))]
+        reads.append((f"r{i}", (read if i % 2 else bf.reverse_complement(read)).decode(), None))
+    return reads
+
+
+@pytest.fixture(scope="module")
+def pairs(contigs) -> tuple[list, list]:
+    """Pairs of 300 bases, and some whose mates lie on two contigs."""
+    rng = np.random.default_rng(5)
+    first, last = [], []
+    for i in range(250):
+        contig = list(contigs.values())[i % 3]
+        at = int(rng.integers(len(contig) - 400))
+        fragment = contig[at : at + int(rng.normal(300, 15))]
+        other = fragment if i % 9 else list(contigs.values())[(i + 1) % 3][900:1200]
+        first.append((f"p{i}", bf.mutate(rng, fragment[:90], 2).decode(), None))
+        last.append((f"p{i}", bf.mutate(rng, bf.reverse_complement(other)[:90], 3).decode(), None))
+    return first, last
+
+
+@pytest.fixture(scope="module")
+def files(contigs, tmp_path_factory) -> dict[int, tuple[str, str]]:
+    """By step, the index in one piece and the one in parts."""
+    folder = tmp_path_factory.mktemp("indexes")
+    fasta = folder / "ref.fa"
+    fasta.write_bytes(b"".join(b">%s\n%s\n" % (name.encode(), text) for name, text in contigs.items()))
+    paths = {}
+    for step in STEPS:
+        whole, parts = folder / f"whole{step}.gsi", folder / f"parts{step}.gsi"
+        SeedIndex.build(fasta, threads=1, step=step).save(whole)
+        assert build_parts(fasta, parts, N_PARTS, threads=2, step=step) == N_PARTS
+        paths[step] = os.fspath(whole), os.fspath(parts)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("key") / "key"
+    path.write_bytes(KEY + b"\n")
+    path.chmod(0o600)
+    return os.fspath(path)
+
+
+@contextmanager
+def served(path: str, numbers=range(1, N_PARTS + 1)):
+    """Addresses of servers of these parts, as threads of this process."""
+    with ExitStack() as stack:
+        addresses = []
+        for number in numbers:
+            server = LookupServer(SeedIndex.open(path, parts=[number]), number, KEY, ("127.0.0.1", 0))
+            thread = threading.Thread(target=server.serve)
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(server.close)
+            host, port = server.address
+            addresses.append(f"{host}:{port}")
+        yield tuple(reversed(addresses))
+
+
+@pytest.fixture(scope="module")
+def servers(files):
+    with ExitStack() as stack:
+        yield {step: stack.enter_context(served(files[step][1])) for step in STEPS}
+
+
+def records(index: str, *reads, **params) -> list[str]:
+    mapper = gassst.Mapper(index, **{"threads": 1, "device": "none", **params})
+    return [segment.to_string() for segment in mapper.map(*reads)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("step", STEPS)
+def test_single_reads(files, singles, servers, key, step, mode):
+    whole, parts = files[step]
+    expected = records(whole, singles, **MODES[mode])
+    assert len({line.split("\t")[2] for line in expected}) >= 3
+    assert records(parts, singles, **MODES[mode]) == expected
+    assert records(parts, singles, **MODES[mode], memory=1 << 20, batch_size=100) == expected
+    assert records(parts, singles, **MODES[mode], servers=servers[step], key=key) == expected
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("mode", [{}, {"mode": "global", "max_hits": 4}, {"all_hits": True}])
+def test_pairs(files, pairs, servers, key, step, mode):
+    """The insert sizes are learned over all parts, too: none are given."""
+    whole, parts = files[step]
+    expected = records(whole, *pairs, **mode)
+    assert sum(int(line.split("\t")[1]) & 2 > 0 for line in expected) > 300
+    assert records(parts, *pairs, **mode) == expected
+    assert records(parts, *pairs, **mode, servers=servers[step], key=key, threads=2) == expected
+
+
+def test_parts_hold_the_positions_of_the_whole(files):
+    for step in STEPS:
+        whole, parts = map(SeedIndex.open, files[step])
+        assert (parts.k, parts.longest_seed, parts.plan_k) == (whole.k, whole.longest_seed, whole.plan_k)
+        for name in ("positions", "following"):
+            joined = np.concatenate([getattr(part, name) for part in parts.parts])
+            assert np.array_equal(joined, getattr(whole, name))
+        sizes = [len(part.positions) for part in parts.parts]
+        assert step == 4 or max(sizes) < 2 * min(sizes)  # of step 4 this small one is cut after one base
+        for part in parts.parts:
+            first, last = part.kmers
+            own = whole.table[first : last + 1]
+            assert np.array_equal(part.table, own - own[0])
+
+
+def test_cuts():
+    assert _cuts(np.array([5, 5, 5, 5]), 2) == [0, 2, 4]
+    assert _cuts(np.array([5, 5, 5, 5]), 1) == [0, 4]
+    assert _cuts(np.array([0, 100, 0, 0, 1, 0]), 3) == [0, 2, 6]
+    assert _cuts(np.array([0, 7, 0]), 4) == [0, 3]
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        sizes = rng.integers(0, 4, 20)
+        sizes[int(rng.integers(20))] += 1
+        cuts = _cuts(sizes, int(rng.integers(1, 30)))
+        assert cuts[0] == 0 and cuts[-1] == 20
+        assert all(sizes[a:b].sum() > 0 for a, b in zip(cuts, cuts[1:], strict=False))
+
+
+def test_command(files, singles, contigs, tmp_path, capsys):
+    fasta, reads = tmp_path / "ref.fa", tmp_path / "reads.fa"
+    fasta.write_bytes(b"".join(b">%s\n%s\n" % (name.encode(), text) for name, text in contigs.items()))
+    reads.write_text("".join(f">{name}\n{bases}\n" for name, bases, _ in singles))
+    assert cli.main(["index", str(fasta), "--parts", "90K"]) == 0
+    assert "in 3 parts" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.glob("*.gsi")) == [
+        "ref.gsi", "ref.part1.gsi", "ref.part2.gsi", "ref.part3.gsi",
+    ]  # fmt: skip
+    assert cli.main(["index", str(tmp_path / "ref.gsi"), "--check"]) == 0
+    out = tmp_path / "out.sam"
+    assert cli.main(["map", str(fasta), str(reads), "-o", str(out), "-q", "--device", "none"]) == 0
+    found = [line for line in out.read_text().splitlines() if not line.startswith("@")]
+    assert found == records(files[1][0], singles)
+    for wrong in ("0", str(MAX_PARTS + 1), "x", "1"):
+        code = cli.main(
+            ["index", str(fasta), "-o", str(tmp_path / "x.gsi"), "--parts", f"{wrong}K"[: len(wrong)]]
+        )
+        assert code == (0 if wrong == "1" else 2)
+
+
+# --- what can be wrong ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(files, tmp_path) -> str:
+    """The index in parts of step 1, to be spoilt."""
+    path = files[1][1]
+    for number in range(N_PARTS + 1):
+        shutil.copy(part_path(path, number) if number else path, tmp_path)
+    return os.fspath(tmp_path / Path(path).name)
+
+
+def test_a_part_that_is_missing(copy):
+    os.remove(part_path(copy, 2))
+    with pytest.raises(InputError, match="part2.gsi: No such file"):
+        SeedIndex.open(copy)
+    assert [part.number for part in SeedIndex.open(copy, parts=[3]).parts] == [3]
+
+
+def test_a_part_of_another_index(copy, files):
+    shutil.copy(part_path(copy, 1), part_path(copy, 3))
+    with pytest.raises(IndexFormatError, match="part3.gsi: not the part that was written with the index"):
+        SeedIndex.open(copy)
+    shutil.copy(files[1][0], part_path(copy, 3))
+    with pytest.raises(IndexFormatError, match="part3.gsi: not the part"):
+        SeedIndex.open(copy)
+
+
+def test_a_part_alone(copy):
+    with pytest.raises(
+        IndexFormatError, match=r"a part of an index: name the whole one, such as .*parts1\.gsi"
+    ):
+        SeedIndex.open(part_path(copy, 1))
+    with pytest.raises(UsageError, match="only some of its parts"):
+        gassst.Mapper(SeedIndex.open(copy, parts=[1]))
+
+
+def test_a_damaged_part(copy, singles):
+    with open(part_path(copy, 2), "r+b") as file:
+        file.seek(-5, os.SEEK_END)
+        file.write(b"\xff")
+    with pytest.raises(IndexFormatError, match=r"part2.gsi: damaged index: section following"):
+        SeedIndex.open(copy, check=True)
+    with pytest.raises(IndexFormatError, match=r"part2.gsi: damaged index"):
+        records(copy, singles)
+
+
+def test_a_part_that_cannot_be_written(contigs, tmp_path, monkeypatch):
+    fasta, path = tmp_path / "ref.fa", tmp_path / "ref.gsi"
+    fasta.write_bytes(b">one\n" + contigs["own"])
+    part_file = Path(part_path(os.fspath(path), 2))
+    part_file.mkdir()
+    with pytest.raises(GassstError):
+        build_parts(fasta, path, 3)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"ref.fa", part_file.name}
+
+
+def test_seeds_that_are_too_short(files, monkeypatch):
+    assert [cut_bases(k, 1) for k in (4, 9, 14)] == [4, 4, 4]
+    assert [cut_bases(k, 4) for k in (3, 5, 6, 7, 8, 13)] == [1, 1, 2, 3, 4, 4]
+    monkeypatch.setattr(SeedIndex, "shortest_seed", 7)
+    gassst.Mapper(files[4][1], seed_length=7)
+    with pytest.raises(UsageError, match="must be at least 7 bases"):
+        gassst.Mapper(files[4][1], seed_length=6)
+
+
+# --- servers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    monkeypatch.setattr(remote_parts, "PAUSES", (0, 0))
+
+
+def test_servers_that_do_not_fit(files, servers, key, tmp_path):
+    whole, parts = files[1]
+    with pytest.raises(UsageError, match="in one piece"):
+        gassst.Mapper(whole, servers=servers[1], key=key)
+    with pytest.raises(InputError, match="a part of another index"):
+        gassst.Mapper(parts, servers=servers[2], key=key)
+    with pytest.raises(InputError, match=f"no server has part 1 of {N_PARTS}"):
+        gassst.Mapper(parts, servers=servers[1][:2], key=key)
+    with pytest.raises(UsageError, match="servers need a key"):
+        gassst.Mapper(parts, servers=servers[1])
+    other = tmp_path / "other"
+    other.write_bytes(b"f" * 20)
+    with pytest.raises(InputError, match="others may read the key"):
+        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
+    other.chmod(0o600)
+    with pytest.raises(InputError, match="another key"):
+        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
+    other.write_bytes(b"short")
+    with pytest.raises(InputError, match="16 bytes or more"):
+        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
+
+
+def test_a_connection_that_breaks_is_made_again(files, singles, servers, key, monkeypatch):
+    broken, answers = [], []
+
+    def receive(self, within=None, whole=Channel.receive):
+        message = whole(self, within)
+        if within and len(message) > 2:
+            answers.append(message)
+            if len(answers) % 3 == 1:
+                broken.append(self)
+                raise EOFError
+        return message
+
+    monkeypatch.setattr(Channel, "receive", receive)
+    assert records(files[1][1], singles, servers=servers[1], key=key) == records(files[1][0], singles)
+    assert len(broken) >= 2
+
+
+def test_a_server_that_is_gone(files, singles, key):
+    with served(files[1][1]) as addresses:
+        mapper = gassst.Mapper(files[1][1], servers=addresses, key=key, device="none")
+        for part in mapper.parts._remote:
+            part.server.take().close()
+    with pytest.raises(InputError, match=r"127.0.0.1:\d+: no answer from this server of a part.*refused"):
+        list(mapper.map(singles))
+
+
+def test_a_server_survives_what_is_no_question(files, singles, key):
+    with served(files[1][1]) as addresses:
+        channel = Channel(socket.create_connection(address_of(addresses[0])), KEY, is_server=False)
+        questions = [
+            (b"what",),
+            (b"resolve", b"1", b"22", b"", b"x"),
+            (b"places", b"12345"),
+            (b"places", b"\xff" * 24),
+        ]
+        for question in questions:
+            channel.send(*question)
+            assert channel.receive(10)[0] == b"refused", question
+        channel.close()
+        with socket.create_connection(address_of(addresses[0])) as stranger:
+            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            stranger.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionResetError):
+                while stranger.recv(1000):
+                    pass
+        assert records(files[1][1], singles, servers=addresses, key=key) == records(files[1][0], singles)
