@@ -466,7 +466,9 @@ def _opened(file: IO[bytes], path: str, check: bool | None, wanted: Collection[i
     index = SeedIndex(
         reference,
         metadata.k,
-        **array,
+        table=array["table"],
+        positions=array["positions"],
+        following=array["following"],
         step=metadata.step,
         path=path,
         fasta_bytes=metadata.fasta_bytes,
