@@ -30,6 +30,7 @@ FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
+KNOWLEDGE = "gassst/_core/bookkeeping.pxd"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
@@ -174,16 +175,16 @@ MUTATIONS = [
     ),
     # Search: what is known between two stages.
     Mutation(
-        "search: a read goes on when all it needs has been seen", BOOKKEEPING,
-        "(complete[r] < wanted)", "(complete[r] <= wanted)", "tests/unit/test_strata.py",
+        "search: a read goes on when all it needs has been seen", KNOWLEDGE,
+        "(known.complete < wanted)", "(known.complete <= wanted)", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "search: a better band does not make the old best a rival", BOOKKEEPING,
-        "min(rival[r], max(edits[i], best[r]))", "min(rival[r], edits[i])", "tests/unit/test_strata.py",
+        "search: a better band does not make the old best a rival", KNOWLEDGE,
+        "min(known.rival, max(edits, known.best))", "min(known.rival, edits)", "tests/unit/test_strata.py",
     ),
     Mutation(
-        "search: limits do not tighten", BOOKKEEPING,
-        "min(limit[r], edits[i] + margin)", "limit[r]", "tests/unit/test_strata.py",
+        "search: limits do not tighten", KNOWLEDGE,
+        "min(known.limit, edits + margin)", "known.limit", "tests/unit/test_strata.py",
     ),
     Mutation(
         "search: scored buckets of a read that goes on are lost", BOOKKEEPING,

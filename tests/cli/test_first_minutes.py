@@ -278,7 +278,8 @@ def test_version_says_what_cannot_be_loaded(run, monkeypatch):
 
 
 def test_public_names():
-    assert dir(gassst) == ["Index", "Mapper", "Stats", "__version__", "errors"]
+    assert dir(gassst) == sorted(gassst.__all__)
+    assert {"Hit", "Index", "Mapper", "Stats", "align", "errors"} <= set(dir(gassst))
     assert issubclass(gassst.errors.InputError, gassst.errors.GassstError)
     for name in dir(gassst):
         assert getattr(gassst, name)

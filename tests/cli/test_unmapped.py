@@ -88,8 +88,8 @@ def test_single_reads_are_in_neither_file(small_index, files, tmp_path, capfd):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--unmapped2", "b.fq"], "--unmapped names the file of the first ones"),
-        (["--unmapped", "a.fq", "--unmapped-either"], "it needs --unmapped2"),
+        (["--unmapped2", "b.fq"], "--unmapped2 takes second mates: it needs a file of the first ones"),
+        (["--unmapped", "a.fq", "--unmapped-either"], "it needs one for second mates"),
         (["--unmapped", "a.fq", "--unmapped2", "a.fq"], "named twice"),
         (["--unmapped", "a.fq", "--unmapped2", "b.fq", "--single"], "these reads are single"),
     ],

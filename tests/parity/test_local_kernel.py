@@ -215,7 +215,7 @@ def bytes_of(extender, reads, *pairs):
 
 @needs_cpu_device
 @pytest.mark.parametrize("compiler", ["clang", "other"])
-@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("lanes", [2, 4])
 @pytest.mark.parametrize("width", [16, 64, 512])
 def test_vectors_of_every_width_give_the_same_bytes(monkeypatch, compiler, lanes, width):
     """Lanes of bytes and, where one does not do, of 16 bits; and the vectors of a compiler that is not clang."""
@@ -283,13 +283,13 @@ def test_beyond_the_reference_all_is_masked(backend):
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        ({"match": 0}, "--match"),
-        ({"match": 11}, "--match"),
-        ({"mismatch": -1}, "--mismatch"),
-        ({"gap_open": (6, 1001)}, "--gap-open"),
-        ({"gap_extend": (0, 1)}, "--gap-extend"),
-        ({"clip": 1001}, "--clip-penalty"),
-        ({"min_score": -1}, "--min-score"),
+        ({"match": 0}, "^match "),
+        ({"match": 11}, "^match "),
+        ({"mismatch": -1}, "^mismatch "),
+        ({"gap_open": (6, 1001)}, "^gap_open "),
+        ({"gap_extend": (0, 1)}, "^gap_extend "),
+        ({"clip": 1001}, "^clip "),
+        ({"min_score": -1}, "^min_score "),
     ],
 )
 def test_scores_that_would_overflow_are_refused(wrong, said):

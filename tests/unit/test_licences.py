@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 # Licences under which a program with the licence Apache-2.0 may import, link, or be built or tested with a library.
 COMPATIBLE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "MPL-2.0", "PSF-2.0",
-    "Zlib",
+    "LicenseRef-Biopython-License-Agreement", "Zlib",
 }  # fmt: skip
 ROWS = dict(re.findall(r"^\| ([\w.-]+) \| ([^|]+) \|", (ROOT / "THIRD-PARTY.md").read_text(), re.MULTILINE))
 LICENCES = {name: licence for name, licence in ROWS.items() if name not in {"package", "---"}}

@@ -98,7 +98,7 @@ class Odd:
         (("n", "ACGT", "IIII", ""), "read 3 is a tuple of 4"),
         (dnaio, "read 3 is a module"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_read_is_a_type_error_with_its_number(mapper, some, read, what):
     for mapped in (mapper.map, mapper.map_arrays):
