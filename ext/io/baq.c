@@ -1,5 +1,5 @@
-/* The model is the glocal one of Li 2011 for Illumina reads; the window around an alignment and the extension over runs
- * of M are those that `samtools calmd -r -E` (1.16) can be seen to use. */
+/* The model is the glocal one of Li 2011 for Illumina reads. The window around an alignment, the states at the ends of a
+ * read and the extension over runs of M follow what htslib (MIT) does in `samtools calmd -r -E`. */
 #include "baq.h"
 
 #include <htslib/sam.h>
