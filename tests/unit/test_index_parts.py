@@ -335,10 +335,10 @@ def test_a_server_survives_what_is_no_question(files, singles, key):
             channel.send(*question)
             assert channel.receive(10)[0] == b"refused", question
         channel.close()
-        with socket.create_connection(address_of(addresses[0])) as stranger:
-            with suppress(OSError):  # the server hangs up as soon as it sees that this is no greeting
-                stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
-                stranger.shutdown(socket.SHUT_WR)
-                while stranger.recv(1000):
-                    pass
+        # The server hangs up as soon as it sees that this is no greeting.
+        with suppress(OSError), socket.create_connection(address_of(addresses[0])) as stranger:
+            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(1000):
+                pass
         assert records(files[1][1], singles, servers=addresses, key=key) == records(files[1][0], singles)
