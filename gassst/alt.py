@@ -72,7 +72,7 @@ def _first_rows(hits: np.ndarray) -> I64:
 def _of_reads(context: BatchContext, reads: I64) -> BatchContext:
     """The context of some reads."""
     packed = context.packed
-    shared = context.index, context.shards, context.plan, context.cascade, context.params
+    shared = context.index, context.lookup, context.plan, context.cascade, context.params
     return BatchContext.of(
         *shared, PackedReads(packed.lengths[reads], packed.planes, packed.plane_start[reads])
     )

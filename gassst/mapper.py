@@ -42,9 +42,9 @@ from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
 from gassst.seeding.index_file import Integrity
+from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.shards import IndexParts, WholeIndex
 from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers

@@ -24,7 +24,7 @@ from gassst.search.context import BatchContext
 def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContext:
     """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
     packed = PackedReads(*_read_through.first_bases_of(context.packed, rows, fragment))
-    shared = context.index, context.shards, context.plan, context.cascade, context.params
+    shared = context.index, context.lookup, context.plan, context.cascade, context.params
     return replace(BatchContext.of(*shared, packed), left_out=context.left_out)
 
 

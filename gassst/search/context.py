@@ -14,10 +14,10 @@ from gassst.pairing.read_through import reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
+from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.miss_model import MISS_ERRORS, Stage, best_of_stages
 from gassst.seeding.plan import CHANCE_HITS, SearchPlan, chance_hits
 from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.shards import WholeIndex
 
 # A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
 # every other time (docs/benchmarks/tried.md, "Pairs").
@@ -36,7 +36,7 @@ class BatchContext:
 
     Attributes
     ----------
-    index, shards, plan, cascade, params
+    index, lookup, plan, cascade, params
         The index, whole and as it is kept in memory; what is looked up; the filters; the user's parameters.
     packed : PackedReads
     errors : uint16[n]
@@ -56,7 +56,7 @@ class BatchContext:
     """
 
     index: SeedIndex
-    shards: WholeIndex
+    lookup: WholeIndex
     plan: SearchPlan
     cascade: Cascade
     params: MapParams
@@ -73,7 +73,7 @@ class BatchContext:
     def of(
         cls,
         index: SeedIndex,
-        shards: WholeIndex,
+        lookup: WholeIndex,
         plan: SearchPlan,
         cascade: Cascade,
         params: MapParams,
@@ -87,7 +87,7 @@ class BatchContext:
         lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
         flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
         of_reads = plan.errors[lengths], words, lead, flip, digest
-        return cls(index, shards, plan, cascade, params, packed, *of_reads, on_device=on_device)
+        return cls(index, lookup, plan, cascade, params, packed, *of_reads, on_device=on_device)
 
     @property
     def n(self) -> int:

@@ -89,7 +89,7 @@ def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch: reads aligned whole, with an index of step 1 in one piece."""
     params = context.params
     plain = params.mode != "local" and not params.all_hits and context.left_out is None
-    whole = context.index.step == 1 and not context.shards.copies
+    whole = context.index.step == 1 and not context.lookup.copies
     return plain and whole and context.cascade.names in CASCADES and context.n > 0
 
 

@@ -33,9 +33,9 @@ from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch, Found, is_taken
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.filters import Cascade
+from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.shards import WholeIndex
 from gassst.stats import Stats
 from gassst.workers.process import CALL
 from gassst.workers.shared_memory import SharedMemory

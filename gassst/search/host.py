@@ -90,16 +90,16 @@ class HostBackend:
         with self.stats.timed("seeds"):
             seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
             _bookkeeping.note_looked(state, self.context, stage, rows.every, reads, (clipped, capped))
-        state.known_seeds = seeds if (rows.every > 1).any() and not self.context.shards.copies else None
+        state.known_seeds = seeds if (rows.every > 1).any() and not self.context.lookup.copies else None
         self.stats.occurrences += seeds.occurrences
         return seeds
 
     def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
         context = self.context
         seeds = _seeds.Seeds(context, reads, rows, known)
-        context.shards.resolve(seeds, caps)
+        context.lookup.resolve(seeds, caps)
         clipped, capped = seeds.limit(caps)
-        context.shards.copy_positions(seeds)
+        context.lookup.copy_positions(seeds)
         return Resolved(seeds, clipped, capped)
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:

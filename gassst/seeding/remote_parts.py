@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import InputError
+from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.lookup_messages import DONE, HELLO, PLACES, RESOLVE, Channel, address_of
 from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.shards import WholeIndex
 
 ANSWER_SECONDS = 120.0
 """Without an answer for so long a server is taken for gone. An answer takes milliseconds."""

@@ -15,9 +15,9 @@ from gassst.io.read_records import batch_of_records
 from gassst.io.reference import FRONT, GAP, TAIL, Reference
 from gassst.params import MAX_READ_LENGTH
 from gassst.search.arrays import KeysByRead
+from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.plan import SeedRows
 from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.shards import IndexParts, WholeIndex
 
 STEPS = (2, 4)
 LENGTH = 60

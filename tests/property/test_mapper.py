@@ -16,7 +16,7 @@ from gassst.extension import opencl_engine
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.search.host import HostBackend
-from gassst.seeding.shards import IndexParts
+from gassst.seeding.lookup import IndexParts
 from gassst.stats import TOTALS
 
 

@@ -17,7 +17,7 @@ from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SUBOPTIMAL
 from gassst.run import MappingRun, MappingWork
-from gassst.seeding.shards import IndexParts
+from gassst.seeding.lookup import IndexParts
 
 INSERT = (300.0, 30.0)
 WIDE_INSERT = (300.0, 600.0)  # more than 64 buckets in a window
