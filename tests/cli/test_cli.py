@@ -675,8 +675,15 @@ def feed(run: subprocess.Popen, text: bytes) -> None:
 
 def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]:
     """Exit code and stderr after the signal, which is sent once `is_ready()`."""
+
+    def looked() -> bool:
+        try:
+            return is_ready()
+        except FileNotFoundError:  # a folder went away while it was read
+            return False
+
     pause = threading.Event()
-    while not is_ready():
+    while not looked():
         assert run.poll() is None, run.stderr.read()
         pause.wait(0.01)
     run.send_signal(number)
