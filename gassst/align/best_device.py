@@ -41,7 +41,7 @@ def device_pass(
     cl = opencl_engine.load_pyopencl()
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
     matrix = Matrix(query, target, gaps, tiles, geometry)
-    with opencl_engine._AsDeviceError(cl, info.name):
+    with opencl_engine.AsDeviceError(cl, info.name):
         context = cl.Context([chosen])
         queue = cl.CommandQueue(context)
         kernel = _build(cl, context, scores, query, target).best_wave

@@ -53,7 +53,7 @@ class DeviceProduct:
         self._cl = cl = opencl_engine.load_pyopencl()
         self._name = info.name
         self._memory = min(COLUMN_BYTES, cl_device.max_mem_alloc_size, cl_device.global_mem_size // 4)
-        with opencl_engine._AsDeviceError(cl, info.name):
+        with opencl_engine.AsDeviceError(cl, info.name):
             self._context = cl.Context([cl_device])
             self._queue = cl.CommandQueue(self._context)
             self._arrays = [
@@ -75,7 +75,7 @@ class DeviceProduct:
             0.0 if pairs is None else float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
         )
         bar = ProgressBar(progress, given or float(self._m.sum()) * float(self._n.sum()))
-        with opencl_engine._AsDeviceError(self._cl, self._name):
+        with opencl_engine.AsDeviceError(self._cl, self._name):
             running: list[_Launch] = []
             for slot, chosen, rows, each, work in self._work(pairs):
                 running.append(self._begin(slot, chosen, rows, each, work))

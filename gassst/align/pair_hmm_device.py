@@ -39,7 +39,7 @@ def device_logs(
     if form == "double" and "cl_khr_fp64" not in chosen.extensions:
         raise DeviceError(f"OpenCL device {info.name} has no double precision; form 'single' needs none")
     real, options = SCALES[form]
-    with opencl_engine._AsDeviceError(cl, info.name):
+    with opencl_engine.AsDeviceError(cl, info.name):
         context = cl.Context([chosen])
         queue = cl.CommandQueue(context)
         built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]

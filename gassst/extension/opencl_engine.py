@@ -208,7 +208,7 @@ class Engine:
 
     def errors(self):
         """Context in which pyopencl's errors are DeviceError."""
-        return _AsDeviceError(self.cl, self.info.name)
+        return AsDeviceError(self.cl, self.info.name)
 
     @property
     def shares_memory(self):
@@ -270,7 +270,7 @@ class OutOfDeviceMemory(DeviceError):
     """The device has no room for this many pairs."""
 
 
-class _AsDeviceError:
+class AsDeviceError:
     """Turns pyopencl's errors into DeviceError."""
 
     def __init__(self, cl, name):
