@@ -621,12 +621,11 @@ class Mapper:
 
     def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
         """Whether a process of its own is to drive the device: for single reads, where one can be started."""
-        params, index = self.params, self.index
-        plain = params.mode != "local" and not params.all_hits and params.memory is None
-        whole = index.step == 1 and not index.part_rows and index.reference.alt is None and not why_threads()
-        from gassst.search.device import CASCADES
+        from gassst.search.device import is_searched
 
-        return plain and whole and mates is None and not interleaved and self.cascade.names in CASCADES
+        suits = is_searched(self.params, self.index, self.parts, self.cascade)
+        is_single = mates is None and not interleaved
+        return suits and is_single and self.index.reference.alt is None and not why_threads()
 
     def _prepared(self, is_served: bool) -> Mapper:
         """This mapper with the device that it was to look for late; with compiled code where that is served."""

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
 from gassst.align.blocks import Codes, Geometry, Matrix
+from gassst.align.device import named_device
 from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
-from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
-from gassst.extension.devices import is_disabled
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
 ROWS_AN_ITEM = 8
@@ -35,10 +34,7 @@ def device_pass(
 
     `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512.
     """
-    if is_disabled(device):
-        raise DeviceError("GASSST_OPENCL=0 keeps OpenCL out of this run")
-    info, chosen = opencl_engine.choose(device.lower(), threads)
-    cl = opencl_engine.load_pyopencl()
+    cl, info, chosen = named_device(device, threads)
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
     matrix = Matrix(query, target, gaps, tiles, geometry)
     with opencl_engine.AsDeviceError(cl, info.name):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.align.device import named_device
 from gassst.align.scoring import PAD, Costs
 from gassst.align.sequences import Sequences
 from gassst.align.workers import Progress, ProgressBar
@@ -49,8 +50,8 @@ class DeviceProduct:
     def __init__(self, queries: Sequences, targets: Sequences, costs: Costs, device: str, threads: int):
         self._queries, self._targets, self._costs = queries, targets, costs
         self._m, self._n = queries.lengths, targets.lengths
-        info, cl_device = opencl_engine.choose(device.lower(), threads)
-        self._cl = cl = opencl_engine.load_pyopencl()
+        self._cl, info, cl_device = named_device(device, threads)
+        cl = self._cl
         self._name = info.name
         self._memory = min(COLUMN_BYTES, cl_device.max_mem_alloc_size, cl_device.global_mem_size // 4)
         with opencl_engine.AsDeviceError(cl, info.name):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.align.device import named_device
 from gassst.errors import DeviceError, UsageError
 from gassst.extension import opencl_engine
-from gassst.extension.devices import is_disabled
 
 KERNEL = Path(__file__).parent / "kernels" / "pair_hmm.cl"
 SCALES = {
@@ -32,10 +32,7 @@ def device_logs(
     """As `gassst._core.pair_hmm.Batch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
     if form not in SCALES:
         raise UsageError(f"form {form!r}: a device has {' and '.join(SCALES)}")
-    if is_disabled(device):
-        raise DeviceError("GASSST_OPENCL=0 keeps OpenCL out of this run")
-    info, chosen = opencl_engine.choose(device.lower(), threads)
-    cl = opencl_engine.load_pyopencl()
+    cl, info, chosen = named_device(device, threads)
     if form == "double" and "cl_khr_fp64" not in chosen.extensions:
         raise DeviceError(f"OpenCL device {info.name} has no double precision; form 'single' needs none")
     real, options = SCALES[form]

@@ -85,12 +85,17 @@ class Found(NamedTuple):
         return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
 
 
+def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
+    """Whether a device can search so: reads aligned whole, with an index of step 1 in one piece."""
+    plain = params.mode != "local" and not params.all_hits
+    whole = index.step == 1 and not lookup.copies
+    return plain and whole and cascade.names in CASCADES
+
+
 def is_taken(context: BatchContext) -> bool:
-    """Whether a device can search this batch: reads aligned whole, with an index of step 1 in one piece."""
-    params = context.params
-    plain = params.mode != "local" and not params.all_hits and context.left_out is None
-    whole = context.index.step == 1 and not context.lookup.copies
-    return plain and whole and context.cascade.names in CASCADES and context.n > 0
+    """Whether a device can search this batch."""
+    suits = is_searched(context.params, context.index, context.lookup, context.cascade)
+    return suits and context.left_out is None and context.n > 0
 
 
 class DeviceSearch:
