@@ -9,10 +9,9 @@ import shlex
 import time
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs
+from gassst.cli.checks import check_outputs, check_threads
 from gassst.cli.options import add_common
 from gassst.errors import UsageError
-from gassst.threads import MAX_THREADS
 
 log = logging.getLogger("gassst")
 MODES = ("local", "global", "semiglobal")
@@ -82,8 +81,7 @@ def main(args: argparse.Namespace) -> int:
     form = _format(args)
     if args.best < 0:
         raise UsageError("--best must be 0 or more")
-    if not 1 <= args.threads <= MAX_THREADS:
-        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    check_threads(args.threads)
     from gassst.align.files import Choice, Hits, check_format, write_hits
     from gassst.align.gaps import gap_costs
     from gassst.align.matrices import substitution_matrix

@@ -11,6 +11,7 @@ from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sour
 from gassst.cli.reference import reference_files
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
+from gassst.threads import MAX_THREADS
 
 if TYPE_CHECKING:
     from gassst.io.read_groups import ReadGroups
@@ -25,6 +26,12 @@ def verified_params(args: argparse.Namespace) -> MapParams:
         message = str(in_options(error))
         hint = habits.hint_in(message)
         raise UsageError(f"{message}. {hint}" if hint else message) from None
+
+
+def check_threads(threads: int) -> None:
+    """Of a command that has no other parameters of the mapper. Raises UsageError."""
+    if not 1 <= threads <= MAX_THREADS:
+        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
 
 
 def check_map(args: argparse.Namespace, params: MapParams) -> None:

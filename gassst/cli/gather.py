@@ -9,11 +9,10 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gassst.cli.checks import check_outputs
+from gassst.cli.checks import check_outputs, check_threads
 from gassst.cli.options import add_gather_options, duplicate_rules
 from gassst.cli.reference import load_index, reference_files
 from gassst.errors import InputError, UsageError
-from gassst.threads import MAX_THREADS
 
 if TYPE_CHECKING:
     from gassst.stats import Stats
@@ -29,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst gather`. Raises UsageError, InputError, OutputError."""
-    if not 1 <= args.threads <= MAX_THREADS:
-        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    check_threads(args.threads)
     reports = [args.stats, args.report, args.multiqc]
     if any(reports) != bool(args.part_stats):
         raise UsageError("--stats, --report and --multiqc tell of the sum of --part-stats, and need these")

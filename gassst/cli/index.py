@@ -8,12 +8,11 @@ import os
 import time
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs
+from gassst.cli.checks import check_outputs, check_threads
 from gassst.cli.options import add_common, parse_size
 from gassst.cli.reference import index_path
 from gassst.errors import UsageError
 from gassst.params import INDEX_STEPS
-from gassst.threads import MAX_THREADS
 
 log = logging.getLogger("gassst")
 
@@ -63,8 +62,7 @@ def main(args: argparse.Namespace) -> int:
         SeedIndex.open(args.reference).check()
         log.info("%s: every section is intact", args.reference)
         return 0
-    if not 1 <= args.threads <= MAX_THREADS:
-        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    check_threads(args.threads)
     output = args.output or index_path(args.reference)
     check_outputs([output], [args.reference, args.alt])
     start = time.perf_counter()

@@ -7,10 +7,9 @@ import logging
 from contextlib import ExitStack, closing
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs
+from gassst.cli.checks import check_outputs, check_threads
 from gassst.cli.options import add_common, parse_level
 from gassst.errors import UsageError
-from gassst.threads import MAX_THREADS
 
 log = logging.getLogger("gassst")
 
@@ -46,8 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst split`. Raises UsageError, InputError, OutputError."""
-    if not 1 <= args.threads <= MAX_THREADS:
-        raise UsageError(f"-t must be from 1 to {MAX_THREADS}")
+    check_threads(args.threads)
     if len(args.output) != len(args.reads):
         raise UsageError(
             f"{len(args.reads)} files of reads, but {len(args.output)} outputs: -o names one for each"
