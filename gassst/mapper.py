@@ -22,6 +22,7 @@ from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.encoding import Encoded
+from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups, fields_of
@@ -558,7 +559,10 @@ class Mapper:
         processes = mapper._processes(encoder)
         on_device = mates is None and not interleaved and (is_served or mapper.on_device is not None)
         size = self.params.reads_per_batch(processes, on_device)
-        batches = source.batches(size, self.params.threads, input_progress, parts)
+        inflaters = (
+            Inflaters() if processes > 1 else None
+        )  # the reader does it for few workers: texts are not copied
+        batches = source.batches(size, self.params.threads, input_progress, parts, inflaters)
         mapper = mapper if processes == 1 else mapper._for_processes()
         if not details:
             mapper = mapper._with(counts_details=False)
@@ -570,6 +574,8 @@ class Mapper:
                 mapper = mapper._with(on_device=server)
             work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
             workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
+            if inflaters is not None:
+                inflaters.begin(workers)
             if shard is not None and insert is None:
                 insert = _insert_learned(MappingRun(work, workers), source)
             run = MappingRun(work, workers, insert)

@@ -38,7 +38,7 @@ from gassst.io.destination import (
     run_samtools,
 )
 from gassst.io.encoding import Pieces, PiecesFormat, bam_header
-from gassst.io.inflate import BgzfAhead, CutShort, Damaged, whole_blocks
+from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.io.quiet import QuietHtslib
 from gassst.io.record_starts import Bam
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
@@ -363,7 +363,7 @@ class _Gatherer:
             )
         waiting: deque[Future[Any]] = deque()
         for part in self._parts:
-            with self._as_bam(part) as path, closing(_chunks_of(path, self._workers.threads)) as chunks:
+            with self._as_bam(part) as path, closing(_chunks_of(path, Inflaters(self._workers))) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
                     if len(waiting) > AHEAD * self._workers.threads:
@@ -449,12 +449,12 @@ def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> Si
     return SignedRun(Run.of(bam, records, templates), signed)
 
 
-def _chunks_of(path: str, threads: int) -> Generator[tuple[bytes, int], None, None]:
+def _chunks_of(path: str, inflaters: Inflaters) -> Generator[tuple[bytes, int], None, None]:
     """The records of BAM in pieces of about `CHUNK` bytes, and how many; none ends between two records of one name."""
     with SeekableText(path) as file:
         records = Slice(Bam(file).begin, file.end)
     try:
-        with SlicedFile(path, records) as stream, closing(BgzfAhead(stream, threads)) as texts:
+        with SlicedFile(path, records) as stream, closing(BgzfAhead(stream, inflaters)) as texts:
             text, block, ends = bytearray(), memoryview(bytearray(1 << 20)), False
             enough = CHUNK
             while not ends:

@@ -14,11 +14,19 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple, Protocol, cast
+from pickle import PickleBuffer
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gassst.errors import InputError
+from gassst.workers.base import Workers
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 try:
     from isal import igzip_lib
@@ -26,7 +34,9 @@ except ImportError:  # no wheel for this platform
     igzip_lib = None  # type: ignore[assignment]
 
 BLOCK = 1 << 17  # bytes of compressed data asked for at once, and more than a block of BGZF inflates to
-CHUNK = 1 << 18  # bytes of compressed data that a thread inflates at once
+CHUNK = (
+    1 << 19
+)  # bytes of compressed data that a worker inflates at once; it makes about 2 MB of text of them
 _HEADER = 18  # bytes: enough to tell a stream of any format, and a block of BGZF
 
 
@@ -246,17 +256,41 @@ class Decompressed(io.RawIOBase):
         return added
 
 
+class Inflaters:
+    """The workers that inflate blocks of BGZF. They may start after files are opened, but before these are read."""
+
+    def __init__(self, workers: Workers | None = None):
+        self._workers = workers
+
+    def begin(self, workers: Workers) -> None:
+        """From here on these do it."""
+        self._workers = workers
+
+    @property
+    def ahead(self) -> int:
+        """How many chunks of a file wait at most: what keeps all workers busy."""
+        return 2 + (0 if self._workers is None else self._workers.threads)
+
+    def submit(self, chunk: bytes) -> Future[Inflated]:
+        """What `inflated` makes of a chunk."""
+        assert self._workers is not None, "begin() comes first"
+        return self._workers.submit(_inflated, PickleBuffer(chunk))
+
+
+def _inflated(_work: object, chunk: Any) -> Inflated:
+    return inflated(chunk)
+
+
 class BgzfAhead(io.RawIOBase):
-    """The decompressed bytes of gzip data, of which `threads` inflate blocks of BGZF ahead.
+    """The decompressed bytes of gzip data, of which workers inflate blocks of BGZF ahead.
 
     From the first bytes on that are no whole and sound block of BGZF, `Decompressed` reads all that is left: it knows
     what is wrong with them, if anything is. Raises what it raises, and takes what it takes.
     """
 
-    def __init__(self, stream: Any, threads: int, allow_truncated: bool = False) -> None:
+    def __init__(self, stream: Any, inflaters: Inflaters, allow_truncated: bool = False) -> None:
         self._stream, self._allow_truncated = stream, allow_truncated
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gassst-inflater")
-        self._most = 2 * threads
+        self._inflaters = inflaters
         self._input = b""  # read, in no chunk yet
         self._waiting: deque[tuple[bytes, Future[Inflated]]] = deque()
         self._made = memoryview(b"")
@@ -284,10 +318,10 @@ class BgzfAhead(io.RawIOBase):
         return count
 
     def _inflate_ahead(self) -> None:
-        while self._is_ahead and len(self._waiting) < self._most:
+        while self._is_ahead and len(self._waiting) < self._inflaters.ahead:
             chunk = self._chunk()
             if chunk:
-                self._waiting.append((chunk, self._pool.submit(inflated, chunk)))
+                self._waiting.append((chunk, self._inflaters.submit(chunk)))
             else:
                 self._is_ahead = False
 
@@ -304,7 +338,7 @@ class BgzfAhead(io.RawIOBase):
 
     def _take(self, chunk: bytes, future: Future[Inflated]) -> None:
         done = future.result()
-        self._made = memoryview(done.text)
+        self._made = memoryview(done.text.data)
         if done.used:
             self._unended = done.unended
         if done.used < len(chunk):
@@ -313,15 +347,11 @@ class BgzfAhead(io.RawIOBase):
             self._input = b"".join(left)
             self._waiting.clear()
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        super().close()
-
 
 class Inflated(NamedTuple):
     """Text of the first blocks of a chunk, how many of its bytes they are, and whether the last one had text."""
 
-    text: bytes
+    text: NDArray[np.uint8]
     used: int
     unended: bool
 
@@ -334,12 +364,12 @@ def whole_blocks(data: bytes) -> int:
     return end
 
 
-def inflated(chunk: bytes) -> Inflated:
+def inflated(chunk: Buffer) -> Inflated:
     """The text of blocks up to the first one that is not sound."""
     texts: list[bytes] = []
     used, view = 0, memoryview(chunk)
-    while used < len(chunk):
-        block = view[used : used + size_of_block(chunk[used : used + _HEADER])]
+    while used < len(view):
+        block = view[used : used + size_of_block(bytes(view[used : used + _HEADER]))]
         decoder = _inflater()
         try:
             text = decoder.decompress(block, BLOCK)
@@ -351,7 +381,7 @@ def inflated(chunk: bytes) -> Inflated:
             break
         texts.append(text)
         used += len(block)
-    return Inflated(b"".join(texts), used, bool(texts and texts[-1]))
+    return Inflated(np.frombuffer(b"".join(texts), np.uint8), used, bool(texts and texts[-1]))
 
 
 def size_of_block(head: bytes) -> int:

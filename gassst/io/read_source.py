@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.io.distinct import paths_of
+from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress, size_of
 from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -93,6 +94,7 @@ class ReadSource:
         workers: int = 1,
         progress: InputProgress | None = None,
         parts: Sequence[LanePart] | None = None,
+        inflaters: Inflaters | None = None,
     ) -> ClosableBatches:
         """The reads in batches; of all lanes, or of `parts`. As `reads.open_unparsed`."""
         return open_unparsed(
@@ -107,4 +109,5 @@ class ReadSource:
             alignments=self.alignments,
             workers=workers,
             parts=parts,
+            inflaters=inflaters,
         )

@@ -6,8 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple, Protocol
 
-from gassst._core.reads import RecordParser
+from gassst._core.reads import MAX_READS, RecordParser
 from gassst.io.batch_sizes import FileSizes
+from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_tags import NO_TAGS, TagSources
@@ -38,8 +39,8 @@ class ReadOptions(NamedTuple):
         Bytes asked for at once.
     tags : TagSources
         What of the headers becomes tags.
-    inflaters : int
-        Threads that inflate each BGZF file.
+    inflaters : Inflaters or None
+        Workers that inflate BGZF files; None: whoever reads does it.
     """
 
     reads: int
@@ -47,7 +48,7 @@ class ReadOptions(NamedTuple):
     length: int
     buffer: int
     tags: TagSources = NO_TAGS
-    inflaters: int = 1
+    inflaters: Inflaters | None = None
 
 
 def batches_of_file(
@@ -64,14 +65,15 @@ def batches_of_file(
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, parser, progress, allow_truncated, options.inflaters, part))
         window = _begun(source, options)
-        if interleaved or not _is_cut(window, options):
+        if not _is_cut(window, options):
             yield from _batches(window, parser)
             return
         stack.pop_all()  # the cutter closes the source
     before = 0
-    with closing(cutter(source, window, pieces, options.length, options.buffer).texts()) as texts:
+    cut = cutter(source, window, pieces, options.length, options.buffer, interleaved)
+    with closing(cut.texts()) as texts:
         for text in texts:
-            yield _TextBatch((text,), (source.name,), before, options)
+            yield _TextBatch((text,), (source.name,), before, options, interleaved)
             before += text.records
 
 
@@ -146,8 +148,17 @@ def _is_cut(window: Window, options: ReadOptions) -> bool:
 class _TextBatch:
     """A batch yet to be parsed: text of one file, or of the two of mates, with as many records of either."""
 
-    def __init__(self, texts: tuple[Piece, ...], names: tuple[str, ...], before: int, options: ReadOptions):
-        self._texts, self._names, self._before, self._options = texts, names, before, options
+    def __init__(
+        self,
+        texts: tuple[Piece, ...],
+        names: tuple[str, ...],
+        before: int,
+        options: ReadOptions,
+        interleaved: bool = False,
+    ):
+        self._interleaved = interleaved
+        self._texts, self._names, self._before = texts, names, before
+        self._options = options._replace(inflaters=None)  # workers are not sent to workers
 
     def __len__(self) -> int:
         return sum(text.records for text in self._texts)
@@ -159,10 +170,12 @@ class _TextBatch:
         before = (
             self._before or None
         )  # empty lines may come before a record, but not at the beginning of a file
-        options = self._options._replace(
-            bases=largest_batch(self._options.length)
-        )  # the text was cut before that
-        parser = RecordParser(self._names[0], *options[:3], mate_name, before=before, tags=options.tags)
+        # The text was cut before that; there may be one record more at the end of the file.
+        reads = min(texts[0].records + 2, MAX_READS) if self._interleaved else self._options.reads
+        options = self._options._replace(reads=reads, bases=largest_batch(self._options.length))
+        parser = RecordParser(
+            self._names[0], *options[:3], mate_name, self._interleaved, before=before, tags=options.tags
+        )
         parser.reserve(sum(text.size for text in texts) + options.buffer)
         with ExitStack() as stack:
             windows = [stack.enter_context(text.text(options.buffer)) for text in texts]

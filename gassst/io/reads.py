@@ -15,6 +15,7 @@ from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.alignment_input import AlignmentInput
 from gassst.io.batch_sizes import BatchSizes
+from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
@@ -28,7 +29,6 @@ Paths = Path | Iterable[Path]
 
 BUFFER_SIZE = 1 << 18  # stays in the L2 cache from reading to parsing; 4 MiB take 8 % longer
 MAX_BUFFER_SIZE = 1 << 28
-WORKERS_PER_INFLATER = 8  # of one file: a thread inflates 2.5 M reads/s, and a worker maps 0.12 M
 NO_ALIGNMENTS: Mapping[str, AlignmentInput] = MappingProxyType({})
 
 
@@ -149,14 +149,15 @@ def open_unparsed(
     alignments: Mapping[str, AlignmentInput] | None = None,
     workers: int = 1,
     parts: Sequence[LanePart] | None = None,
+    inflaters: Inflaters | None = None,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
     `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
-    inflated, and cut between records, in threads of their own, one for each file that is read. With several `workers`
-    the first and the last batches are smaller (`batch_sizes`), and with many of them several threads inflate a BGZF
-    file. Of some lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
+    inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
+    those that are BGZF. With several `workers` the first and the last batches are smaller (`batch_sizes`). Of some
+    lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
 
     Raises
     ------
@@ -165,7 +166,7 @@ def open_unparsed(
         iteration is raised on iteration or by `parsed`.
     """
     options = _verified_options(batch_size, MAX_BATCH_BASES, max_length, BUFFER_SIZE)._replace(
-        tags=tags.verify(), inflaters=max(1, workers // WORKERS_PER_INFLATER)
+        tags=tags.verify(), inflaters=inflaters
     )
     sizes = None if parts is None else [part.size for part in parts]
     if mates is None:

@@ -140,7 +140,7 @@ class SeekableText:
         done = inflated(data[:end])
         if not end or done.used < end:
             raise InputError(f"{self.path}: damaged gz data at byte {byte}")
-        return done.text, end
+        return done.text.tobytes(), end
 
 
 class TextFrom:
@@ -188,7 +188,7 @@ class TextFrom:
             skipped = 0 if self._texts else self._start.within
             self._texts.append(len(self.data) - skipped)
             self._blocks.append(self._next + at)
-            self.data += done.text[skipped:]
+            self.data += done.text[skipped:].data
             at += size
         self._next += end
         return True

@@ -6,11 +6,12 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, Protocol
 
-from gassst.errors import InputError
-from gassst.io.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, PushedBack, format_of
+from gassst.errors import InputError, WorkerError
+from gassst.io.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, Inflaters, PushedBack, format_of
 from gassst.io.input_progress import InputProgress
 from gassst.io.pipes import held
 from gassst.io.slices import Slice, SlicedFile
@@ -36,7 +37,7 @@ class Source:
 
     Nothing is read before the first `readinto`: whoever feeds two pipes may open the second first.
     `counter` counts the records, for messages; `progress` is told of the file. `allow_truncated` takes BGZF without
-    its end-of-file block. So many `inflaters` are threads that inflate the blocks of a BGZF file. With a `part` of the
+    its end-of-file block. `inflaters` are the workers that inflate the blocks of a BGZF file. With a `part` of the
     file it is read as if it were all.
     """
 
@@ -46,7 +47,7 @@ class Source:
         counter: RecordCounter | None = None,
         progress: InputProgress | None = None,
         allow_truncated: bool = False,
-        inflaters: int = 1,
+        inflaters: Inflaters | None = None,
         part: Slice | None = None,
     ) -> None:
         self.name = name_of(path, part)
@@ -78,11 +79,9 @@ class Source:
         return readinto
 
     def _decompressed(self, kind: str) -> Decompressed | BgzfAhead:
-        if kind != "gz" or self._inflaters == 1 or not self._is_regular():
+        if kind != "gz" or self._inflaters is None or not self._is_regular():
             return Decompressed(self._stream, kind, self._allow_truncated)
-        ahead = BgzfAhead(self._stream, self._inflaters, self._allow_truncated)
-        self._closing.callback(ahead.close)
-        return ahead
+        return BgzfAhead(self._stream, self._inflaters, self._allow_truncated)
 
     def _is_regular(self) -> bool:
         return self.name != name_of("-") and stat.S_ISREG(os.fstat(self.fileno()).st_mode)
@@ -118,10 +117,10 @@ class Source:
         return InputError(f"{self._where()}: {what}")
 
     def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a stream or a decompressor raises means bad input, except MemoryError."""
+        """What a stream or a decompressor raises means bad input; what becomes of workers, or of memory, does not."""
         try:
             return function(*args)
-        except MemoryError:
+        except (MemoryError, WorkerError, CancelledError):
             raise
         except Exception as error:
             raise self.failure(error) from error

@@ -23,6 +23,7 @@ from gassst.io.source import PlainFile, Source, Window
 FIRST_BUFFER = 1 << 20
 LONG_RECORD = 1 << 18  # bytes; what is longer is looked at before more of it is read
 AHEAD = 2  # batches that wait for a worker
+LONGEST_NAME = 254  # that a BAM record holds
 ENOUGH = 64 << 20  # bytes of a text: few long records fill it before many short ones do
 Item = TypeVar("Item")
 
@@ -192,8 +193,12 @@ class Cutter(Protocol):
     def texts(self) -> Generator[Piece, None, None]: ...
 
 
-def cutter(source: Source, window: Window, sizes: FileSizes, longest: int, block: int) -> Cutter:
+def cutter(
+    source: Source, window: Window, sizes: FileSizes, longest: int, block: int, interleaved: bool = False
+) -> Cutter:
     """The cutter that suits the source."""
+    if interleaved:
+        return InterleavedCutter(source, window, sizes, longest, block)
     kind = StreamCutter if source.plain_file is None else FileCutter
     return kind(source, window, sizes, longest, block)
 
@@ -260,12 +265,21 @@ class StreamCutter:
             eof, count, i = self._window.eof, 0, 0
             most = self._sizes.records(i, self._source.position)
             is_hopeless = Suspicion(self._longest)
+            one_more = False  # record than was asked for
             while True:
-                used, records, stray = cut(buffer.uncut, most - count, ENOUGH - buffer.whole)
+                used, records, stray = cut(buffer.uncut, most - count, max(1, ENOUGH - buffer.whole))
                 buffer.cut += used
                 count += records
                 self.records += records
-                if count == most or buffer.whole >= ENOUGH:
+                if count == most or (buffer.whole >= ENOUGH and not one_more):
+                    try:
+                        one_more = not stray and self._is_within_template(buffer, count, eof)
+                    except InputError as error:
+                        yield Piece(buffer.all, count, error=error)
+                        return
+                    if one_more:
+                        most = count + 1
+                        continue
                     yield Piece(buffer.take(), count)
                     count, i = 0, i + 1
                     most = self._sizes.records(i, self._source.position)
@@ -282,6 +296,53 @@ class StreamCutter:
                         return
             if count or buffer.uncut.nbytes:
                 yield Piece(buffer.all, count, ends=True)
+
+    def _is_within_template(self, buffer: _Buffer, count: int, eof: bool) -> bool:
+        """Whether the record behind `count` whole ones belongs to the last of them, and must not be parted from it."""
+        return False
+
+
+class InterleavedCutter(StreamCutter):
+    """As `StreamCutter`, where two neighbouring records of one name are mates.
+
+    The parser makes pairs from the first record of a name on. So text is cut where the name changes, or where as many
+    records of it are even in number.
+    """
+
+    def _is_within_template(self, buffer: _Buffer, count: int, eof: bool) -> bool:
+        while not eof and b"\n" not in buffer.uncut.tobytes().lstrip(b"\r\n"):
+            eof = not buffer.fill(self._source)
+        name, whole = _name_of(buffer.uncut), buffer.whole_text
+        before = _names_of(whole[cut(whole, max(count - 2, 0))[0] :])
+        if before[-2:] == [name, name]:  # three of one name, which is odd: are there more?
+            before = _names_of(whole)
+        same = next((i for i, other in enumerate(reversed(before)) if other != name), len(before))
+        return same % 2 == 1
+
+
+_AS_PARSED = bytes(c if 0x20 < c < 0x7F else ord("_") for c in range(256))
+
+
+def _name_of(record: memoryview) -> bytes:
+    """The name in a record, as the parser compares it; b"" where there is none."""
+    words = record.tobytes().lstrip(b"\r\n").partition(b"\n")[0][1:]
+    end = next((i for i, c in enumerate(words) if c <= 0x20), len(words))
+    name = words[:end]
+    if len(name) > 2 and name.endswith((b"/1", b"/2")):
+        name = name[:-2]
+    return name[:LONGEST_NAME].translate(_AS_PARSED)
+
+
+def _names_of(records: memoryview) -> list[bytes]:
+    """The names in whole records."""
+    found = []
+    while records:
+        used, number, _ = cut(records, 1)
+        if not number:
+            break
+        found.append(_name_of(records[:used]))
+        records = records[used:]
+    return found
 
 
 class Suspicion:
@@ -323,6 +384,11 @@ class _Buffer:
     def whole(self) -> int:
         """Bytes of whole records."""
         return self.cut - self._start
+
+    @property
+    def whole_text(self) -> memoryview:
+        """The whole records."""
+        return self._bytes[self._start : self.cut]
 
     @property
     def uncut(self) -> memoryview:

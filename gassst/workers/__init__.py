@@ -8,7 +8,8 @@ Who owns what
 -------------
 * The parent owns every file: it cuts the input into batches, numbers them by order of submission, and writes what
   comes back. It finds where records end in a file that is not compressed, and workers read their part of it anew.
-  Other input it reads and inflates for them. It also owns the shared memory, and knows which of its regions are free.
+  Other input it reads for them, and inflates what is not BGZF. It also owns the shared memory, and knows which of its
+  regions are free.
 * A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
   the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
 * A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has
@@ -18,6 +19,7 @@ How it moves
 ------------
 * Calls and results are pickled. Their arrays and texts lie beside the pickle in the region (protocol 5), and are used
   where they lie. An argument that is part of an earlier result goes as its place in shared memory, without a copy.
+* A value for many calls goes into a region once (`Workers.share`), and each process reads it once.
 * Two pipes carry messages of a few bytes: the number and size of a region. All threads of all processes read one
   pipe, so whoever is free takes the next call. Both kinds of messages are written in one piece and never split.
 * Each process has a third pipe of its own, for its log lines and, at the end, for what it has counted.
@@ -28,7 +30,7 @@ The records of a run do not depend on the workers. A call reads the work object 
 a run learns on the way, such as insert sizes, is an argument of later calls. Results are used in the order of calls.
 
 Memory is bounded by the calls under way, which a run limits: there is one region for each, as large as the largest
-call or result that it has held.
+call or result that it has held. So a call gets the smallest free region that need not grow for it.
 
 What can go wrong
 -----------------

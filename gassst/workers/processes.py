@@ -9,7 +9,8 @@ import selectors
 import signal
 import threading
 import warnings
-from collections.abc import Callable
+from bisect import bisect_left, insort
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -46,8 +47,7 @@ class ProcessWorkers:
     def __init__(self, work: Work, processes: int, threads: int):
         self.threads = threads
         self._memory = SharedMemory(MOST_REGIONS)
-        self._free: list[int] = []
-        self._used = 0
+        self._regions = _Regions()
         self._lock = threading.RLock()  # a result may be collected, and its region freed, while it is held
         self._under_way: dict[int, Future[Any]] = {}
         self._why_dead: str | None = None
@@ -103,7 +103,7 @@ class ProcessWorkers:
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
         """As `Workers.submit`. Raises WorkerError where a process has died, or all have ended."""
         future: Future[Result] = Future()
-        region, size = self._put((function, args))
+        region, size = self._put(function, (function, args))
         with self._lock:
             self._check()
             self._under_way[region] = future
@@ -115,15 +115,16 @@ class ProcessWorkers:
 
     def share(self, value: Result) -> Shared[Result]:
         """As `Workers.share`. Raises WorkerError as `submit`."""
-        return SharedValue(value, *self._put(value), self._release)
+        return SharedValue(value, *self._put(SharedValue, value), self._release)
 
-    def _put(self, value: Any) -> tuple[int, int]:
-        """Writes a value into a free region, and returns that and the bytes."""
+    def _put(self, use: Hashable, value: Any) -> tuple[int, int]:
+        """Writes a value into a region that is free for such a use, and returns that and the bytes."""
         with self._lock:
             self._check()
-            region = self._free.pop() if self._free else self._used
-            self._used += region == self._used
-        return region, self._memory.put(region, value)
+            region = self._regions.taken(use)
+        size = self._memory.put(region, value)
+        self._regions.filled(region, size)
+        return region, size
 
     def _check(self) -> None:
         if self._why_dead is not None or self._ending:
@@ -131,7 +132,7 @@ class ProcessWorkers:
 
     def _release(self, region: int) -> None:
         with self._lock:
-            self._free.append(region)
+            self._regions.give_back(region)
 
     # --- results, in a thread of their own --------------------------------------------------------------
 
@@ -159,6 +160,7 @@ class ProcessWorkers:
             future = self._under_way.pop(region, None)
         if future is None:  # failed already, with the process that died
             return True
+        self._regions.filled(region, size)
         try:
             value = self._memory.get(region, size, self._release)
         except BaseException as error:  # too little memory to map it
@@ -226,6 +228,47 @@ class ProcessWorkers:
     def _kill(self) -> None:
         for child in self._children.values():
             child.kill()
+
+
+class _Regions:
+    """Which regions of the shared memory are free, and what they may be used for without growing.
+
+    A region keeps the memory that it has ever filled. So each use gets the least one that held as much as that use
+    has taken up to now: texts and records must not grow each other's regions.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._sizes: list[int] = []  # bytes that each has held
+        self._free: list[tuple[int, int]] = []  # bytes and region, ascending
+        self._use_of: dict[int, Hashable] = {}
+        self._most: dict[Hashable, int] = {}  # bytes by use
+
+    def taken(self, use: Hashable) -> int:
+        """A region for this use, which is not free any more."""
+        if self._free:
+            at = bisect_left(self._free, (self._most.get(use, 0), 0))
+            _, region = self._free.pop(min(at, len(self._free) - 1))
+        else:
+            region = self.number
+            self.number += 1
+            self._sizes.append(0)
+        self._use_of[region] = use
+        return region
+
+    def filled(self, region: int, size: int) -> None:
+        """The region holds so much."""
+        use = self._use_of[region]
+        self._sizes[region] = max(self._sizes[region], size)
+        self._most[use] = max(self._most.get(use, 0), size)
+
+    def give_back(self, region: int) -> None:
+        insort(self._free, (self._sizes[region], region))
+
+    @property
+    def free(self) -> int:
+        """How many are free."""
+        return len(self._free)
 
 
 class _Child:

@@ -13,7 +13,7 @@ import pytest
 
 from gassst.errors import InputError, WorkerError
 from gassst.workers.layout import processes_for
-from gassst.workers.processes import ProcessWorkers
+from gassst.workers.processes import ProcessWorkers, _Regions
 from gassst.workers.shared_memory import SharedMemory
 from gassst.workers.threads import ThreadWorkers
 
@@ -114,7 +114,19 @@ def test_a_result_stays_while_it_is_used(workers):
 def test_regions_are_used_again(workers):
     for _ in range(50):
         workers.submit(doubled, np.zeros(1000)).result()
-    assert workers._used <= 2
+    assert workers._regions.number <= 2
+
+
+def test_regions_suit_what_they_are_used_for():
+    regions = _Regions()
+    sizes = {"text": 2, "records": 9}
+    for use in ["text", "records"] * 3:
+        regions.filled(regions.taken(use), sizes[use])
+    for region in (1, 0, 5, 2, 4, 3):
+        regions.give_back(region)
+    assert sorted(regions.taken("records") for _ in range(2)) == [1, 3]
+    assert sorted(regions.taken("text") for _ in range(3)) == [0, 2, 4]
+    assert [regions.taken("text"), regions.taken("text"), regions.free] == [5, 6, 0]
 
 
 def test_results_are_arguments_without_a_copy(workers):
@@ -139,8 +151,8 @@ def test_a_shared_value_travels_once(kind):
         del shared, futures, result
         gc.collect()
         if kind == "processes":
-            assert workers._used <= 20 + 2
-            assert len(workers._free) == workers._used
+            assert workers._regions.number <= 20 + 2
+            assert workers._regions.free == workers._regions.number
 
 
 def test_shared_memory_holds_what_was_put():
@@ -218,7 +230,7 @@ def test_no_process_survives_the_parent():
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 import test_workers
-from gassst.workers.processes import ProcessWorkers
+from gassst.workers.processes import ProcessWorkers, _Regions
 workers = ProcessWorkers(test_workers.Counting(), processes=2, threads=2)
 workers.submit(test_workers.process_id).result()
 for _ in range(3):
