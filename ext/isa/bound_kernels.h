@@ -17,6 +17,7 @@ enum {
     BAND_WIDTH = 32,                 /* diagonals of a narrow band */
     BAND_LEAD = BAND_WIDTH / 2,      /* of them before the candidate's own */
     BAND_REACH = BAND_LEAD - 1,      /* gap bases that never leave the band */
+    BOUND_BLOCK = 1024,              /* candidates that go through a kernel at a time, at most */
     BAND_ROWS = 2,                   /* rows of planes that the bases of a block may reach into behind its first */
 };
 
@@ -26,8 +27,8 @@ enum { FLANK_PASSES, FLANK_TNW4, FLANK_FREQUENCY, FLANK_SQUARE, FLANK_STAGES };
 typedef struct bound_kernels {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
-    /* Least errors of the read in the narrow band of each of the n candidates `rows`. The caller makes sure that the
-       bands lie inside the reference. */
+    /* Least errors of the read in the narrow band of each of the n candidates `rows`, or of its first rows where these
+       are more than its limit. The caller makes sure that the bands lie inside the reference. */
     void (*band)(const job_t *job, const uint32_t *rows, int n, uint16_t *errors);
     /* By which of the bounds of its flanks each of these candidates is rejected. */
     void (*flanks)(const job_t *job, const uint32_t *rows, int n, uint16_t *rejected_by);

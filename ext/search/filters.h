@@ -29,7 +29,6 @@ enum {
     CHUNK = 32,      /* bases of reference packed at a time */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */
-    BOUND_BLOCK = 2048, /* candidates that go through a vector kernel at a time */
 };
 
 typedef struct {
