@@ -12,6 +12,7 @@
 #define BOUND_OR_NOT(a, b) ((a) | ~(b))
 #define BOUND_OR_NOR(a, b, c) ((a) | ~((b) | (c)))
 #define BOUND_AND_NOT(a, b) ((a) & ~(b))
+#define BOUND_AND_NOR(a, b, c) ((a) & ~((b) | (c)))
 #endif
 #ifndef BOUND_MIN_I8 /* comparing vectors makes a mask */
 #define BOUND_MIN_(a, b, mask) (((a) & (mask)) | ((b) & ~(mask)))
