@@ -64,7 +64,9 @@ class Machine:
         # Before Hopper, NVIDIA's processors have no instructions for two values of 16 bits.
         self.each = (1,) if self.is_nvidia and not self.is_hopper else (2, 1)
         self.items = 256 if self.is_nvidia else 64
-        self.columns: tuple[int, ...] = (8, 12, 16, 20, 24, 28, 32) if self.is_nvidia else (8,)
+        # Elsewhere one program does for all.
+        self.columns: tuple[int, ...] = (8, 12, 16, 20, 24, 28, 32) if self.is_nvidia else (4,)
+        self.letters = LETTERS if self.is_nvidia else LETTERS[-1:]
 
     @functools.cache  # noqa: B019 (machines last as long as the process)
     def program(self, options: tuple[str, ...]) -> Any:
@@ -134,7 +136,7 @@ class DeviceProduct:
         self._costs, self._shape = costs, shape
         self._m, self._n = queries.lengths, targets.lengths
         most = int(targets.codes.max()) + 2
-        self._letters = next((size for size in LETTERS if size >= most), 32)
+        self._letters = next(size for size in machine.letters if size >= most)
         letters = costs.table[:, :PAD]
         self._fits_bytes = not costs.wide and costs.first < 1 << 12
         del letters
@@ -309,7 +311,7 @@ class DeviceProduct:
             if self._border is None or self._border.size < size:
                 self._border = machine.room(size)
         numbers = np.array(
-            [costs.first, costs.extend, shape.lanes, run.begin, run.count, width, costs.profiles, own, stride],
+            [costs.first, costs.extend, shape.lanes, run.begin, run.count, width, costs.profiles, own, costs.flags, stride],
             np.int32,
         )  # fmt: skip
         warps = items // WARP * run.each if own else 1
@@ -383,7 +385,7 @@ class DeviceProduct:
                     f"-DPAIRS={each}",
                     f"-DCOLUMNS={columns}",
                     f"-DLETTERS={self._letters}",
-                    f"-DFLAGS={self._costs.flags}",
+                    *((f"-DFLAGS={self._costs.flags}",) if self._machine.is_nvidia else ()),
                 )
             )
             self._kernels[columns, each] = self._machine.cl.Kernel(program, "pair_scores")

@@ -12,9 +12,12 @@
  * Where the end of the target is free, the query ends with the last column, and columns before its first letter
  * score 0; otherwise it begins with the first column.
  *
- * Wanted from whoever builds this: PAIRS, COLUMNS, LETTERS (rows of a profile, with padding), FLAGS (as in
- * ext/pairwise/lanes.h), ITEMS (most of a work-group), and NVIDIA where items of a warp may shuffle, HOPPER where they
- * have instructions for two values of 16 bits. */
+ * Wanted from whoever builds this: PAIRS, COLUMNS, LETTERS (rows of a profile, with padding), ITEMS (most of a
+ * work-group), FLAGS (as in ext/pairwise/lanes.h) where there is a program for each mode, NVIDIA where items of a warp
+ * may shuffle, and HOPPER where they have instructions for two values of 16 bits. */
+#ifndef FLAGS
+#define FLAGS g.flags
+#endif
 #define FREE_QUERY_BEGIN 1
 #define FREE_QUERY_END 2
 #define FREE_TARGET_BEGIN 4
@@ -80,12 +83,10 @@ static inline uint bytes_of(uint a, uint b, uint which)
 #endif
 #define SPLAT(x) PACK(x, x)
 #define LEAST SPLAT(PAIRS == 1 ? LOWEST : -(1 << 15))
-#if !IS_LOCAL
-#define CELL_H(part, along) CELL_MAX(part, along)
-#elif PAIRS == 2 && defined(HOPPER)
-#define CELL_H(part, along) max_pair_or_0(part, along)
+#if PAIRS == 2 && defined(HOPPER)
+#define CELL_FLOOR(part, along) max_pair_or_0(part, along)
 #else
-#define CELL_H(part, along) CELL_MAX(CELL_MAX(part, along), (value)0)
+#define CELL_FLOOR(part, along) CELL_MAX(CELL_MAX(part, along), (value)0)
 #endif
 
 /* What a work-item hands to the next one. */
@@ -113,6 +114,7 @@ typedef struct {
     int width;        /* of a product, a row of the output; 0 where `order` has query and target of each pair */
     int places;     /* queries are places of profiles */
     int own;        /* each pair has a profile of its own */
+    int flags;
     int stride;     /* of `border`, from one query to the next */
 } job;
 
@@ -270,7 +272,7 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                 along = beyond;
 #pragma unroll
                 for (int k = 0; k < COLUMNS; k++) {
-                    const value now = CELL_H(part, along);
+                    const value now = IS_LOCAL ? CELL_FLOOR(part, along) : CELL_MAX(part, along);
                     if (k + 1 < COLUMNS)
                         part = CELL_MAX(CELL_ADD(h[k], SCORE(k + 1)), down[k + 1]);
                     h[k] = now;
