@@ -555,8 +555,8 @@ class Mapper:
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         is_served = isinstance(self.extender, LateExtender) and self._is_served(mates, interleaved)
         mapper = self._prepared(is_served)
-        processes = mapper._processes(encoder)
-        on_device = mates is None and not interleaved and (is_served or mapper.on_device is not None)
+        processes, threads = mapper._processes(encoder), self.params.threads
+        on_device = mates is None and not interleaved and mapper.on_device is not None
         size = self.params.reads_per_batch(processes, on_device)
         batches = source.batches(size, self.params.threads, input_progress, parts)
         mapper = mapper if processes == 1 else mapper._for_processes()
@@ -567,9 +567,9 @@ class Mapper:
             server = mapper._server() if is_served else None
             if server is not None:  # forked before the workers, which inherit its pipes
                 stack.enter_context(closing(server))
-                mapper = mapper._with(on_device=server)
+                mapper, threads = mapper._with(on_device=server), server.threads
             work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
-            workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
+            workers = stack.enter_context(closing(_start(work, processes, threads)))
             if shard is not None and insert is None:
                 insert = _insert_learned(MappingRun(work, workers), source)
             run = MappingRun(work, workers, insert)
@@ -638,11 +638,11 @@ class Mapper:
 
     def _server(self) -> Any:
         """The process that drives the device, or None where the system grants none."""
-        from gassst.search.device_server import DeviceServer
+        from gassst.search.device_server import DeviceServer, threads_beside
 
-        searched = self.plan, self.cascade, self.params
+        searched, threads = (self.plan, self.cascade, self.params), threads_beside(self.params.threads)
         try:
-            return DeviceServer(self.index, str(self.params.device).lower(), *searched, self.params.threads)
+            return DeviceServer(self.index, str(self.params.device).lower(), *searched, threads)
         except OSError as error:
             log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
             return None
