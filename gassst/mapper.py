@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
@@ -117,6 +117,8 @@ class Mapper:
     """For one read at a time; None where a batch is needed."""
     counts_details: bool
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
+    started: Any
+    """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
     _owns_index: bool
 
     def __init__(
@@ -187,6 +189,7 @@ class Mapper:
             extender=extender,
             on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
             counts_details=True,
+            started=None,
             _owns_index=owns_index,
         )
 
@@ -638,11 +641,17 @@ class Mapper:
 
     def _server(self) -> Any:
         """The process that drives the device, or None where the system grants none."""
-        from gassst.search.device_server import DeviceServer, threads_beside
+        from gassst.search.device_process import Job
+        from gassst.search.device_server import DeviceServer
+        from gassst.search.device_start import start
 
-        searched, threads = (self.plan, self.cascade, self.params), threads_beside(self.params.threads)
+        index, params = self.index, self.params
+        job = Job(index, index.path, tuple(part.number for part in index.parts), params)
+        if self.started is not None and not self.started.is_told and index.path is not None:
+            self.started.tell(job)
+            return DeviceServer(self.started)
         try:
-            return DeviceServer(self.index, str(self.params.device).lower(), *searched, threads)
+            return DeviceServer(start(str(params.device), params.threads, job))
         except OSError as error:
             log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
             return None
@@ -700,6 +709,13 @@ class Mapper:
 
 class LateMapper(Mapper):
     """A mapper that looks for the device "gpu" while it maps: so does `gassst map`."""
+
+    def beside(self, started: Any) -> LateMapper:
+        """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
+
+        `started`: a `search.device_process.DeviceProcess`, or None.
+        """
+        return cast(LateMapper, self._with(started=started))
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
         if device is not None and is_late(device):

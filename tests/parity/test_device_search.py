@@ -17,7 +17,7 @@ from gassst.search import device, device_index, single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch, Request, Searched
-from gassst.search.device_server import DEVICE, HOST, Load
+from gassst.search.device_process import DEVICE, HOST, Load
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
