@@ -15,8 +15,6 @@ from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
-from gassst.extension.devices import is_late
-from gassst.workers.layout import why_threads
 
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
@@ -51,14 +49,19 @@ def _device_started(
 
     `stack` ends it.
     """
+    from gassst.extension.devices import is_late, is_named
+    from gassst.workers.layout import why_threads
+
+    if not is_late(params.device) or why_threads():
+        return None
     is_plain = params.mode != "local" and not params.all_hits and args.dask is None
     is_single = samples[0].mates is None and not args.interleaved
-    if not (is_late(params.device) and is_plain and is_single) or why_threads():
+    if not is_named(params.device) and not (is_plain and is_single):
         return None
     from gassst.search.device_start import start
 
     try:
-        process = start(str(params.device), params.threads)
+        process = start(params.device, params.threads)
     except OSError:  # the run will say so
         return None
     return stack.enter_context(closing(process))

@@ -242,6 +242,7 @@ class DeviceBackend:
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
+        slot.begin(batch.n)
         *self._plans, self._caps = slot.of_plan(batch.plan)
         requests = batch.requests
         rows = slot.pinned("read_row", batch.n, np.uint32)

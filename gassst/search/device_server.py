@@ -57,29 +57,39 @@ class DeviceServer:
     ----------
     process : DeviceProcess
         Ended by `close`.
+    named : bool
+        Whether the run asked for this device. Else the host goes on without it where it fails.
     """
 
-    def __init__(self, process: DeviceProcess):
-        self._process = process
+    def __init__(self, process: DeviceProcess, named: bool = True):
+        self._process, self._named = process, named
         self.threads = process.threads
         self._local = threading.local()
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """As `DeviceSearch.search`. None also while the device is not ready, and where the host would be faster.
 
-        Raises DeviceError where it has failed.
+        Raises DeviceError where a device that was named has failed.
         """
-        if (
-            self._process.status != READY
-            or not is_taken(context)
-            or self._process.load.is_host_faster(context.n)
-        ):
+        try:
+            return self._search(context, stats)
+        except DeviceError as error:
+            if self._named:
+                raise
+            log.debug("%s: on with the host", error)
+            return None
+
+    def _search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
+        process = self._process
+        if process.status != READY or not is_taken(context) or process.load.is_host_faster(context.n):
             return None
         client = self._client()
-        with stats.timed("device"):
-            self._process.load.waiting[client] = context.n
-            found = self._asked(client, Request.of(context))
-            self._process.load.waiting[client] = 0
+        process.load.waiting[client] = context.n
+        try:
+            with stats.timed("device"):
+                found = self._asked(client, Request.of(context))
+        finally:
+            process.load.waiting[client] = 0
         return None if found is None else found.result(context, stats)
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
@@ -106,11 +116,16 @@ class DeviceServer:
     def describe(self) -> str:
         """One line for people."""
         what = {READY: "on the device", FOUND: "on the host: the device was not ready in time"}
-        return f"search {what.get(self._process.status, 'on the host')} ({self._process.device})"
+        try:
+            where = what.get(self._process.status, "on the host")
+        except DeviceError as error:
+            where = f"on the host: {error}"
+        return f"search {where} ({self._process.device})"
 
     def verify(self) -> None:
-        """As `DeviceProcess.verify`."""
-        self._process.verify()
+        """As `DeviceProcess.verify`, of a device that was named."""
+        if self._named:
+            self._process.verify()
 
     def close(self) -> None:
         """As `DeviceProcess.close`."""
@@ -136,6 +151,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     on_device = search.on_device()
     if on_device is not None:
         on_device.program(1)
+        on_device.reads_at_once = TOGETHER + TOGETHER // 4
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
     process.say(WITHOUT if on_device is None else READY)

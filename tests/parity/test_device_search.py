@@ -203,33 +203,105 @@ def assert_same_result(found: GlobalResult | None, expected: GlobalResult) -> No
 
 
 class TestLoad:
-    def test_the_first_batch_measures_the_device(self):
-        load = Load(2)
-        assert not load.is_host_faster(100)
-        load.waiting[1] = 100
-        assert load.is_host_faster(100)
-
     def test_a_batch_goes_where_it_is_done_first(self):
         load = Load(3)
-        load.note(DEVICE, 1000, 1e6)
+        load.note(DEVICE, 1000, 1e5)
+        load.waiting[:2] = 1000
         assert not load.is_host_faster(100)  # the host has not been measured
         load.note(HOST, 1000, 4e6)
-        load.waiting[:2] = 100
         assert not load.is_host_faster(100)
-        load.waiting[2] = 200
+        load.waiting[2] = 2000
         assert load.is_host_faster(100)
-        load.note(DEVICE, 1000, 0)
+        load.note(DEVICE, 1000, 9e4)
         assert not load.is_host_faster(100)
 
+    def test_a_few_slow_reads_say_little_of_the_pace(self):
+        load = Load(1)
+        load.note(DEVICE, 1000, 1e5)
+        load.note(DEVICE, 1, 1e5)
+        assert load.paces[DEVICE] == pytest.approx(110)
 
-def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path):
+
+SERVED = """
+import gzip, sys, threading, time
+import gassst
+from gassst.io.read_records import batch_of_records
+from gassst.search.device_process import READY, DeviceProcess, Job
+from gassst.search.device_server import DeviceServer, serve
+from gassst.extension.cpu import CpuExtender
+from gassst.search import single
+from gassst.search.context import BatchContext
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+index = gassst.Index.open(sys.argv[1])
+process = DeviceProcess(sys.argv[3], 2, serve)
+mapper = gassst.Mapper(index, device="none")
+process.tell(Job(None, index.path, (), mapper.params))
+process.verify()
+while process.status < READY:
+    time.sleep(0.01)
+server, found = DeviceServer(process), {}
+
+def contexts(of):
+    lines = gzip.open(sys.argv[2], "rt").read().split()[1::4]
+    for at in range(0, 200, 50):
+        reads = [(str(i), read, None) for i, read in enumerate(lines[of * 200 + at : of * 200 + at + 50])]
+        packed = batch_of_records(reads).pack()
+        searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
+        yield BatchContext.of(*searched, packed)
+
+def ask(of):
+    found[of] = [server.search(context, Stats()) for context in contexts(of)]
+
+asking = [threading.Thread(target=ask, args=(of,)) for of in range(2)]
+for thread in asking: thread.start()
+for thread in asking: thread.join()
+taken = 0
+for of in range(2):
+    for context, result in zip(contexts(of), found[of], strict=True):
+        with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+            expected = single.search(HostBackend(context, bands, Stats()))
+        if result is not None:  # else the host would have been faster
+            taken += 1
+            assert (result.quality == expected.quality).all() and (result.rows == expected.rows).all()
+            assert (result.bands.band_start == expected.bands.band_start).all()
+            assert (result.bands.read_strand == expected.bands.read_strand).all()
+assert taken
+server.close()
+"""
+
+
+@needs_device
+def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].index]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--mode", "local"]], ids=["searched there", "mapped on the host"])
+def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path, more):
     """It is looked for while reads are mapped already."""
     output = tmp_path / "out.sam"
     command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
     environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
     environment.pop("GASSST_OPENCL", None)
     done = subprocess.run(
-        [*command, "--device", "gpu", "-o", str(output)], env=environment, capture_output=True, text=True
+        [*command, *more, "--device", "gpu", "-o", str(output)],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0 and not output.exists()
     assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
+
+
+def test_a_gpu_that_nobody_named_may_fail(small_index, small_fastq, tmp_path):
+    """Its driver is registered, so it is tried; the host maps all reads."""
+    (tmp_path / "none.icd").write_text("libnone.so\n")
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run([*command, "-o", str(output)], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and output.exists()
