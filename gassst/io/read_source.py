@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gassst.dataclass import dataclass
 from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.io.distinct import paths_of
 from gassst.io.input_progress import InputProgress, size_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gassst.dataclass import dataclass
 from gassst.errors import ParameterError
 
 
