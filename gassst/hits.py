@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.dataclass import dataclass
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference, contig_before
 from gassst.pairing.insert_size import is_primary, reference_spans

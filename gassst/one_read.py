@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
-from gassst.dataclass import dataclass
 from gassst.extension.base import WIDTHS, doubled
 from gassst.layouts import READ_SUMMARY
 from gassst.local.align import leaving_cost

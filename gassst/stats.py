@@ -8,13 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
-from gassst.dataclass import dataclass
 from gassst.errors import InputError
 from gassst.funnel import Funnel
 from gassst.io.whole_file import write_text

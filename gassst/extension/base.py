@@ -6,12 +6,11 @@ Arguments are checked here, the room for CIGARs is shared out, and scores are fr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from gassst._core.banded import pack_cigars, without_bonus
-from gassst.dataclass import dataclass
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments

@@ -14,13 +14,12 @@ import threading
 import zlib
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.io.pipes import first_bytes, held

@@ -6,9 +6,9 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from gassst.dataclass import dataclass
 from gassst.errors import ParameterError
 from gassst.io.reference import Exceptions, ReferenceArrays, bases_between
 

@@ -6,12 +6,12 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, HitBatch, RecordBuilder
-from gassst.dataclass import dataclass
 from gassst.io import bgzf
 from gassst.io.cram import CramTarget
 from gassst.io.unmapped import UnmappedText
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Encoded:
     """The records of one batch, and its unmapped reads as FASTQ."""
 
@@ -30,7 +30,7 @@ class Encoded:
     unmapped: UnmappedText = UnmappedText()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pieces:
     """Pieces of a file, and how many records they hold."""
 

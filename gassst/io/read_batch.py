@@ -6,18 +6,19 @@ one name in SAM. The rules for records are in `ext/io/fastx.h`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import reads as _reads
-from gassst.dataclass import dataclass
 from gassst.errors import UsageError
 
 MAX_LENGTH = _reads.MAX_LENGTH_LIMIT  # what is longer is no read, but a genome in the place of reads
 MAX_BATCH_BASES = 64 << 20
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PackedReads:
     """Reads in bit planes of both strands; layout in `docs/pipeline.md`.
 
@@ -37,7 +38,7 @@ class PackedReads:
         return len(self.lengths)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadBatch:
     """Consecutive reads of one file, or of two files of pairs.
 

@@ -6,8 +6,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, UsageError
 from gassst.io.source import Source, name_of
 

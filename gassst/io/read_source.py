@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gassst.dataclass import dataclass
 from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.io.distinct import paths_of
 from gassst.io.input_progress import InputProgress, size_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gassst.dataclass import dataclass
+from dataclasses import dataclass
+
 from gassst.errors import ParameterError
 
 

@@ -6,13 +6,12 @@ import errno
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Protocol
 
 from gassst._core import reads as _reads
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, UsageError
 from gassst.io.alignment_input import AlignmentInput
 from gassst.io.batch_sizes import BatchSizes
@@ -41,7 +40,7 @@ class ClosableBatches(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupBatch:
     """A batch whose reads are of a read group, by its ordinal in the header."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ import pysam
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, ParameterError, UsageError
 from gassst.io import bgzf
 from gassst.io.cram import CramOptions, CramTarget

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
-from gassst.dataclass import dataclass
 from gassst.errors import InputError
 from gassst.io.inflate import open_input
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, UsageError
 from gassst.io.read_groups import ReadGroups, read_groups
 

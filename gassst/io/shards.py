@@ -20,9 +20,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import repeat
 
-from gassst.dataclass import dataclass
 from gassst.errors import UsageError
 from gassst.io.record_starts import Bam, Lines, Records, records_of
 from gassst.io.slices import LanePart, Place, SeekableText, Slice, TextFrom

@@ -11,9 +11,9 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, NamedTuple
 
-from gassst.dataclass import dataclass
 from gassst.errors import InputError
 from gassst.io import bgzf
 from gassst.io.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks

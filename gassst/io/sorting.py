@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ from gassst._core.records import (
     gather,
     sort_keys,
 )
-from gassst.dataclass import dataclass
 from gassst.io import bgzf
 from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.io.encoding import Pieces, PlainFile, bam_header
@@ -45,7 +45,7 @@ NO_TEMPLATES = np.empty(0, np.uint64)
 UNPLACED = np.uint64(0x7FFFFFFF << 33)  # least key of records without a coordinate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """Sorted records, in memory, or mapped from a file.
 

@@ -10,13 +10,12 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pickle import PickleBuffer
 from queue import Empty, Queue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
-from gassst.dataclass import dataclass
 from gassst.errors import InputError
 from gassst.io.batch_sizes import FileSizes
 from gassst.io.source import PlainFile, Source, Window
@@ -105,7 +104,7 @@ class _WholeText:
         """All of it is here."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Piece:
     """Whole records of one file, and what spoils the one behind them.
 

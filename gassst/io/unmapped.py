@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gassst.dataclass import dataclass
 from gassst.errors import ParameterError
 from gassst.io.destination import CompressedFile
 from gassst.sam_flags import UNMAPPED
@@ -74,7 +74,7 @@ class Unmapped:
         return UnmappedText(tuple(texts), int(np.count_nonzero(alone)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class UnmappedText:
     """The text of a batch for each of the files, and how many unmapped single reads none of them has."""
 

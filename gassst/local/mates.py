@@ -7,10 +7,11 @@ less than `PAIR_BONUS` in score.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.dataclass import dataclass
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads

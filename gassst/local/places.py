@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.dataclass import dataclass
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 

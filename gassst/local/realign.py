@@ -11,12 +11,11 @@ Places compare by their score with the bonus for each end that is reached; AS an
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.dataclass import dataclass
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.local.align import Aligner, score_promising
 from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import stretches as _stretches
-from gassst.dataclass import dataclass
 from gassst.params import MAX_READ_LENGTH
 from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.dataclass import dataclass
 from gassst.layouts import NO_SUBOPTIMAL
 from gassst.local.align import Aligner
 from gassst.local.places import (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
-
-from gassst.dataclass import dataclass
 
 # Reads from which on a rate is learned, as many as for insert sizes.
 ENOUGH_READS = 64

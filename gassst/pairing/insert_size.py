@@ -6,12 +6,11 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from gassst.dataclass import dataclass
 from gassst.errors import InputError, UsageError
 from gassst.io.reference import contig_before
 from gassst.io.whole_file import write_text

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.dataclass import dataclass
 
 U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst.dataclass import dataclass
 from gassst.io.reference import GAP, Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut

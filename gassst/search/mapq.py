@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst._core import selection as _selection
 from gassst._core import tandem as _tandem
-from gassst.dataclass import dataclass
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
 from gassst.params import MIN_READ_LENGTH

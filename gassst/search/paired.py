@@ -10,7 +10,8 @@ What must be true: the result of a pair depends on the pair, the reference, the 
 
 from __future__ import annotations
 
-from gassst.dataclass import dataclass
+from dataclasses import dataclass
+
 from gassst.search import single
 from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend

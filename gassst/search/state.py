@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gassst._core.placements import Placements
-from gassst.dataclass import dataclass
 from gassst.layouts import NO_SCORE
 from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext

@@ -16,13 +16,13 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import bus_error
-from gassst.dataclass import dataclass
 from gassst.errors import IndexFormatError, InputError
 from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
 from gassst.threads import watch_forks

@@ -8,13 +8,12 @@ occurs, and whether a read is settled, depends on the whole reference (docs/guid
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.dataclass import dataclass
 from gassst.errors import IndexFormatError, InputError
 from gassst.io.reference import Reference
 from gassst.seeding.index_file import (

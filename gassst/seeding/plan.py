@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from gassst.dataclass import dataclass
 from gassst.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.presets import PRESETS
 from gassst.seeding.miss_model import (

@@ -7,14 +7,13 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
-from gassst.dataclass import dataclass
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import Exceptions, Reference, contig_starts
 from gassst.io.whole_file import whole_file
