@@ -223,11 +223,12 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
     cdef uint32_t[:, ::1] diagonals = diagonals_array
     if k == 0:
         return hits_array, cigars_array[:0], *ends_array, total_array, *diagonals_array
-    for i in range(k):
-        columns = 0
-        for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
-            columns += cigar_length(cigars[j])
-        widest = max(widest, columns)
+    with nogil:
+        for i in range(k):
+            columns = 0
+            for j in range(cigar_start[i], cigar_start[i] + cigar_runs[i]):
+                columns += cigar_length(cigars[j])
+            widest = max(widest, columns)
     a.columns = <column_t *>malloc(widest * sizeof(column_t))
     if a.columns == NULL:
         raise MemoryError
