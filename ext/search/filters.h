@@ -521,8 +521,7 @@ static int64_t keep_band(const job_t *job)
 }
 
 /* Candidates that the bounds of their flanks do not reject. Not looked at are those whose flanks are too short to be
-   rejected, those with a limit above `job->most` and those of reads shorter than `job->shortest`. Adds how many each
-   bound rejects to `job->rejections`. */
+   rejected. Adds how many each bound rejects to `job->rejections`. */
 static int64_t keep_flanks(const job_t *job)
 {
     int64_t kept = 0;
@@ -534,8 +533,7 @@ static int64_t keep_flanks(const job_t *job)
         for (int64_t i = start; i < stop; i++) {
             const site_t site = site_at(job, i);
             rows[n] = (uint32_t)i;
-            n += site.limit <= job->most && site.length >= job->shortest &&
-                 site.limit < smaller(FLANK, site.offset) + smaller(FLANK, site.length - site.end);
+            n += site.limit < smaller(FLANK, site.offset) + smaller(FLANK, site.length - site.end);
         }
         job->kernels->flanks(job, rows, n, rejected_by);
         for (int64_t i = start; i < stop; i++) {
