@@ -150,7 +150,8 @@ MUTATIONS = [
     ),
     Mutation(
         "band32: the second half of the window comes in late", BOUND_BAND,
-        "(word) << (32 - (r))", "(word) << (31 - (r))", "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
+        "(word) << (32 - (r))", "(word) << (31 - (r))",
+        "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
     ),
     Mutation(
         "band32: rows behind the end of a read count", BOUND_BAND,
