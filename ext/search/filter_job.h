@@ -25,7 +25,6 @@ typedef struct {
     int64_t n_verified;
     int bucket_shift;
     const struct bound_kernels *kernels;
-    int most, shortest;        /* limit up to which, and length of reads from which on the flanks are looked at */
     int64_t *rejections;       /* by each bound of the flanks */
 } job_t;
 

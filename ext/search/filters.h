@@ -474,6 +474,7 @@ INLINE strand_t strand_of(const job_t *job, uint32_t read_strand)
     s.is_there = job->plane_start[read] + 2 * ((s.length + 63) / 64) <= job->reads.rows;
     s.row = (uint32_t)read_row(job, read_strand);
     s.last_block = (s.length - 1) & ~63;
+    __builtin_prefetch(job->reads.words + 3 * (int64_t)s.row);
     s.decides = s.length && smaller(job->gaps, (int)s.limit) <= BAND_REACH;
     return s;
 }
@@ -482,7 +483,9 @@ INLINE strand_t strand_of(const job_t *job, uint32_t read_strand)
    the band can be read, or an alignment may leave it. -2 - i where candidate i lies outside the reads or the reference. */
 static int64_t keep_band(const job_t *job)
 {
-    const int64_t bases = 64 * job->reference.rows;
+    const columns_t from = job->candidates, to = job->kept; /* so that no store makes them be loaded again */
+    uint32_t *rejected_read_strand = job->rejected_read_strand, *rejected_diagonal = job->rejected_diagonal;
+    const int64_t bases = 64 * job->reference.rows, reference_rows = job->reference.rows;
     const band_planes_of planes = {job->reads.words, job->reference.words};
     strand_t strand = {.read_strand = UINT32_MAX};
     int64_t kept = 0;
@@ -493,24 +496,24 @@ static int64_t keep_band(const job_t *job)
         const int64_t stop = start + BOUND_BLOCK < job->n ? start + BOUND_BLOCK : job->n;
         int n = 0, next = 0;
         for (int64_t i = start; i < stop; i++) {
-            const int64_t diagonal = job->candidates.diagonal[i], first = diagonal - BAND_LEAD;
-            if (job->candidates.read_strand[i] != strand.read_strand)
-                strand = strand_of(job, job->candidates.read_strand[i]);
-            if (!strand.is_there | (job->candidates.offset[i] + job->candidates.length[i] > strand.length) |
+            const int64_t diagonal = from.diagonal[i], first = diagonal - BAND_LEAD;
+            if (from.read_strand[i] != strand.read_strand)
+                strand = strand_of(job, from.read_strand[i]);
+            if (!strand.is_there | (from.offset[i] + from.length[i] > strand.length) |
                 (diagonal + strand.length > bases))
                 return -2 - i;
             rows[n] = (uint32_t)i;
             sites[n] = (band_site){(uint32_t)first, 3 * strand.row, (uint32_t)strand.length, (uint32_t)strand.limit};
-            n += strand.decides & (first >= 0) & (((first + strand.last_block) >> 6) + BAND_ROWS < job->reference.rows);
+            n += strand.decides & (first >= 0) & (((first + strand.last_block) >> 6) + BAND_ROWS < reference_rows);
         }
         job->kernels->band(&planes, sites, n, errors);
         for (int64_t i = start; i < stop; i++) {
             const int decided = next < n && rows[next] == (uint32_t)i;
             const int passes = !decided || errors[next] <= sites[next].limit;
             next += decided;
-            keep(job, kept, i);
-            job->rejected_read_strand[i - kept] = job->candidates.read_strand[i];
-            job->rejected_diagonal[i - kept] = job->candidates.diagonal[i];
+            to.read_strand[kept] = rejected_read_strand[i - kept] = from.read_strand[i];
+            to.diagonal[kept] = rejected_diagonal[i - kept] = from.diagonal[i];
+            to.offset[kept] = from.offset[i], to.length[kept] = from.length[i];
             kept += passes;
         }
     }
@@ -518,8 +521,7 @@ static int64_t keep_band(const job_t *job)
 }
 
 /* Candidates that the bounds of their flanks do not reject. Not looked at are those whose flanks are too short to be
-   rejected, those with a limit above `job->most` and those of reads shorter than `job->shortest`. Adds how many each
-   bound rejects to `job->rejections`. */
+   rejected. Adds how many each bound rejects to `job->rejections`. */
 static int64_t keep_flanks(const job_t *job)
 {
     int64_t kept = 0;
@@ -531,8 +533,7 @@ static int64_t keep_flanks(const job_t *job)
         for (int64_t i = start; i < stop; i++) {
             const site_t site = site_at(job, i);
             rows[n] = (uint32_t)i;
-            n += site.limit <= job->most && site.length >= job->shortest &&
-                 site.limit < smaller(FLANK, site.offset) + smaller(FLANK, site.length - site.end);
+            n += site.limit < smaller(FLANK, site.offset) + smaller(FLANK, site.length - site.end);
         }
         job->kernels->flanks(job, rows, n, rejected_by);
         for (int64_t i = start; i < stop; i++) {

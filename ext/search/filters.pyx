@@ -172,12 +172,10 @@ def tnw5_full(candidates, limits, packed, reference_planes, int gaps):
     return _filter(keep_tnw5_full, &job, candidates, limits, packed, reference_planes)
 
 
-def flanks(candidates, limits, packed, reference_planes, int most, int shortest,
-           str instruction_set=None):
+def flanks(candidates, limits, packed, reference_planes, str instruction_set=None):
     """Bounds on up to 16 bases either side, in one pass (`ext/isa/bound_flanks.h`): TNW_4(4), FD-vec, and the exact score.
 
-    Rejects where the two sides of one bound sum to more than the limit. Candidates with a limit above `most`, and those of
-    reads shorter than `shortest`, pass unseen.
+    Rejects where the two sides of one bound sum to more than the limit.
     `instruction_set`: one of `instruction_sets()`, else ValueError.
 
     Returns the four arrays of the candidates that pass, and int64[4]: how many pass, and how many each bound rejects
@@ -185,7 +183,7 @@ def flanks(candidates, limits, packed, reference_planes, int most, int shortest,
     """
     cdef job_t job
     cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
-    job.most, job.shortest, job.rejections = most, shortest, &rejections[0]
+    job.rejections = &rejections[0]
     use_kernels(&job, instruction_set)
     return _filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
 

@@ -205,7 +205,6 @@ cdef class OneRead:
         self.job.reads, self.job.reference, self.job.gaps = self.reads, self.reference, cascade.gaps
         self.job.plane_start, self.job.read_lengths, self.job.limits = &self.row, &self.length, &self.known.limit
         self.job.n_reads, self.job.rejections = 1, self.rejections
-        self.job.most, self.job.shortest = cascade.flanks
         use_kernels(&self.job, None)
 
     def __dealloc__(self):
@@ -391,8 +390,6 @@ cdef class OneRead:
         for i in range(self.n_filters):
             if n == 0:
                 break
-            if self.filters[i] == FLANKS and self.length < <uint32_t>self.job.shortest:
-                continue
             self.job.n, self.job.candidates, self.job.kept = n, of_filter(here), of_filter(there)
             if self.filters[i] == FLANKS:
                 kept = pass_flanks(&self.job)

@@ -32,7 +32,6 @@ cdef extern from "filter_job.h" nogil:
         int64_t n_verified
         int bucket_shift
         const bound_kernels *kernels
-        int most, shortest
         int64_t *rejections
 
 

@@ -36,8 +36,6 @@ def flanks(
     limits: U16,
     packed: _Packed,
     reference_planes: U64,
-    most: int,
-    shortest: int,
     instruction_set: str | None = None,
 ) -> tuple[Columns, NDArray[np.int64]]: ...
 def band32(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.params import MapParams
+from gassst.params import MAX_ERRORS, MapParams
 from gassst.search import single
 from gassst.search.arrays import I64, U8, U16, U32, U64, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
@@ -378,8 +378,8 @@ class DeviceBackend:
         if not cascade.names:
             return candidates
         # Without the flanks no limit is low enough for them: all anchors are listed for the narrow band.
-        most = np.int32(cascade.flanks.most if "flanks" in cascade.names else -1)
-        size, shortest = np.uint32(candidates.size), np.uint32(cascade.flanks.shortest)
+        most = np.int32(MAX_ERRORS if "flanks" in cascade.names else -1)
+        size, shortest = np.uint32(candidates.size), np.uint32(0)
         listed = slot.buffer("listed", 4 * candidates.size)
         rows = np.uint64(self._rows), self._n, state.columns, *self._planes
         flanks = size, candidates.owner, most, shortest, candidates.anchors, listed, counters
@@ -469,7 +469,7 @@ class DeviceBackend:
         stats.candidates += counts["CANDIDATES"]
         stats.scored += counts["SCOUTS"] + counts["BANDS"]
         left = counts["FILTERED"]
-        if "flanks" in names and self.context.present[-1] >= self.context.cascade.flanks.shortest:
+        if "flanks" in names:
             for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
                 stats.funnel.count(step, left, left - counts[by], 0)
                 left -= counts[by]

@@ -16,19 +16,12 @@ from numpy.typing import NDArray
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
 from gassst.funnel import Funnel
-from gassst.params import AUTO, MAX_ERRORS, MapParams
+from gassst.params import AUTO, MapParams
 from gassst.search.arrays import Candidates, Diagonals
 from gassst.seeding.plan import SearchPlan
 
 # What the one pass of `flanks` counts: candidates that its bounds leave, one after another.
 FLANK_STEPS = ("flanks-tnw4", "flanks-fd", "flanks-nw16")
-
-
-class Flanks(NamedTuple):
-    """Which candidates the filter `flanks` looks at: limits up to `most`, reads of at least `shortest` bases."""
-
-    most: int = MAX_ERRORS
-    shortest: int = 0
 
 
 class Batch(NamedTuple):
@@ -43,7 +36,6 @@ class Batch(NamedTuple):
     gaps: int
     shift: int = 0
     verified: NDArray[np.uint64] | None = None
-    flanks: Flanks = Flanks()
     rejected: list[Diagonals] | None = None
     steps: dict[str, int] | None = None
 
@@ -69,9 +61,7 @@ def _tnw5_full(candidates: Candidates, batch: Batch) -> Candidates:
 
 
 def _flanks(candidates: Candidates, batch: Batch) -> Candidates:
-    if batch.packed.lengths.max(initial=0) < batch.flanks.shortest:
-        return candidates
-    kept, (passed, *rejected) = _filters.flanks(candidates, *batch[:3], *batch.flanks)
+    kept, (passed, *rejected) = _filters.flanks(candidates, *batch[:3])
     if batch.steps is not None:
         left = passed + sum(rejected) - np.cumsum(rejected)
         batch.steps.update(zip(FLANK_STEPS, left.tolist(), strict=True))
@@ -97,11 +87,9 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
 }
 
 
-# What "auto" stands for, and which candidates then have their flanks looked at: those of long reads with a low limit. A
-# narrow band costs half of a band and rejects two to nineteen in twenty; the flanks cost half of a narrow band of 100
-# bases, and reject half of the candidates up to this limit (docs/benchmarks/sensitivity.md).
-AUTO_FILTERS = ("flanks", "band32")
-AUTO_FLANKS = Flanks(most=4, shortest=100)
+# What "auto" stands for. A narrow band costs a third of a band and rejects twelve to nineteen in twenty. Looking at the
+# flanks before costs as much and rejects less (docs/benchmarks/sensitivity.md).
+AUTO_FILTERS = ("band32",)
 
 
 class Cascade:
@@ -112,9 +100,7 @@ class Cascade:
     """
 
     def __init__(self, names: Iterable[str], gaps: int, shift: int = 0):
-        chosen = tuple(names)
-        self.names = tuple(n for name in chosen for n in (AUTO_FILTERS if name == AUTO else (name,)))
-        self.flanks = AUTO_FLANKS if AUTO in chosen else Flanks()
+        self.names = tuple(n for name in names for n in (AUTO_FILTERS if name == AUTO else (name,)))
         self.gaps = gaps
         self.shift = shift
         for name in self.names:
@@ -150,14 +136,12 @@ class Cascade:
         within the limit.
         """
         steps: dict[str, int] = {}
-        seen = limits, packed, reference_planes, self.gaps, self.shift, verified, self.flanks
+        seen = limits, packed, reference_planes, self.gaps, self.shift, verified
         batch = Batch(*seen, rejected, steps)
         for name in self.names:
             entered, start = len(candidates), perf_counter_ns()
             candidates = FILTERS[name](candidates, batch)
             elapsed = perf_counter_ns() - start
-            if name == "flanks" and not steps:
-                continue  # all reads are too short for it
             # The steps of one pass share its time, which stands with the first.
             for step, left in (steps or {name: len(candidates)}).items():
                 if counters is not None:

@@ -38,6 +38,7 @@ RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/io/duplicates.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
+MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
 WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
@@ -134,27 +135,44 @@ MUTATIONS = [
     ),
     Mutation(
         "cascade: buckets that were scored are forgotten", "gassst/search/filters.py",
-        "self.gaps, self.shift, verified, self.flanks", "self.gaps, self.shift, None, self.flanks",
+        "self.gaps, self.shift, verified\n", "self.gaps, self.shift, None\n",
         "tests/property/test_filters.py::test_the_cascade_drops_candidates_in_verified_buckets",
     ),
     # The vector kernels of the filters.
     Mutation(
         "band32: an alignment at the limit is rejected", FILTERS_H,
-        "errors[next] <= job->limits", "errors[next] < job->limits", LOSSLESS,
+        "errors[next] <= sites[next].limit", "errors[next] < sites[next].limit", LOSSLESS,
     ),
     Mutation(
         "band32: trusted although one gap leaves the band", FILTERS_H,
-        "site->limit) <= BAND_REACH", "site->limit) <= BAND_LEAD",
+        "(int)s.limit) <= BAND_REACH", "(int)s.limit) <= BAND_LEAD",
         "tests/property/test_filters.py::test_one_long_gap_passes",
     ),
     Mutation(
         "band32: the second half of the window comes in late", BOUND_BAND,
-        "<< (31 - r) << 1;", "<< (31 - r);", "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
+        "(word) << (32 - (r))", "(word) << (31 - (r))",
+        "tests/property/test_filters.py::test_narrow_band_is_textbook_dp",
     ),
     Mutation(
         "band32: rows behind the end of a read count", BOUND_BAND,
-        "if (ragged)", "if (0 && ragged)",
+        "if (over) {", "if (0 && over) {",
         "tests/property/test_filters.py::test_narrow_bands_of_reads_of_any_length_side_by_side",
+    ),
+    Mutation(
+        "band32: given up at the limit", BOUND_BAND,
+        "(least[l] <= sites[site].limit)", "(least[l] < sites[site].limit)", MANY_PLACES,
+    ),
+    Mutation(
+        "band32: the second 64 rows face the first again", BOUND_BAND,
+        "queue->at[from] + 64", "queue->at[from]", MANY_PLACES,
+    ),
+    Mutation(
+        "band32: candidates of one read see other bases of it", BOUND_BAND,
+        "2 * (read_high >> (r) & 1)", "2 * (read_low >> (r) & 1)", MANY_PLACES,
+    ),
+    Mutation(
+        "band32: lanes of several reads take the bases of the first", BOUND_BAND,
+        "others |= read[l] ^ read[0]", "others |= read[l] ^ read[l]", MANY_PLACES,
     ),
     Mutation(
         "flanks: an alignment at the limit is rejected", BOUND_FLANKS,

@@ -354,6 +354,30 @@ def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     assert 0.4 < passes.mean() < 0.6
 
 
+@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+def test_narrow_bands_at_many_places_of_one_read(instruction_set):
+    """They fill all lanes, and those of several reads share the rest; most are given up before the end of the read."""
+    rng = np.random.default_rng(33)
+    cases, lengths = ragged_cases(rng, 60, 200)
+    times = rng.integers(1, 70, 60)
+    read, first = np.repeat(np.arange(60), times), np.cumsum(times) - times
+    place = (read + np.arange(read.size) - first[read]) % 60
+    errors = band_errors(cases.sequences[read], cases.windows[place], cases.start, lengths[read], 16, 15)
+    limits = np.maximum(errors[first + rng.integers(0, times)] - np.arange(60) % 2, 0)
+    column = np.ones(read.size, np.uint16)
+    candidates = Candidates(
+        (2 * read).astype(np.uint32), cases.diagonal[place].astype(np.uint32), 20 * column, 15 * column
+    )
+    limits, *seen, gaps = cases.batch(limits, 15)[:4]
+    kept, rejected = _filters.band32(candidates, limits, *seen, gaps, instruction_set)
+    passes = errors <= limits[read]
+    assert kept[0].tolist() == candidates.read_strand[passes].tolist()
+    assert kept[1].tolist() == candidates.diagonal[passes].tolist()
+    assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
+    assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
+    assert 0.1 < passes.mean() < 0.9
+
+
 def flank_steps(cases, read, offset, length, limit):
     """Which of the three bounds rejects a candidate first, 0 for none."""
     row, end = cases.sequences[read] % MASKED, offset + length
@@ -382,19 +406,9 @@ def test_flanks_of_any_length_side_by_side(instruction_set):
     limits = rng.integers(0, 9, n)
     candidates, seen = cases.candidates(offset, length), cases.batch(limits, 4)[:3]
     steps = np.array([flank_steps(cases, i, offset[i], length[i], limits[i]) for i in range(n)])
-    kept, counts = _filters.flanks(candidates, *seen, 255, 0, instruction_set)
+    kept, counts = _filters.flanks(candidates, *seen, instruction_set)
     assert kept[0].tolist() == candidates.read_strand[steps == 0].tolist()
     assert counts.tolist() == np.bincount(steps, minlength=4).tolist() and counts.min() > 20
-
-
-def test_flanks_are_looked_at_up_to_a_limit_and_from_a_length_on():
-    cases = Cases(np.random.default_rng(1), np.zeros((3, 80), np.uint8), np.full((3, 200), 1, np.uint8), 60)
-    seen = cases.candidates(30, 8), *cases.batch([3, 4, 5], 0)[:3]
-    assert [len(_filters.flanks(*seen, most, m)[0][0]) for most, m in ((255, 0), (4, 80), (4, 81))] == [
-        0,
-        1,
-        3,
-    ]
 
 
 def test_no_narrow_band_on_a_processor_without_it():
