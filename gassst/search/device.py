@@ -45,6 +45,8 @@ log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
+WARM_UP, PIECE_ROWS = 4096, 2
+"""Reads of the first search, which warms the device up, and rows of 64 bases of each."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
 COUNTERS_BYTES = 4096
@@ -188,6 +190,18 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
+    def warm_up(self, searched: Searched) -> None:
+        """Search pieces of the reference in every slot: the first search loads kernels and takes memory."""
+        device, planes = self.on_device(), self.index.reference.planes
+        if device is None:
+            return
+        request = _pieces_of(planes, min(WARM_UP, len(planes) // PIECE_ROWS))
+        with self.engine.errors():
+            for slot in device.slots:
+                backend: Any = DeviceBackend(DeviceBatch(searched, [request]), slot)
+                for _ in backend.collect(single.run_stages(backend)):
+                    pass
+
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """What `search.single.search` finds, or None where the device cannot search this batch."""
         if not is_taken(context):
@@ -227,6 +241,18 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             yield None
+
+
+def _pieces_of(planes: U64, n: int) -> Request:
+    """`n` pieces of the reference as reads; their other strand is left blank."""
+    length = 64 * PIECE_ROWS
+    reads = np.zeros((n, 2 * PIECE_ROWS, 3), np.uint64)
+    at = np.linspace(0, len(planes) - PIECE_ROWS, n).astype(np.int64)
+    reads[:, :PIECE_ROWS] = planes[at[:, None] + np.arange(PIECE_ROWS)]
+    start = np.arange(n, dtype=np.uint32) * np.uint32(2 * PIECE_ROWS)
+    padded = np.concatenate([reads.reshape(-1, 3), np.zeros((PIECE_ROWS, 3), np.uint64)])
+    columns = np.full(n, length, np.uint32), np.zeros(n, np.uint8), np.array([length])
+    return Request(padded, start, *columns)
 
 
 class DeviceBackend:

@@ -32,7 +32,7 @@ STARTING, FOUND, READY, WITHOUT, FAILED = range(5)
 MOST_TEXT = 4000
 POLL = 0.01  # s
 DEVICE, HOST = range(2)
-FIRST_PACE = 1000.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
+FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
 
 class Load:
@@ -54,10 +54,10 @@ class Load:
     def note(self, which: int, reads: int, nanoseconds: float) -> None:
         """`DEVICE` or `HOST` has searched so many reads in so much time.
 
-        What a few reads take is mostly the same for many: the pace falls at once, and rises by a tenth at most.
+        What a few reads take is mostly the same for many: the pace falls at once, and rises by half at most.
         """
         pace, known = nanoseconds / max(reads, 1), self.paces[which]
-        self.paces[which] = pace if known == 0 else min(pace, 1.1 * known)
+        self.paces[which] = pace if known == 0 else min(pace, 1.5 * known)
 
     def is_host_faster(self, reads: int) -> bool:
         """Whether the host would have searched these reads before the device could."""

@@ -149,11 +149,11 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     engine = opencl_engine.Engine(info, device, index.reference.planes, alignments=False)
     search = DeviceSearch(index, engine)
     on_device = search.on_device()
-    if on_device is not None:
-        on_device.program(1)
-        on_device.reads_at_once = TOGETHER + TOGETHER // 4
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
+    if on_device is not None:
+        on_device.reads_at_once = TOGETHER + TOGETHER // 4
+        search.warm_up(searched)
     process.say(WITHOUT if on_device is None else READY)
     log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, time.monotonic() - began)
     gc.freeze()

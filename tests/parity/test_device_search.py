@@ -68,6 +68,11 @@ class TestDeviceSearch:
         monkeypatch.setattr(device_index, "COPIED", 4096)
         assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
 
+    def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
+        context = context_of(index, small_reads[:60])
+        search.warm_up(Searched(context.plan, context.cascade, context.params))
+        assert_same(search, context)
+
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
         assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
@@ -219,7 +224,7 @@ class TestLoad:
         load = Load(1)
         load.note(DEVICE, 1000, 1e5)
         load.note(DEVICE, 1, 1e5)
-        assert load.paces[DEVICE] == pytest.approx(110)
+        assert load.paces[DEVICE] == pytest.approx(150)
 
 
 SERVED = """
