@@ -19,6 +19,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.base import Times
+from gassst.extension.opencl_upload import upload
 
 log = logging.getLogger("gassst")
 
@@ -195,12 +196,7 @@ class Engine:
         self.reference = np.ascontiguousarray(reference, np.uint64)
         with self.errors():
             self.context = cl.Context([device])
-            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-            self.planes = (
-                self.in_place(self.reference)
-                if self.shares_memory
-                else cl.Buffer(self.context, copied, hostbuf=self.reference)
-            )
+            self.planes = self.in_place(self.reference) if self.shares_memory else self._uploaded()
             if alignments:
                 self.program(1)
         # Half of what may be asked for at once: several threads want their share.
@@ -219,6 +215,13 @@ class Engine:
         """A read-only buffer that is the array itself, which it keeps alive."""
         flags = self.cl.mem_flags
         return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+
+    def _uploaded(self):
+        """A buffer with a copy of the reference."""
+        flags, size = self.cl.mem_flags.READ_ONLY, max(self.reference.nbytes, 64)
+        buffer = self.cl.Buffer(self.context, flags, size)
+        upload(self.cl, self.context, [buffer], [self.reference.reshape(-1)])
+        return buffer
 
     def program(self, words, names=SOURCES):
         """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU

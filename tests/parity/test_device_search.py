@@ -10,7 +10,7 @@ import pytest
 
 import gassst
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
+from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
 from gassst.search import device, device_index, single
@@ -65,7 +65,7 @@ class TestDeviceSearch:
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
-        monkeypatch.setattr(device_index, "COPIED", 4096)
+        monkeypatch.setattr(opencl_upload, "COPIED", 4096)
         assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
 
     def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
