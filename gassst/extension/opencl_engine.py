@@ -31,6 +31,7 @@ ITEMS_A_UNIT = (
     4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
 )
 TRACE_BYTES = 256 << 20
+ALL = ":all"  # behind the name of a kind of devices
 REMEDY = "`--device none` maps without OpenCL"
 
 
@@ -144,6 +145,18 @@ def choose(wanted: str | None = None, threads: int | None = None):
     `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
     is left.
     """
+    return _ranked(wanted, threads)[0]
+
+
+def choose_all(wanted: str):
+    """The devices to use together: one as `choose` says, or with ":all" behind a kind or name all that are like it."""
+    ranked = _ranked(wanted.removesuffix(ALL), None)
+    if not wanted.endswith(ALL):
+        return ranked[:1]
+    return [pair for pair in ranked if pair[0].type == ranked[0][0].type]
+
+
+def _ranked(wanted: str | None, threads: int | None):
     found = _discover(threads)
     if not found:
         raise DeviceError(
@@ -158,7 +171,7 @@ def choose(wanted: str | None = None, threads: int | None = None):
     if not usable:
         raise DeviceError(f"no usable OpenCL device: {fitting[0][0]}")
     order = ("gpu", "accelerator", "cpu", "custom")
-    return min(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
+    return sorted(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
 
 
 @cache

@@ -196,11 +196,14 @@ class DeviceSearch:
         if device is None:
             return
         request = _pieces_of(planes, min(WARM_UP, len(planes) // PIECE_ROWS))
-        with self.engine.errors():
-            for slot in device.slots:
-                backend: Any = DeviceBackend(DeviceBatch(searched, [request]), slot)
-                for _ in backend.collect(single.run_stages(backend)):
-                    pass
+        try:
+            with self.engine.errors():
+                for slot in device.slots:
+                    backend: Any = DeviceBackend(DeviceBatch(searched, [request]), slot)
+                    for _ in backend.collect(single.run_stages(backend)):
+                        pass
+        except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
+            log.debug("%s", error)
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """What `search.single.search` finds, or None where the device cannot search this batch."""

@@ -82,7 +82,7 @@ class DeviceProcess:
     Parameters
     ----------
     device : str
-        As `opencl_engine.choose` takes it.
+        As `opencl_engine.choose_all` takes it.
     threads : int
         That may call.
     serve : callable

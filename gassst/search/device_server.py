@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -137,7 +138,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     from gassst.extension import opencl_engine
 
     began = time.monotonic()
-    info, device = opencl_engine.choose(process.device)
+    devices = opencl_engine.choose_all(process.device)
     found = time.monotonic() - began
     process.say(FOUND)
     if job is None:
@@ -146,31 +147,47 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     if job is None:  # the parent needs no device
         return
     index = job.index if job.path is None else SeedIndex.open(job.path, False, job.parts)
-    engine = opencl_engine.Engine(info, device, index.reference.planes, alignments=False)
-    search = DeviceSearch(index, engine)
-    on_device = search.on_device()
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
-    if on_device is not None:
+
+    def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:
+        """The search on a device, with the index there; None where it does not fit."""
+        engine = opencl_engine.Engine(*pair, index.reference.planes, alignments=False)
+        search = DeviceSearch(index, engine)
+        on_device = search.on_device()
+        if on_device is None:
+            return None
         on_device.reads_at_once = TOGETHER + TOGETHER // 4
         search.warm_up(searched)
-    process.say(WITHOUT if on_device is None else READY)
-    log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, time.monotonic() - began)
+        return search
+
+    with ThreadPoolExecutor(len(devices)) as beside:
+        searches = [search for search in beside.map(ready, devices) if search is not None]
+    process.say(READY if searches else WITHOUT)
+    names = ", ".join(info.name for info, _ in devices)
+    log.debug("%s: found in %.2f s, ready in %.2f s", names, found, time.monotonic() - began)
     gc.freeze()
     sys.setswitchinterval(SWITCH)
-    inbox = Inbox(calls, process.memory)
-    work = search, searched, inbox, process, answers
-    others = [threading.Thread(target=_answer, args=work, daemon=True) for _ in range(IN_FLIGHT - 1)]
-    for thread in others:
+    inbox, drivers = Inbox(calls, process.memory), IN_FLIGHT * len(searches)
+    threads = [
+        threading.Thread(target=_answer, args=(search, searched, inbox, process, answers, drivers))
+        for search in searches * IN_FLIGHT
+    ]
+    for thread in threads:
         thread.start()
-    _answer(*work)
-    for thread in others:
+    for thread in threads:
         thread.join()
 
 
 def _answer(
-    search: DeviceSearch, searched: Searched, inbox: Inbox, process: DeviceProcess, answers: Sequence[int]
+    search: DeviceSearch,
+    searched: Searched,
+    inbox: Inbox,
+    process: DeviceProcess,
+    answers: Sequence[int],
+    drivers: int,
 ) -> None:
+    """Search what waits, one of so many threads that do."""
     while taken := inbox.take():
         began, waiting = time.perf_counter_ns(), deque(taken)
         error: Any = None
@@ -187,7 +204,7 @@ def _answer(
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
         reads = sum(len(request.lengths) for _, request in taken)
-        process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / IN_FLIGHT)
+        process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
 
 class Inbox:

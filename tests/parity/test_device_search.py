@@ -279,7 +279,7 @@ server.close()
 
 @needs_device
 def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
-    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].index]
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), f"{USABLE[0].type}:all"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
 
