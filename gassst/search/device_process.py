@@ -30,6 +30,7 @@ TICKET = struct.Struct("<I")
 STARTING, FOUND, READY, WITHOUT, FAILED = range(5)
 """In the first byte that all processes share; WITHOUT: the host searches. Behind it lies the text of a failure."""
 MOST_TEXT = 4000
+WAS_FOUND = MOST_TEXT + 1
 POLL = 0.01  # s
 DEVICE, HOST = range(2)
 FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
@@ -138,6 +139,7 @@ class DeviceProcess:
         """To all that share the memory; of the process alone."""
         encoded = text.encode()[: MOST_TEXT - 1]
         self._status[1 : 1 + len(encoded)] = encoded
+        self._status[WAS_FOUND] |= status == FOUND
         self._status[0] = status
 
     @property
@@ -146,6 +148,11 @@ class DeviceProcess:
         if self._status[0] == FAILED:
             raise DeviceError(self._status[1:MOST_TEXT].rstrip(b"\0").decode("utf-8", "replace"))
         return self._status[0]
+
+    @property
+    def was_found(self) -> bool:
+        """Whether there is such a device, failed or not."""
+        return bool(self._status[WAS_FOUND])
 
     # --- in the parent -------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
     DEVICE,
+    FAILED,
     FOUND,
     HOST,
     READY,
@@ -124,9 +125,15 @@ class DeviceServer:
         return f"search {where} ({self._process.device})"
 
     def verify(self) -> None:
-        """As `DeviceProcess.verify`, of a device that was named."""
+        """As `DeviceProcess.verify`, of a device that was named. Any other that was found and failed is a warning."""
         if self._named:
             self._process.verify()
+            return
+        try:
+            self._process.status  # noqa: B018 - it may raise
+        except DeviceError as error:
+            level = logging.WARNING if self._process.was_found else logging.DEBUG
+            log.log(level, "%s; the host has gone on without it", error)
 
     def close(self) -> None:
         """As `DeviceProcess.close`."""
@@ -201,6 +208,8 @@ def _answer(
             error = DeviceError(str(failure).splitlines()[0])
         except BaseException as failure:
             error = DeviceError(f"device: {type(failure).__name__}: {failure}")
+        if error is not None:
+            process.say(FAILED, str(error))
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
         reads = sum(len(request.lengths) for _, request in taken)
