@@ -157,7 +157,7 @@ class MapParams:
         (`is_served`) gets several batches together. Small ones are searched there sooner once it is ready.
         """
         usual = 32_768 if processes == 1 else 24_576
-        return self.batch_size or (12_288 if is_served else 49_152 if on_device else usual)
+        return self.batch_size or (16_384 if is_served else 49_152 if on_device else usual)
 
     @property
     def longest_read(self) -> int:
