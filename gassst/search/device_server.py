@@ -49,6 +49,8 @@ log = logging.getLogger("gassst")
 
 TOGETHER = 1 << 18
 """Reads from which on no further request is searched together with others. The device needs 10 ms for as many."""
+FEW_READS, PATIENCE = 1 << 15, 0.004
+"""Fewer reads than these wait so many seconds for more: searching them takes longer than waiting."""
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting
 
 
@@ -212,6 +214,7 @@ def _answer(
             process.say(FAILED, str(error))
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
+        inbox.done()
         reads = sum(len(request.lengths) for _, request in taken)
         process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
@@ -226,13 +229,18 @@ class Inbox:
         self._calls, self._memory = calls, memory
         self._lock = threading.Lock()
         self._calls_read: deque[tuple[int, int]] = deque()
+        self._counting = threading.Lock()
+        self._searching = 0  # threads that have requests in hand
 
     def take(self) -> list[tuple[int, Request]]:
-        """The clients and requests that wait, `TOGETHER` reads of them or a little more; none once all have gone."""
+        """The clients and requests that wait, `TOGETHER` reads of them or a little more; none once all have gone.
+
+        While another thread searches, a few reads wait for more. `done` must follow.
+        """
         taken: list[tuple[int, Request]] = []
         reads = 0
         with self._lock:
-            while reads < TOGETHER and (self._calls_read or not taken or self._has_more()):
+            while reads < TOGETHER and (not taken or self._has_more(reads)):
                 if not self._calls_read:
                     message = os.read(self._calls, CALL.size * select.PIPE_BUF)
                     if not message:
@@ -241,7 +249,17 @@ class Inbox:
                 client, size = self._calls_read.popleft()
                 taken.append((client, Request(*self._memory.get(client, size))))
                 reads += len(taken[-1][1].lengths)
+            with self._counting:
+                self._searching += 1
         return taken
 
-    def _has_more(self) -> bool:
-        return bool(select.select([self._calls], [], [], 0)[0])
+    def done(self) -> None:
+        """What was taken has been searched."""
+        with self._counting:
+            self._searching -= 1
+
+    def _has_more(self, reads: int) -> bool:
+        if self._calls_read:
+            return True
+        patience = PATIENCE if self._searching and reads < FEW_READS else 0
+        return bool(select.select([self._calls], [], [], patience)[0])
