@@ -145,7 +145,7 @@ def choose(wanted: str | None = None, threads: int | None = None):
     `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
     is left.
     """
-    return _ranked(wanted, threads)[0]
+    return _ranked(wanted and wanted.removesuffix(ALL), threads)[0]
 
 
 def choose_all(wanted: str):

@@ -73,6 +73,20 @@ class TestDeviceSearch:
         search.warm_up(Searched(context.plan, context.cascade, context.params))
         assert_same(search, context)
 
+    def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
+        context = context_of(index, small_reads[:60])
+        collect = device.DeviceBackend.collect
+
+        def wrong(backend, state):
+            for found in collect(backend, state):
+                assert len(found.edits) > 100
+                found.edits[50] += 1
+                yield found
+
+        monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(Searched(context.plan, context.cascade, context.params))
+
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
         assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
