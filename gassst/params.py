@@ -154,10 +154,11 @@ class MapParams:
         """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
 
         A device that searches whole batches (`on_device`) needs more of them at once. One that a process drives
-        (`is_served`) gets several batches together. Small ones are searched there sooner once it is ready.
+        (`is_served`) gets those of several processes together, and small ones go there sooner once it is ready.
         """
         usual = 32_768 if processes == 1 else 24_576
-        return self.batch_size or (12_288 if is_served else 49_152 if on_device else usual)
+        for_device = 16_384 if is_served and processes > 1 else 49_152
+        return self.batch_size or (for_device if on_device or is_served else usual)
 
     @property
     def longest_read(self) -> int:

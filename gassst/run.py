@@ -179,7 +179,9 @@ class MappingRun(Generic[Finished]):
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
             # One batch that takes long must not leave the other workers without work; each that waits takes memory.
-            most = workers.threads + workers.threads // 4 + 2
+            # Where some wait for a device, batches differ more.
+            ahead = max(workers.threads // 4 + 2, 2 * (workers.threads - self._threads))
+            most = workers.threads + ahead
             for batch in self._with_insert_learned(batches, workers):
                 waiting.append(workers.submit(MappingWork.map, batch, self.insert))
                 while len(waiting) > most or (waiting and waiting[0].done()):

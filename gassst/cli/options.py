@@ -604,7 +604,7 @@ def _add_machine(group: Any) -> None:
     add(
         "--device",
         metavar="NAME",
-        help="OpenCL device: gpu, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
+        help="OpenCL device: gpu, gpu:all, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
         "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(

@@ -31,7 +31,7 @@ def is_late(device: str | None) -> bool:
     """
     if is_disabled(device):
         return False
-    return (device or "").lower() == "gpu" or (not is_named(device) and not why_no_accelerator())
+    return (device or "").lower() in ("gpu", "gpu:all") or (not is_named(device) and not why_no_accelerator())
 
 
 def is_named(device: str | None) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.base import Times
+from gassst.extension.opencl_upload import upload
 
 log = logging.getLogger("gassst")
 
@@ -30,6 +31,7 @@ ITEMS_A_UNIT = (
     4  # work-items of a CPU for local alignments: few, so that they keep what they write in their cache
 )
 TRACE_BYTES = 256 << 20
+ALL = ":all"  # behind the name of a kind of devices
 REMEDY = "`--device none` maps without OpenCL"
 
 
@@ -143,6 +145,18 @@ def choose(wanted: str | None = None, threads: int | None = None):
     `wanted` narrows it: an index "0:1", "gpu", "cpu", "accelerator", or part of a name. DeviceError when none
     is left.
     """
+    return _ranked(wanted and wanted.removesuffix(ALL), threads)[0]
+
+
+def choose_all(wanted: str):
+    """The devices to use together: one as `choose` says, or with ":all" behind a kind or name all that are like it."""
+    ranked = _ranked(wanted.removesuffix(ALL), None)
+    if not wanted.endswith(ALL):
+        return ranked[:1]
+    return [pair for pair in ranked if pair[0].type == ranked[0][0].type]
+
+
+def _ranked(wanted: str | None, threads: int | None):
     found = _discover(threads)
     if not found:
         raise DeviceError(
@@ -157,7 +171,7 @@ def choose(wanted: str | None = None, threads: int | None = None):
     if not usable:
         raise DeviceError(f"no usable OpenCL device: {fitting[0][0]}")
     order = ("gpu", "accelerator", "cpu", "custom")
-    return min(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
+    return sorted(usable, key=lambda pair: (order.index(pair[0].type), -pair[0].compute_units))
 
 
 @cache
@@ -195,12 +209,7 @@ class Engine:
         self.reference = np.ascontiguousarray(reference, np.uint64)
         with self.errors():
             self.context = cl.Context([device])
-            copied = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-            self.planes = (
-                self.in_place(self.reference)
-                if self.shares_memory
-                else cl.Buffer(self.context, copied, hostbuf=self.reference)
-            )
+            self.planes = self.in_place(self.reference) if self.shares_memory else self._uploaded()
             if alignments:
                 self.program(1)
         # Half of what may be asked for at once: several threads want their share.
@@ -219,6 +228,13 @@ class Engine:
         """A read-only buffer that is the array itself, which it keeps alive."""
         flags = self.cl.mem_flags
         return self.cl.Buffer(self.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+
+    def _uploaded(self):
+        """A buffer with a copy of the reference."""
+        flags, size = self.cl.mem_flags.READ_ONLY, max(self.reference.nbytes, 64)
+        buffer = self.cl.Buffer(self.context, flags, size)
+        upload(self.cl, self.context, [buffer], [self.reference.reshape(-1)])
+        return buffer
 
     def program(self, words, names=SOURCES):
         """The compiled program for bands of 64 * words diagonals; of the local kernels for `words` diagonals, on a CPU

@@ -19,7 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst.errors import DeviceError
+from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.io.read_records import batch_of_records
 from gassst.params import MAX_ERRORS, MapParams
 from gassst.search import single
 from gassst.search.arrays import I64, U8, U16, U32, U64, Bands, Bool, GlobalResult
@@ -38,6 +41,7 @@ from gassst.search.device_index import DeviceIndex, Slot
 from gassst.search.filters import FLANK_STEPS, Cascade
 from gassst.search.host import UNGAPPED_REACH, HostBackend
 from gassst.search.state import SearchState
+from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.stats import Stats
 
@@ -45,6 +49,8 @@ log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
+WARM_UP, PIECE_ROWS = 512, 2
+"""Reads of the first search, which warms the device up, and rows of 64 bases of each."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
 COUNTERS_BYTES = 4096
@@ -188,6 +194,30 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
+    def warm_up(self, searched: Searched) -> None:
+        """Search pieces of the reference in every slot: the first search loads kernels and takes memory.
+
+        Raises DeviceError where the host finds other places.
+        """
+        device = self.on_device()
+        if device is None:
+            return
+        packed = batch_of_records(_pieces(self.index.reference.planes)).pack()
+        context = BatchContext.of(self.index, WholeIndex(self.index), *searched, packed)
+        if not is_taken(context):
+            return
+        with CpuExtender(self.index.reference.planes).open_reads(packed) as bands:
+            expected = single.search(HostBackend(context, bands, Stats()))
+        try:
+            with self.engine.errors():
+                for slot in device.slots:
+                    backend: Any = DeviceBackend(DeviceBatch(searched, [Request.of(context)]), slot)
+                    for found in backend.collect(single.run_stages(backend)):
+                        if not _are_same(found.result(context, Stats()), expected):
+                            raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
+        except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
+            log.debug("%s", error)
+
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         """What `search.single.search` finds, or None where the device cannot search this batch."""
         if not is_taken(context):
@@ -227,6 +257,27 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             yield None
+
+
+def _pieces(planes: U64) -> list[tuple[str, bytes, None]]:
+    """Pieces of the reference as reads, a third of them with an error."""
+    rows = np.linspace(0, len(planes) - PIECE_ROWS, WARM_UP).astype(np.int64)
+    some = planes[rows[:, None] + np.arange(PIECE_ROWS)].view(np.uint8)
+    low, high, other = np.moveaxis(
+        np.unpackbits(some.reshape(WARM_UP, PIECE_ROWS, 3, 8), axis=3, bitorder="little"), 2, 0
+    )
+    codes = np.where(other, 4, low + 2 * high).reshape(WARM_UP, 64 * PIECE_ROWS)
+    codes[::3, 40] ^= 1
+    return [
+        (str(i), read.tobytes(), None) for i, read in enumerate(np.frombuffer(b"ACGTNN", np.uint8)[codes])
+    ]
+
+
+def _are_same(a: GlobalResult, b: GlobalResult) -> bool:
+    names = "rows", "start", "summary", "quality"
+    bands = "read_strand", "band_start", "end", "edits"
+    same = [np.array_equal(getattr(a, name), getattr(b, name)) for name in names]
+    return all(same) and all(np.array_equal(getattr(a.bands, name), getattr(b.bands, name)) for name in bands)
 
 
 class DeviceBackend:

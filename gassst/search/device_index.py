@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
 from gassst.search.device_arrays import GROUP, definitions, plan_columns
 from gassst.seeding.plan import SearchPlan
@@ -32,12 +33,6 @@ MOST_AHEAD = 1 << 28
 """Bytes of a buffer, at most, that are taken ahead of need."""
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
-COPIED = 1 << 22
-"""Bytes uploaded at once. An H100 takes 26 GB/s in pieces of 4 MiB from 8 threads, 12 in pieces of 16 MiB."""
-UPLOADERS = 8
-"""Threads that upload an index, at most."""
-PIECES_EACH = 4
-"""Pieces from which on a thread is worth its pinned memory."""
 
 
 class Fit(NamedTuple):
@@ -97,7 +92,7 @@ class DeviceIndex:
                 buffers = *self.table, *self.positions, *self.following
                 with ThreadPoolExecutor(1, thread_name_prefix="gassst-upload") as beside:
                     uploaded = beside.submit(
-                        upload, engine, buffers, [part for cut in pieces for part in cut]
+                        upload, engine.cl, engine.context, buffers, [part for cut in pieces for part in cut]
                     )
                     self.program(1)
                     uploaded.result()
@@ -139,66 +134,6 @@ class DeviceIndex:
         finally:
             slot.end()
             self._idle.put(slot)
-
-
-def upload(engine: Engine, buffers: Sequence[Any], arrays: Sequence[np.ndarray]) -> None:
-    """Copy each array into its buffer, and wait for it.
-
-    The bus takes 20 GB/s and more from pinned memory. One thread does not read a mapped file that fast, so several
-    fill pinned pieces, each one while the last is on its way.
-    """
-    views = [array.view(np.uint8) for array in arrays]
-    cut = [
-        (buffer, at, view[at : at + COPIED])
-        for buffer, view in zip(buffers, views, strict=True)
-        for at in range(0, len(view), COPIED)
-    ]
-    pieces, threads = iter(cut), min(UPLOADERS, -(-len(cut) // PIECES_EACH)) or 1
-    lock = threading.Lock()
-
-    def copy_share(_: int) -> None:
-        uploader = Uploader(engine)
-        while True:
-            with lock:
-                piece = next(pieces, None)
-            if piece is None:
-                break
-            uploader.copy(*piece)
-        uploader.queue.finish()
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="gassst-upload") as pool:
-        for _ in pool.map(copy_share, range(threads)):
-            pass
-
-
-class Uploader:
-    """A queue, and two pinned pieces of `COPIED` bytes that take turns."""
-
-    def __init__(self, engine: Engine):
-        self._cl = cl = engine.cl
-        self.queue = cl.CommandQueue(engine.context)
-        self._pinned = [pinned_memory(cl, engine.context, self.queue, COPIED) for _ in range(2)]
-        self._under_way: list[Any] = [None, None]
-        self._turn = 0
-
-    def copy(self, buffer: Any, at: int, data: U8) -> None:
-        """The bytes into the buffer from byte `at` on; they have been read when this returns."""
-        self._turn = 1 - self._turn
-        if self._under_way[self._turn] is not None:
-            self._under_way[self._turn].wait()
-        piece = self._pinned[self._turn][1][: len(data)]
-        np.copyto(piece, data)
-        self._under_way[self._turn] = self._cl.enqueue_copy(
-            self.queue, buffer, piece, dst_offset=at, is_blocking=False
-        )
-        self.queue.flush()
-
-
-def pinned_memory(cl: Any, context: Any, queue: Any, size: int) -> tuple[Any, U8]:
-    """A buffer in the host's memory that the driver has pinned, and its bytes."""
-    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
-    access = cl.map_flags.READ | cl.map_flags.WRITE
-    return buffer, cl.enqueue_map_buffer(queue, buffer, access, 0, size, np.uint8)[0]
 
 
 class Slot:
@@ -246,14 +181,8 @@ class Slot:
         """Pinned memory under this name for `n` numbers; what was in it is gone."""
         size = max(n * np.dtype(dtype).itemsize, 64)
         if name not in self._pinned or len(self._pinned[name][1]) < size:
-            cl, room = self.cl, size + size // 2
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-            buffer = cl.Buffer(self.engine.context, flags, room)
-            access = cl.map_flags.READ | cl.map_flags.WRITE
-            self._pinned[name] = (
-                buffer,
-                cl.enqueue_map_buffer(self.queue, buffer, access, 0, room, np.uint8)[0],
-            )
+            room = self._room(size)
+            self._pinned[name] = pinned_memory(self.cl, self.engine.context, self.queue, room)
         return self._pinned[name][1][: n * np.dtype(dtype).itemsize].view(dtype)
 
     def zeros(self, name: str, size: int) -> Any:

@@ -30,9 +30,10 @@ TICKET = struct.Struct("<I")
 STARTING, FOUND, READY, WITHOUT, FAILED = range(5)
 """In the first byte that all processes share; WITHOUT: the host searches. Behind it lies the text of a failure."""
 MOST_TEXT = 4000
+WAS_FOUND = MOST_TEXT + 1
 POLL = 0.01  # s
 DEVICE, HOST = range(2)
-FIRST_PACE = 1000.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
+FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
 
 class Load:
@@ -54,10 +55,10 @@ class Load:
     def note(self, which: int, reads: int, nanoseconds: float) -> None:
         """`DEVICE` or `HOST` has searched so many reads in so much time.
 
-        What a few reads take is mostly the same for many: the pace falls at once, and rises by a tenth at most.
+        What a few reads take is mostly the same for many: the pace falls at once, and rises by half at most.
         """
         pace, known = nanoseconds / max(reads, 1), self.paces[which]
-        self.paces[which] = pace if known == 0 else min(pace, 1.1 * known)
+        self.paces[which] = pace if known == 0 else min(pace, 1.5 * known)
 
     def is_host_faster(self, reads: int) -> bool:
         """Whether the host would have searched these reads before the device could."""
@@ -82,7 +83,7 @@ class DeviceProcess:
     Parameters
     ----------
     device : str
-        As `opencl_engine.choose` takes it.
+        As `opencl_engine.choose_all` takes it.
     threads : int
         That may call.
     serve : callable
@@ -138,6 +139,7 @@ class DeviceProcess:
         """To all that share the memory; of the process alone."""
         encoded = text.encode()[: MOST_TEXT - 1]
         self._status[1 : 1 + len(encoded)] = encoded
+        self._status[WAS_FOUND] |= status == FOUND
         self._status[0] = status
 
     @property
@@ -146,6 +148,11 @@ class DeviceProcess:
         if self._status[0] == FAILED:
             raise DeviceError(self._status[1:MOST_TEXT].rstrip(b"\0").decode("utf-8", "replace"))
         return self._status[0]
+
+    @property
+    def was_found(self) -> bool:
+        """Whether there is such a device, failed or not."""
+        return bool(self._status[WAS_FOUND])
 
     # --- in the parent -------------------------------------------------------------------------------------------
 

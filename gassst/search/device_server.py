@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -29,6 +30,7 @@ from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
     DEVICE,
+    FAILED,
     FOUND,
     HOST,
     READY,
@@ -47,6 +49,8 @@ log = logging.getLogger("gassst")
 
 TOGETHER = 1 << 18
 """Reads from which on no further request is searched together with others. The device needs 10 ms for as many."""
+FEW_READS, PATIENCE = 1 << 15, 0.004
+"""Fewer reads than these wait so many seconds for more: searching them takes longer than waiting."""
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting
 
 
@@ -123,9 +127,15 @@ class DeviceServer:
         return f"search {where} ({self._process.device})"
 
     def verify(self) -> None:
-        """As `DeviceProcess.verify`, of a device that was named."""
+        """As `DeviceProcess.verify`, of a device that was named. Any other that was found and failed is a warning."""
         if self._named:
             self._process.verify()
+            return
+        try:
+            self._process.status  # noqa: B018 - it may raise
+        except DeviceError as error:
+            level = logging.WARNING if self._process.was_found else logging.DEBUG
+            log.log(level, "%s; the host has gone on without it", error)
 
     def close(self) -> None:
         """As `DeviceProcess.close`."""
@@ -137,7 +147,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     from gassst.extension import opencl_engine
 
     began = time.monotonic()
-    info, device = opencl_engine.choose(process.device)
+    devices = opencl_engine.choose_all(process.device)
     found = time.monotonic() - began
     process.say(FOUND)
     if job is None:
@@ -146,31 +156,47 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     if job is None:  # the parent needs no device
         return
     index = job.index if job.path is None else SeedIndex.open(job.path, False, job.parts)
-    engine = opencl_engine.Engine(info, device, index.reference.planes, alignments=False)
-    search = DeviceSearch(index, engine)
-    on_device = search.on_device()
-    if on_device is not None:
-        on_device.program(1)
-        on_device.reads_at_once = TOGETHER + TOGETHER // 4
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
-    process.say(WITHOUT if on_device is None else READY)
-    log.debug("%s: found in %.2f s, ready in %.2f s", info.name, found, time.monotonic() - began)
+
+    def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:
+        """The search on a device, with the index there; None where it does not fit."""
+        engine = opencl_engine.Engine(*pair, index.reference.planes, alignments=False)
+        search = DeviceSearch(index, engine)
+        on_device = search.on_device()
+        if on_device is None:
+            return None
+        on_device.reads_at_once = TOGETHER + TOGETHER // 4
+        search.warm_up(searched)
+        return search
+
+    with ThreadPoolExecutor(len(devices)) as beside:
+        searches = [search for search in beside.map(ready, devices) if search is not None]
+    process.say(READY if searches else WITHOUT)
+    names = ", ".join(info.name for info, _ in devices)
+    log.debug("%s: found in %.2f s, ready in %.2f s", names, found, time.monotonic() - began)
     gc.freeze()
     sys.setswitchinterval(SWITCH)
-    inbox = Inbox(calls, process.memory)
-    work = search, searched, inbox, process, answers
-    others = [threading.Thread(target=_answer, args=work, daemon=True) for _ in range(IN_FLIGHT - 1)]
-    for thread in others:
+    inbox, drivers = Inbox(calls, process.memory), IN_FLIGHT * len(searches)
+    threads = [
+        threading.Thread(target=_answer, args=(search, searched, inbox, process, answers, drivers))
+        for search in searches * IN_FLIGHT
+    ]
+    for thread in threads:
         thread.start()
-    _answer(*work)
-    for thread in others:
+    for thread in threads:
         thread.join()
 
 
 def _answer(
-    search: DeviceSearch, searched: Searched, inbox: Inbox, process: DeviceProcess, answers: Sequence[int]
+    search: DeviceSearch,
+    searched: Searched,
+    inbox: Inbox,
+    process: DeviceProcess,
+    answers: Sequence[int],
+    drivers: int,
 ) -> None:
+    """Search what waits, one of so many threads that do."""
     while taken := inbox.take():
         began, waiting = time.perf_counter_ns(), deque(taken)
         error: Any = None
@@ -184,10 +210,13 @@ def _answer(
             error = DeviceError(str(failure).splitlines()[0])
         except BaseException as failure:
             error = DeviceError(f"device: {type(failure).__name__}: {failure}")
+        if error is not None:
+            process.say(FAILED, str(error))
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
+        inbox.done()
         reads = sum(len(request.lengths) for _, request in taken)
-        process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / IN_FLIGHT)
+        process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
 
 class Inbox:
@@ -200,13 +229,18 @@ class Inbox:
         self._calls, self._memory = calls, memory
         self._lock = threading.Lock()
         self._calls_read: deque[tuple[int, int]] = deque()
+        self._counting = threading.Lock()
+        self._searching = 0  # threads that have requests in hand
 
     def take(self) -> list[tuple[int, Request]]:
-        """The clients and requests that wait, `TOGETHER` reads of them or a little more; none once all have gone."""
+        """The clients and requests that wait, `TOGETHER` reads of them or a little more; none once all have gone.
+
+        While another thread searches, a few reads wait for more. `done` must follow.
+        """
         taken: list[tuple[int, Request]] = []
         reads = 0
         with self._lock:
-            while reads < TOGETHER and (self._calls_read or not taken or self._has_more()):
+            while reads < TOGETHER and (not taken or self._has_more(reads)):
                 if not self._calls_read:
                     message = os.read(self._calls, CALL.size * select.PIPE_BUF)
                     if not message:
@@ -215,7 +249,17 @@ class Inbox:
                 client, size = self._calls_read.popleft()
                 taken.append((client, Request(*self._memory.get(client, size))))
                 reads += len(taken[-1][1].lengths)
+            with self._counting:
+                self._searching += 1
         return taken
 
-    def _has_more(self) -> bool:
-        return bool(select.select([self._calls], [], [], 0)[0])
+    def done(self) -> None:
+        """What was taken has been searched."""
+        with self._counting:
+            self._searching -= 1
+
+    def _has_more(self, reads: int) -> bool:
+        if self._calls_read:
+            return True
+        patience = PATIENCE if self._searching and reads < FEW_READS else 0
+        return bool(select.select([self._calls], [], [], patience)[0])

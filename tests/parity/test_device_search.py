@@ -10,7 +10,7 @@ import pytest
 
 import gassst
 from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
+from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
 from gassst.search import device, device_index, single
@@ -65,8 +65,27 @@ class TestDeviceSearch:
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
-        monkeypatch.setattr(device_index, "COPIED", 4096)
+        monkeypatch.setattr(opencl_upload, "COPIED", 4096)
         assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
+
+    def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
+        context = context_of(index, small_reads[:60])
+        search.warm_up(Searched(context.plan, context.cascade, context.params))
+        assert_same(search, context)
+
+    def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
+        context = context_of(index, small_reads[:60])
+        collect = device.DeviceBackend.collect
+
+        def wrong(backend, state):
+            for found in collect(backend, state):
+                assert len(found.edits) > 100
+                found.edits[50] += 1
+                yield found
+
+        monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(Searched(context.plan, context.cascade, context.params))
 
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
@@ -219,7 +238,7 @@ class TestLoad:
         load = Load(1)
         load.note(DEVICE, 1000, 1e5)
         load.note(DEVICE, 1, 1e5)
-        assert load.paces[DEVICE] == pytest.approx(110)
+        assert load.paces[DEVICE] == pytest.approx(150)
 
 
 SERVED = """
@@ -274,7 +293,7 @@ server.close()
 
 @needs_device
 def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
-    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].index]
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), f"{USABLE[0].type}:all"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
 
