@@ -28,6 +28,7 @@ class Machine:
             self.context = cl.Context([device])
             self.queue = cl.CommandQueue(self.context)
             self.copies = cl.CommandQueue(self.context)
+        self.is_cpu = info.type == "cpu"
         self.is_nvidia = "nvidia" in device.platform.vendor.lower()
         self.is_hopper = self.is_nvidia and getattr(device, "compute_capability_major_nv", 0) >= 9
         self._programs: dict[tuple[str, tuple[str, ...]], Any] = {}

@@ -29,15 +29,16 @@ I64 = NDArray[np.int64]
 KERNEL = Path(__file__).parent / "kernels" / "scores.cl"
 WARP = 32
 LANES = (1, 2, 4, 8, 16, 32)
-COLUMNS = (8, 12, 16, 20, 24, 28)
+COLUMNS = (8, 12, 16, 20, 24, 28, 32)
 LETTERS = (6, 16, 25, 32)  # rows of a profile: ACGTN, IUPAC, amino acids, all; with padding
-CELL_COST, STEP_COST = 7, 30  # instructions of a cell, and of a step besides
-STRIP_COST = 512  # more for what is between strips, of all work-items of a pair
+CELL_COST, STEP_COST = 6, 30  # instructions of a cell, and of a step besides
+STRIP_COST = 1500  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
 BORDER_BYTES = 1 << 30  # at most, of what is between two strips
 LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
 LAUNCH_SCORES = 1 << 24
-IN_FLIGHT = 2
+REGISTERS = 128  # of a work-item: so a multiprocessor has room for 512
+IN_FLIGHT = 3
 NARROW_COST = 1 << 12  # of a gap's first letter, at most, for values of 16 bits
 
 
@@ -75,11 +76,12 @@ class Work(NamedTuple):
 
 
 class _Launch(NamedTuple):
-    """What the device works on: the scores, the event that they are there, and its memory."""
+    """What the device works on: its last kernel, where it puts the scores, their shape, and other memory."""
 
     work: Work
-    found: I32
-    copied: Any
+    done: Any
+    result: Any
+    shape: tuple[int, ...]
     buffers: tuple[Any, ...]
 
 
@@ -99,7 +101,8 @@ class _Engine:
         self.machine, self._costs, self._letters = machine, costs, letters
         self._m, self._n = queries.lengths, targets.lengths
         device = machine.device
-        self.items = 256 if machine.is_nvidia else 64
+        # PoCL compiles a kernel for each size of a work-group.
+        self.items = WARP if machine.is_cpu else 128 if machine.is_nvidia else 64
         self._units = device.max_compute_units
         self._local_bytes = device.local_mem_size
         self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
@@ -126,16 +129,15 @@ class _Engine:
             if work.pairs is None:
                 m, n = self._m[work.place], self._n[self._order]
                 which, order = machine.buffer(work.place.astype(np.int32)), self._given_order
-                found = np.empty((len(m), len(n)), np.int32)
-                rows, width = found.shape
+                shape = rows, width = len(m), len(n)
                 wide = int(np.count_nonzero(~self.is_narrow(m.max(keepdims=True), n, work.shape)))
                 runs = [(0, wide, 1), (wide, len(n), 2)]
             else:
                 m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
                 which, order = self._none, machine.buffer(work.pairs.astype(np.int32))
-                found = np.empty(len(n), np.int32)
+                shape = (len(n),)
                 rows, width, runs = 1, 0, [(0, len(n), work.each)]
-            result = machine.room(found.nbytes)
+            result = machine.room(4 * int(np.prod(shape)))
             done = [
                 self._enqueue(work.shape, run, part, n, int(m.max()), (order, which), (rows, width), result)
                 for run in runs
@@ -143,20 +145,23 @@ class _Engine:
                 for part in self._parts(run, n, int(m.max()), rows, work.shape)
             ]
             machine.queue.flush()
-            copied = machine.cl.enqueue_copy(
-                machine.copies, found, result, is_blocking=False, wait_for=done[-1:]
-            )
-            machine.copies.flush()
-        return _Launch(work, found, copied, (result, which, order))
+        return _Launch(work, done[-1], result, shape, (which, order))
 
-    def end(self, launch: _Launch) -> I32:
-        """The scores, once they are there."""
-        with self.machine.errors():
-            launch.copied.wait()
+    def end(self, launch: _Launch, out: I32) -> I32:
+        """The scores, in `out` where they are neighbours there."""
+        machine, rows = self.machine, launch.work.place
+        are_neighbours = launch.work.pairs is None and rows[-1] - rows[0] == len(rows) - 1
+        found = out[rows[0] : rows[-1] + 1] if are_neighbours else np.empty(launch.shape, np.int32)
+        with machine.errors():
+            # A copy to memory that the driver does not own lets nothing else be handed over meanwhile.
+            machine.cl.enqueue_copy(machine.copies, found, launch.result, wait_for=[launch.done])
+            launch.result.release()
             for buffer in launch.buffers:
                 if buffer is not self._none and buffer is not self._given_order:
                     buffer.release()
-        return launch.found
+        if not are_neighbours:
+            out[rows] = found
+        return found
 
     def _parts(
         self, run: tuple[int, int, int], n: I64, longest: int, rows: int, shape: Shape
@@ -294,12 +299,15 @@ class _Engine:
     def _kernel(self, name: str, columns: int, each: int, own: bool, strips: bool) -> Any:
         key = name, columns, each, own, strips
         if key not in self._kernels:
-            options = ["-cl-std=CL1.2", f"-DITEMS={self.items}", f"-DPAIRS={each}", f"-DCOLUMNS={columns}"]
+            options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DPAIRS={each}", f"-DCOLUMNS={columns}"]
             options += [f"-DLETTERS={self._letters}"]
             if self.machine.is_nvidia:
                 options += ["-DNVIDIA", f"-DFLAGS={self._costs.flags}", f"-DOWN={own:d}", f"-DSTRIPS={strips:d}"]
+                options += [f"-cl-nv-maxrregcount={REGISTERS}"]
             if self.machine.is_hopper:
                 options += ["-DHOPPER"]
+            if self.machine.is_cpu:
+                options += ["-cl-opt-disable"]  # the compiled code is for them: this is to be built soon
             program = self.machine.program(KERNEL.read_text(), options)
             self._kernels[key] = self.machine.cl.Kernel(program, name)
         return self._kernels[key]
@@ -361,17 +369,13 @@ class DeviceProduct:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            rows = work.place
-            if (np.diff(rows) == 1).all():
-                out[rows[0] : rows[-1] + 1] = found
-            else:
-                out[rows] = found
-            row, column = np.nonzero(found >= self._overflow)
-            overflows.append(np.stack([rows[row], column], axis=1))
+            if self._may_overflow(int(self._m[work.place].max()), int(self._n.max())):
+                row, column = np.nonzero(found >= self._overflow)
+                overflows.append(np.stack([work.place[row], column], axis=1))
 
-        self._deal(self._row_work(), take, bar)
-        again = np.concatenate(overflows)
-        if len(again) and not self._engines[0].never_narrow:
+        self._deal(self._row_work(), take, out, bar)
+        again = np.concatenate(overflows) if overflows else ()
+        if len(again):
             found = np.empty(len(again), np.int32)
             self._run_pairs(found, again, ProgressBar(None, 1), (1,))
             out[again[:, 0], again[:, 1]] = found
@@ -397,16 +401,21 @@ class DeviceProduct:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            out[work.place] = found
-            if work.each > 1:
+            m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
+            if work.each > 1 and self._may_overflow(int(m.max()), int(n.max())):
                 overflows.append(work.place[found >= self._overflow])
 
-        self._deal(self._pair_work(pairs, each), take, bar)
+        self._deal(self._pair_work(pairs, each), take, out, bar)
         again = np.concatenate(overflows) if overflows else np.empty(0, np.int64)
         if len(again):
             found = np.empty(len(again), np.int32)
             self._run_pairs(found, pairs[again], ProgressBar(None, 1), (1,))
             out[again] = found
+
+    def _may_overflow(self, m: int, n: int) -> bool:
+        """Whether scores of local alignments may have left 16 bits; those of others have been told beforehand."""
+        is_tried = self._costs.flags & LOCAL and not self._engines[0].never_narrow
+        return bool(is_tried) and self._costs.highest * min(m, n) >= self._overflow
 
     def _pair_work(self, pairs: I64, sizes: tuple[int, ...]) -> Iterator[Work]:
         """Pairs of one shape, those with long targets first."""
@@ -436,12 +445,14 @@ class DeviceProduct:
             return np.zeros(len(m), np.int64), [self._shape]
         return self._engines[0].shapes(m, n, items / len(self._engines), own, sizes)
 
-    def _deal(self, works: Iterator[Work], take: Callable[[Work, I32], None], bar: ProgressBar) -> None:
-        """All work, each part to the device that is free first; `take` gets the scores, one call at a time."""
+    def _deal(
+        self, works: Iterator[Work], take: Callable[[Work, I32], None], out: I32, bar: ProgressBar
+    ) -> None:
+        """All work into `out`, each part by the device that is free first; `take` gets its scores, too, one at a time."""
         dealing, taking, stopped = threading.Lock(), threading.Lock(), threading.Event()
 
         def end(engine: _Engine, launch: _Launch) -> None:
-            found = engine.end(launch)
+            found = engine.end(launch, out)
             with taking:
                 take(launch.work, found)
                 bar.add(launch.work.cells)

@@ -83,8 +83,8 @@ static inline uint bytes_of(uint a, uint b, uint which)
 #endif
 #endif
 #define SPLAT(x) PACK(x, x)
-/* What H leaves when a gap is opened: both halves at once. */
-#ifdef USE_MAD
+/* What H leaves when a gap is opened: both halves at once. A product with 1 has a unit of its own beside that of sums. */
+#ifdef HOPPER
 static inline uint times_plus(uint a, uint b, uint c)
 {
     uint d;
