@@ -324,6 +324,19 @@ def _packed(numbers: dict[str, int]) -> NDArray[np.uint32]:
     return np.array(list(numbers.values()), np.int64).astype(np.uint32)
 
 
+def _shares(cells: NDArray[np.float64], most_cells: float, most: int) -> Iterator[tuple[slice, float]]:
+    """Runs of neighbours, at most so many and with so many cells, where one alone has no more; and their cells.
+
+    `cells` are those of all up to each.
+    """
+    start, done = 0, 0.0
+    while start < len(cells):
+        end = min(int(np.searchsorted(cells, done + most_cells, side="right")), start + most)
+        end = max(end, start + 1)
+        yield slice(start, end), float(cells[end - 1]) - done
+        start, done = end, float(cells[end - 1])
+
+
 class DeviceProduct:
     """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name; "gpu:all").
 
@@ -388,14 +401,9 @@ class DeviceProduct:
         choice, shapes = self._shapes(self._m, letters / width, items, False, sizes)
         for i in reversed(range(len(shapes))):
             rows = np.flatnonzero(choice == i)
-            start = 0
-            while start < len(rows):
-                cells = np.cumsum(self._m[rows[start:]]) * letters
-                count = int(np.searchsorted(cells, LAUNCH_CELLS / len(self._engines)))
-                count = max(1, min(count, LAUNCH_SCORES // width))
-                part = rows[start : start + count]
-                yield Work(shapes[i], part, None, sizes[0], float(self._m[part].sum()) * letters)
-                start += count
+            cells = np.cumsum(self._m[rows]) * letters
+            for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)):
+                yield Work(shapes[i], rows[part], None, sizes[0], work)
 
     def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, each: tuple[int, ...]) -> None:
         overflows: list[I64] = []
@@ -419,24 +427,22 @@ class DeviceProduct:
 
     def _pair_work(self, pairs: I64, sizes: tuple[int, ...]) -> Iterator[Work]:
         """Pairs of one shape, those with long targets first."""
-        m, n = self._m[pairs[:, 0]], self._n[pairs[:, 1]]
+        query, n = pairs[:, 0], self._n[pairs[:, 1]]
         left = np.ones(len(pairs), bool)
         for each in sizes if len(pairs) else ():
-            choice, shapes = self._shapes(m, float(n.mean()), len(pairs) / each, True, (each,))
+            choice, shapes = self._shapes(self._m, float(n.mean()), len(pairs) / each, True, (each,))
+            chosen = choice[query]
             for i, shape in enumerate(shapes):
-                mine = np.flatnonzero(left & (choice == i))
+                mine = np.flatnonzero(left & (chosen == i)) if len(shapes) > 1 else np.flatnonzero(left)
                 if each > 1 and len(mine):
-                    mine = mine[self._engines[0].is_narrow(m[mine].max(keepdims=True), n[mine], shape)]
+                    longest = self._m[query[mine]].max(keepdims=True)
+                    mine = mine[self._engines[0].is_narrow(longest, n[mine], shape)]
                 left[mine] = False
-                mine = mine[np.argsort(-n[mine], kind="stable")]
-                start = 0
-                while start < len(mine):
-                    cells = np.cumsum(m[mine[start:]].astype(float) * n[mine[start:]])
-                    count = int(np.searchsorted(cells, LAUNCH_CELLS / len(self._engines)))
-                    count = max(1, min(count, LAUNCH_SCORES))
-                    part = mine[start : start + count]
-                    yield Work(shape, part, pairs[part], each, float(cells[len(part) - 1]))
-                    start += count
+                if len(mine) and n[mine].min() < n[mine].max():
+                    mine = mine[np.argsort(-n[mine], kind="stable")]
+                cells = np.cumsum(self._m[query[mine]].astype(float) * n[mine])
+                for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES):
+                    yield Work(shape, mine[part], pairs[mine[part]], each, work)
 
     def _shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
