@@ -93,9 +93,8 @@ def _run(machine, kernel, matrix, scores, bar):
             queue.finish()
             bar.add(IN_FLIGHT / waves)
     bar.finish()
-    for array, buffer in ((matrix.across, kept[0]), (matrix.down, kept[1]), (matrix.best, best)):
-        found = np.empty_like(array)
-        cl.enqueue_copy(queue, found, buffer)
-        array[:] = found
-    # The edges of the matrix are not the device's.
-    matrix.across[0] = matrix.down[0] = 0
+    # The first lines are the edges of the matrix: zeros.
+    for array, buffer in ((matrix.across, kept[0]), (matrix.down, kept[1])):
+        if len(array) > 1:
+            cl.enqueue_copy(queue, array[1:], buffer, src_offset=array[0].nbytes)
+    cl.enqueue_copy(queue, matrix.best, best)

@@ -73,7 +73,9 @@ def machines(device: str, threads: int) -> list[Machine]:
     first, _ = opencl_engine.choose(wanted.removesuffix(ALL), threads)
     found = [first]
     if wanted.endswith(ALL):
-        found = [info for info in opencl_engine.devices(threads) if info.usable and _kind(info) == _kind(first)]
+        found = [
+            info for info in opencl_engine.devices(threads) if info.usable and _kind(info) == _kind(first)
+        ]
     return [_machine(info.index, threads) for info in found]
 
 

@@ -107,7 +107,7 @@ class _Engine:
         self._local_bytes = device.local_mem_size
         self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
         # NVIDIA's processors before Hopper have no instructions for two values of 16 bits.
-        self.each = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
+        self.each: tuple[int, ...] = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
         # Where registers are not what counts, one program does for all.
         self.columns = COLUMNS if machine.is_nvidia else (4,)
         with machine.errors():
@@ -129,7 +129,8 @@ class _Engine:
             if work.pairs is None:
                 m, n = self._m[work.place], self._n[self._order]
                 which, order = machine.buffer(work.place.astype(np.int32)), self._given_order
-                shape = rows, width = len(m), len(n)
+                rows, width = len(m), len(n)
+                shape: tuple[int, ...] = (rows, width)
                 wide = int(np.count_nonzero(~self.is_narrow(m.max(keepdims=True), n, work.shape)))
                 runs = [(0, wide, 1), (wide, len(n), 2)]
             else:
@@ -263,7 +264,12 @@ class _Engine:
 
     def group_items(self, columns: int, each: int, own: bool) -> int:
         """Of a work-group; 0 where local memory has no room for its profiles."""
-        room = self._local_bytes - 4 * self.items * each - (0 if self.machine.is_nvidia else 24 * self.items) - 256
+        room = (
+            self._local_bytes
+            - 4 * self.items * each
+            - (0 if self.machine.is_nvidia else 24 * self.items)
+            - 256
+        )
         profiles = room // self._profile_bytes(columns, each)
         if own:
             return min(self.items, profiles // each * WARP)
@@ -299,10 +305,21 @@ class _Engine:
     def _kernel(self, name: str, columns: int, each: int, own: bool, strips: bool) -> Any:
         key = name, columns, each, own, strips
         if key not in self._kernels:
-            options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DPAIRS={each}", f"-DCOLUMNS={columns}"]
+            options = [
+                "-cl-std=CL1.2",
+                "-w",
+                f"-DITEMS={self.items}",
+                f"-DPAIRS={each}",
+                f"-DCOLUMNS={columns}",
+            ]
             options += [f"-DLETTERS={self._letters}"]
             if self.machine.is_nvidia:
-                options += ["-DNVIDIA", f"-DFLAGS={self._costs.flags}", f"-DOWN={own:d}", f"-DSTRIPS={strips:d}"]
+                options += [
+                    "-DNVIDIA",
+                    f"-DFLAGS={self._costs.flags}",
+                    f"-DOWN={own:d}",
+                    f"-DSTRIPS={strips:d}",
+                ]
                 options += [f"-cl-nv-maxrregcount={REGISTERS}"]
             if self.machine.is_hopper:
                 options += ["-DHOPPER"]
@@ -324,7 +341,7 @@ def _packed(numbers: dict[str, int]) -> NDArray[np.uint32]:
     return np.array(list(numbers.values()), np.int64).astype(np.uint32)
 
 
-def _shares(cells: NDArray[np.float64], most_cells: float, most: int) -> Iterator[tuple[slice, float]]:
+def _shares(cells: NDArray[Any], most_cells: float, most: int) -> Iterator[tuple[slice, float]]:
     """Runs of neighbours, at most so many and with so many cells, where one alone has no more; and their cells.
 
     `cells` are those of all up to each.
@@ -362,8 +379,8 @@ class DeviceProduct:
         most = int(targets.codes.max()) + 2
         letters = next(size for size in sizes if size >= most)
         self._engines = [_Engine(machine, queries, targets, costs, letters) for machine in found]
-        for engine in self._engines if each else []:
-            engine.each = each
+        for engine in self._engines:
+            engine.each = each or engine.each
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
         """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
@@ -387,7 +404,7 @@ class DeviceProduct:
                 overflows.append(np.stack([work.place[row], column], axis=1))
 
         self._deal(self._row_work(), take, out, bar)
-        again = np.concatenate(overflows) if overflows else ()
+        again = np.concatenate(overflows) if overflows else np.empty((0, 2), np.int64)
         if len(again):
             found = np.empty(len(again), np.int32)
             self._run_pairs(found, again, ProgressBar(None, 1), (1,))
@@ -401,15 +418,17 @@ class DeviceProduct:
         choice, shapes = self._shapes(self._m, letters / width, items, False, sizes)
         for i in reversed(range(len(shapes))):
             rows = np.flatnonzero(choice == i)
-            cells = np.cumsum(self._m[rows]) * letters
-            for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)):
+            cells = np.cumsum(self._m[rows].astype(float)) * letters
+            for part, work in _shares(
+                cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)
+            ):
                 yield Work(shapes[i], rows[part], None, sizes[0], work)
 
     def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, each: tuple[int, ...]) -> None:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
+            m, n = self._m[pairs[work.place, 0]], self._n[pairs[work.place, 1]]
             if work.each > 1 and self._may_overflow(int(m.max()), int(n.max())):
                 overflows.append(work.place[found >= self._overflow])
 
@@ -454,7 +473,7 @@ class DeviceProduct:
     def _deal(
         self, works: Iterator[Work], take: Callable[[Work, I32], None], out: I32, bar: ProgressBar
     ) -> None:
-        """All work into `out`, each part by the device that is free first; `take` gets its scores, too, one at a time."""
+        """All work into `out`, each part by the device that is free first; `take` sees its scores, one at a time."""
         dealing, taking, stopped = threading.Lock(), threading.Lock(), threading.Event()
 
         def end(engine: _Engine, launch: _Launch) -> None:

@@ -6,9 +6,10 @@
 
 GCUPS: 1e9 cells (letters of the query x letters of the target) a second. Figures of one thread are by CPU time, the
 least of --runs runs that take turns; those of --threads and of a device are by wall clock: reading and coding the
-sequences and all transfers included. A device gets ten times the queries. Every instruction set that this processor has is measured. parasail: striped, with a profile of each query made once. SSW (the
-package ssw-py) aligns DNA only, with its own path turned off by a cutoff that no score reaches. Random sequences:
-"protein" has lengths as in Swiss-Prot (a gamma distribution, mean 360).
+sequences and all transfers included. A device gets ten times the queries. Every instruction set that this processor
+has is measured. parasail: striped, with a profile of each query made once. SSW (the package ssw-py) aligns DNA only,
+with its own path turned off by a cutoff that no score reaches. Random sequences: "protein" has lengths as in
+Swiss-Prot (a gamma distribution, mean 360).
 """
 
 from __future__ import annotations
