@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
 from gassst.align.blocks import Codes, Geometry, Matrix
-from gassst.align.device import named_device
+from gassst.align.device import machines
 from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
-from gassst.extension import opencl_engine
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
 ROWS_AN_ITEM = 8
@@ -34,19 +33,16 @@ def device_pass(
 
     `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512.
     """
-    cl, info, chosen = named_device(device, threads)
+    machine = machines(device, threads)[0]
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
     matrix = Matrix(query, target, gaps, tiles, geometry)
-    with opencl_engine.AsDeviceError(cl, info.name):
-        context = cl.Context([chosen])
-        queue = cl.CommandQueue(context)
-        kernel = _build(cl, context, scores, query, target).best_wave
-        _run(cl, context, queue, kernel, matrix, scores, ProgressBar(progress, 1.0))
+    with machine.errors():
+        _run(machine, _kernel(machine, scores, query, target), matrix, scores, ProgressBar(progress, 1.0))
     return matrix
 
 
-def _build(cl, context, scores, query, target):
-    """The program for a matrix; for letters that are equal or not and nothing else, without a table."""
+def _kernel(machine, scores, query, target):
+    """The kernel for a matrix; for letters that are equal or not and nothing else, without a table."""
     occurring = np.flatnonzero(np.bincount(query, minlength=256) + np.bincount(target, minlength=256))
     table = scores[np.ix_(occurring, occurring)]
     equal, others = np.diag(table), table[~np.eye(len(occurring), dtype=bool)]
@@ -59,10 +55,11 @@ def _build(cl, context, scores, query, target):
     ]
     if len(np.unique(equal)) == 1 and len(np.unique(others)) <= 1:
         options += [f"-DMATCH={equal[0]}", f"-DMISMATCH=({others[0] if others.size else -1})"]
-    return cl.Program(context, KERNEL.read_text()).build(options=options)
+    return machine.cl.Kernel(machine.program(KERNEL.read_text(), options), "best_wave")
 
 
-def _run(cl, context, queue, kernel, matrix, scores, bar):
+def _run(machine, kernel, matrix, scores, bar):
+    cl, queue = machine.cl, machine.queue
     geometry = matrix.geometry
     if geometry.tile_columns != MOST_ROWS or geometry.tile_rows != MOST_ROWS:
         raise ValueError("tiles of a device")
@@ -70,14 +67,7 @@ def _run(cl, context, queue, kernel, matrix, scores, bar):
     chunk_tiles = geometry.chunk_blocks * geometry.block_columns // MOST_ROWS
     chunks = -(-columns // chunk_tiles)
     overlap_tiles = -(-geometry.overlap // MOST_ROWS) if chunks > 1 else 0
-    flags = cl.mem_flags
-
-    def given(array):
-        return cl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=np.ascontiguousarray(array))
-
-    def room(size):
-        return cl.Buffer(context, flags.READ_WRITE, max(4, size))
-
+    given, room = machine.buffer, machine.room
     across = room(8 * chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
     down, corners = room(8 * chunks * geometry.rows), room(4 * chunks * rows)
     kept = room(matrix.across.nbytes), room(matrix.down.nbytes)
@@ -103,9 +93,8 @@ def _run(cl, context, queue, kernel, matrix, scores, bar):
             queue.finish()
             bar.add(IN_FLIGHT / waves)
     bar.finish()
-    for array, buffer in ((matrix.across, kept[0]), (matrix.down, kept[1]), (matrix.best, best)):
-        found = np.empty_like(array)
-        cl.enqueue_copy(queue, found, buffer)
-        array[:] = found
-    # The edges of the matrix are not the device's.
-    matrix.across[0] = matrix.down[0] = 0
+    # The first lines are the edges of the matrix: zeros.
+    for array, buffer in ((matrix.across, kept[0]), (matrix.down, kept[1])):
+        if len(array) > 1:
+            cl.enqueue_copy(queue, array[1:], buffer, src_offset=array[0].nbytes)
+    cl.enqueue_copy(queue, matrix.best, best)

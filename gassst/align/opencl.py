@@ -1,43 +1,45 @@
-"""Scores on an OpenCL device: some neighbouring work-items a pair, or two pairs where 16 bits hold their scores.
+"""Scores on OpenCL devices: some neighbouring work-items a pair, or two pairs where 16 bits hold their scores.
 
 The kernel is `kernels/scores.cl`. This module chooses how many work-items a pair takes and how many letters of the
-query each of them holds, and keeps the device busy: while it computes one launch, the scores of the one before
-arrive.
+query each of them holds, deals the work out to devices, and keeps these busy: while one computes a launch, the scores
+of the launch before arrive.
 """
 
 from __future__ import annotations
 
-import functools
-import logging
-from collections.abc import Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.align.device import named_device
+from gassst.align.device import Machine, machines
+from gassst.align.modes import LOCAL
 from gassst.align.scoring import LEAST, MOST, PAD, Costs
 from gassst.align.sequences import Sequences
 from gassst.align.workers import Progress, ProgressBar
-from gassst.errors import DeviceError
-from gassst.extension import opencl_engine
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNEL = Path(__file__).parent / "kernels" / "scores.cl"
 WARP = 32
 LANES = (1, 2, 4, 8, 16, 32)
+COLUMNS = (8, 12, 16, 20, 24, 28, 32)
 LETTERS = (6, 16, 25, 32)  # rows of a profile: ACGTN, IUPAC, amino acids, all; with padding
-CELL_COST, STEP_COST = 7, 30  # instructions of a cell, and of a step besides
+CELL_COST, STEP_COST = 6, 30  # instructions of a cell, and of a step besides
+STRIP_COST = 1500  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
 BORDER_BYTES = 1 << 30  # at most, of what is between two strips
-LAUNCH_CELLS = 5e10  # of a launch: an interrupt waits for its end
+LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
 LAUNCH_SCORES = 1 << 24
-IN_FLIGHT = 2
-
-log = logging.getLogger("gassst")
+REGISTERS = 128  # of a work-item: so a multiprocessor has room for 512
+IN_FLIGHT = 3
+NARROW_COST = 1 << 12  # of a gap's first letter, at most, for values of 16 bits
 
 
 class Shape(NamedTuple):
@@ -46,80 +48,317 @@ class Shape(NamedTuple):
     lanes: int
     columns: int
 
-
-class Machine:
-    """A device, its queues and its programs, which later calls find again."""
-
-    def __init__(self, info: Any, device: Any):
-        cl = self.cl = opencl_engine.load_pyopencl()
-        self.name = info.name
-        with opencl_engine.AsDeviceError(cl, info.name):
-            self.context = cl.Context([device])
-            self.queue, self.copies = cl.CommandQueue(self.context), cl.CommandQueue(self.context)
-        self.units = device.max_compute_units
-        self.local_bytes = device.local_mem_size
-        self.border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
-        self.is_nvidia = "nvidia" in device.platform.vendor.lower()
-        self.is_hopper = self.is_nvidia and device.compute_capability_major_nv >= 9
-        # Before Hopper, NVIDIA's processors have no instructions for two values of 16 bits.
-        self.each = (1,) if self.is_nvidia and not self.is_hopper else (2, 1)
-        self.items = 256 if self.is_nvidia else 64
-        # Elsewhere one program does for all.
-        self.columns: tuple[int, ...] = (8, 12, 16, 20, 24, 28, 32) if self.is_nvidia else (4,)
-        self.letters = LETTERS if self.is_nvidia else LETTERS[-1:]
-
-    @functools.cache  # noqa: B019 (machines last as long as the process)
-    def program(self, options: tuple[str, ...]) -> Any:
-        """The kernel for some options. Raises DeviceError."""
-        text = (KERNELS / "scores.cl").read_text()
-        own = ("-cl-std=CL1.2", f"-DITEMS={self.items}")
-        own += ("-DNVIDIA",) if self.is_nvidia else ()
-        own += ("-DHOPPER",) if self.is_hopper else ()
-        try:
-            return self.cl.Program(self.context, text).build(options=[*own, *options])
-        except self.cl.Error as error:
-            raise DeviceError(f"OpenCL device {self.name} cannot build the kernels:\n{error}") from error
-
-    def buffer(self, array: NDArray[Any]) -> Any:
-        """Its contents on the device, read-only."""
-        flags = self.cl.mem_flags
-        given = np.ascontiguousarray(array) if array.size else np.zeros(1, array.dtype)
-        return self.cl.Buffer(self.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=given)
-
-    def room(self, size: int) -> Any:
-        """Bytes on the device."""
-        return self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, max(16, size))
+    @property
+    def letters(self) -> int:
+        """Of a query, in one strip."""
+        return self.lanes * self.columns
 
 
-@functools.cache
-def _machine(index: str, threads: int) -> Machine:
-    _, info, device = named_device(index, threads)
-    return Machine(info, device)
+class Work(NamedTuple):
+    """What one launch does.
 
+    Attributes
+    ----------
+    place : int64[n]
+        Queries that are aligned with all targets, or where the scores of pairs go.
+    pairs : int64[n, 2] or None
+        Query and target of each, by falling length of the target.
+    each : int
+        Pairs of a value.
+    cells : float
+    """
 
-class _Run(NamedTuple):
-    """Neighbours in an order, for one kernel."""
-
-    begin: int
-    count: int
+    shape: Shape
+    place: I64
+    pairs: I64 | None
     each: int
+    cells: float
 
 
 class _Launch(NamedTuple):
-    """What the device works on: the scores, the event that they are there, where they go, cells, memory."""
+    """What the device works on: its last kernel, where it puts the scores, their shape, and other memory."""
 
-    found: I32
-    copied: Any
-    place: I64
-    work: float
+    work: Work
+    done: Any
+    result: Any
+    shape: tuple[int, ...]
     buffers: tuple[Any, ...]
 
 
-class DeviceProduct:
-    """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name).
+class _Stream(NamedTuple):
+    """Letters of targets as the kernel takes them: neighbours in the order that share a value side by side."""
 
-    `shape` fixes what is else chosen by the lengths. Raises DeviceError when there is no such device, and when it
-    fails.
+    key: tuple[int, int]
+    letters: Any
+    starts: Any
+    start: I64
+
+
+class _Engine:
+    """One device with the sequences on it."""
+
+    def __init__(self, machine: Machine, queries: Sequences, targets: Sequences, costs: Costs, letters: int):
+        self.machine, self._costs, self._letters = machine, costs, letters
+        self._m, self._n = queries.lengths, targets.lengths
+        device = machine.device
+        # PoCL compiles a kernel for each size of a work-group.
+        self.items = WARP if machine.is_cpu else 128 if machine.is_nvidia else 64
+        self._units = device.max_compute_units
+        self._local_bytes = device.local_mem_size
+        self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
+        # NVIDIA's processors before Hopper have no instructions for two values of 16 bits.
+        self.each: tuple[int, ...] = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
+        # Where registers are not what counts, one program does for all.
+        self.columns = COLUMNS if machine.is_nvidia else (4,)
+        with machine.errors():
+            self._sides = [
+                machine.buffer(array)
+                for array in (queries.codes, queries.offsets, targets.codes, targets.offsets)
+            ]
+            self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
+            self._none = self._border = machine.room(16)
+            self._order = np.argsort(-self._n, kind="stable")
+            self._given_order = machine.buffer(self._order.astype(np.int32))
+        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._streams: dict[int, _Stream] = {}
+
+    def begin(self, work: Work) -> _Launch:
+        """Hands work to the device."""
+        machine = self.machine
+        with machine.errors():
+            if work.pairs is None:
+                m, n = self._m[work.place], self._n[self._order]
+                which, order = machine.buffer(work.place.astype(np.int32)), self._given_order
+                rows, width = len(m), len(n)
+                shape: tuple[int, ...] = (rows, width)
+                wide = int(np.count_nonzero(~self.is_narrow(m.max(keepdims=True), n, work.shape)))
+                runs = [(0, wide, 1), (wide, len(n), 2)]
+            else:
+                m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
+                which, order = self._none, machine.buffer(work.pairs.astype(np.int32))
+                shape = (len(n),)
+                rows, width, runs = 1, 0, [(0, len(n), work.each)]
+            result = machine.room(4 * int(np.prod(shape)))
+            done = [
+                self._enqueue(work.shape, run, part, n, int(m.max()), (order, which), (rows, width), result)
+                for run in runs
+                if run[0] < run[1]
+                for part in self._parts(run, n, int(m.max()), rows, work.shape)
+            ]
+            machine.queue.flush()
+        return _Launch(work, done[-1], result, shape, (which, order))
+
+    def end(self, launch: _Launch, out: I32) -> I32:
+        """The scores, in `out` where they are neighbours there."""
+        machine, rows = self.machine, launch.work.place
+        are_neighbours = launch.work.pairs is None and rows[-1] - rows[0] == len(rows) - 1
+        found = out[rows[0] : rows[-1] + 1] if are_neighbours else np.empty(launch.shape, np.int32)
+        with machine.errors():
+            # A copy to memory that the driver does not own lets nothing else be handed over meanwhile.
+            machine.cl.enqueue_copy(machine.copies, found, launch.result, wait_for=[launch.done])
+            launch.result.release()
+            for buffer in launch.buffers:
+                if buffer is not self._none and buffer is not self._given_order:
+                    buffer.release()
+        if not are_neighbours:
+            out[rows] = found
+        return found
+
+    def _parts(
+        self, run: tuple[int, int, int], n: I64, longest: int, rows: int, shape: Shape
+    ) -> Iterator[tuple[int, int]]:
+        """Neighbours for which there is room between strips."""
+        begin, end, each = run
+        step = end - begin
+        if longest > shape.letters:
+            groups = self.items // shape.lanes * each
+            values = int(self._border_bytes // (8 * rows * int(n[begin])))
+            step = max(groups, (values * each - groups) // groups * groups)
+        for at in range(begin, end, step):
+            yield at, min(end, at + step)
+
+    def _enqueue(
+        self,
+        shape: Shape,
+        run: tuple[int, int, int],
+        part: tuple[int, int],
+        n: I64,
+        longest: int,
+        given: tuple[Any, Any],
+        grid: tuple[int, int],
+        result: Any,
+    ) -> Any:
+        """A kernel for neighbours in the order; returns its event. `n`: lengths of targets in that order."""
+        machine, costs = self.machine, self._costs
+        (begin, end), each = part, run[2]
+        rows, width = grid
+        own, strips = width == 0, longest > shape.letters
+        values = -(-(end - begin) // each)
+        items = min(self.group_items(shape.columns, each, own), -(-values * shape.lanes // WARP) * WARP)
+        count = -(-values * shape.lanes // items) * items
+        numbers = {
+            "first": costs.first, "extend": costs.extend, "zero": self._zero(longest, int(n[run[0]]), shape), "one": 1,
+            "lanes": shape.lanes, "begin": run[0], "count": run[1] - run[0], "pair": 0, "width": width,
+            "places": costs.profiles, "own": own, "flags": costs.flags, "low": 0, "high": 0,
+        }  # fmt: skip
+        build = (shape.columns, each, own, strips)
+        stream = self._stream(run, numbers, n, given[0], build)
+        pair = (begin - run[0]) // each
+        stride = 0
+        if strips:
+            last = int(stream.start[pair + values] - stream.start[pair + values - 1])
+            stride = int(stream.start[pair + values] - stream.start[pair])
+            stride += (count // shape.lanes - values) * last
+            if self._border.size < 8 * stride * rows:
+                self._border = machine.room(8 * stride * rows)
+        numbers |= {"begin": begin, "count": end - begin, "pair": pair}
+        numbers |= {"low": stride & 0xFFFFFFFF, "high": stride >> 32}
+        profiles = items // WARP * each if own else 1
+        return self._kernel("pair_scores", *build)(
+            machine.queue, (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
+            self._tables[each], *given, stream.starts, stream.letters, self._border, result,
+            machine.cl.LocalMemory(profiles * self._profile_bytes(shape.columns, each)),
+        )  # fmt: skip
+
+    def _stream(
+        self, run: tuple[int, int, int], numbers: dict[str, int], n: I64, order: Any, build: tuple[Any, ...]
+    ) -> _Stream:
+        """The letters of a run. Those of the last product are kept."""
+        begin, end, each = run
+        is_product = numbers["width"] > 0
+        kept = self._streams.get(each)
+        if is_product and kept is not None and kept.key == (begin, end):
+            return kept
+        start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
+        np.cumsum(n[begin:end:each], out=start[1:])
+        starts = self.machine.buffer(start)
+        letters = self.machine.room(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP))
+        self._kernel("pair_letters", *build)(
+            self.machine.queue, ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
+            starts, letters,
+        )  # fmt: skip
+        stream = _Stream((begin, end), letters, starts, start)
+        if is_product:
+            self._streams[each] = stream
+        return stream
+
+    def _zero(self, longest: int, n: int, shape: Shape) -> int:
+        """What a value holds for score 0: H is never less than the cost of a gap's first letter."""
+        rows = -(-longest // shape.letters) * shape.letters
+        return max(self._costs.first, -int(self._costs.lowest(np.full(1, rows), np.full(1, n))[0]))
+
+    @property
+    def never_narrow(self) -> bool:
+        """Whether the device or the costs take 32 bits."""
+        return 2 not in self.each or self._costs.wide or self._costs.first > NARROW_COST
+
+    def is_narrow(self, m: I64, n: I64, shape: Shape) -> NDArray[np.bool_]:
+        """Whether 16 bits hold what the kernel computes, or tell that they do not."""
+        costs = self._costs
+        if self.never_narrow:
+            return np.zeros(np.broadcast(m, n).shape, bool)
+        if costs.flags & LOCAL:
+            return np.ones(np.broadcast(m, n).shape, bool)
+        lowest = costs.lowest(-(-m // shape.letters) * shape.letters, n)
+        return costs.highest * np.minimum(m, n) - lowest < MOST[1] + LEAST[0]
+
+    def group_items(self, columns: int, each: int, own: bool) -> int:
+        """Of a work-group; 0 where local memory has no room for its profiles."""
+        room = (
+            self._local_bytes
+            - 4 * self.items * each
+            - (0 if self.machine.is_nvidia else 24 * self.items)
+            - 256
+        )
+        profiles = room // self._profile_bytes(columns, each)
+        if own:
+            return min(self.items, profiles // each * WARP)
+        return self.items if profiles else 0
+
+    def _profile_bytes(self, columns: int, each: int) -> int:
+        return 4 * (columns // (2 * each)) * self._letters * WARP
+
+    def shapes(
+        self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
+    ) -> tuple[I64, list[Shape]]:
+        """(which shape suits each query, the shapes): the fewest instructions, and items for the whole device.
+
+        `n` are letters of a target, `items` what there is to do with one lane, `sizes` the values that must fit.
+        """
+        least = 1
+        while least < WARP and items * least < FILLING_ITEMS * self._units:
+            least *= 2
+        shapes = [
+            Shape(lanes, columns)
+            for lanes in LANES
+            for columns in self.columns
+            if lanes >= least and all(self.group_items(columns, each, own) for each in sizes)
+        ]
+        lengths, which = np.unique(m, return_inverse=True)
+        cost = []
+        for shape in shapes:
+            strips = -(-lengths // shape.letters)
+            step = shape.columns * CELL_COST + STEP_COST + np.where(strips > 1, STRIP_COST // shape.lanes, 0)
+            cost.append(strips * shape.lanes * step * (n + shape.lanes))
+        return np.argmin(np.array(cost), axis=0)[which], shapes
+
+    def _kernel(self, name: str, columns: int, each: int, own: bool, strips: bool) -> Any:
+        key = name, columns, each, own, strips
+        if key not in self._kernels:
+            options = [
+                "-cl-std=CL1.2",
+                "-w",
+                f"-DITEMS={self.items}",
+                f"-DPAIRS={each}",
+                f"-DCOLUMNS={columns}",
+            ]
+            options += [f"-DLETTERS={self._letters}"]
+            if self.machine.is_nvidia:
+                options += [
+                    "-DNVIDIA",
+                    f"-DFLAGS={self._costs.flags}",
+                    f"-DOWN={own:d}",
+                    f"-DSTRIPS={strips:d}",
+                ]
+                options += [f"-cl-nv-maxrregcount={REGISTERS}"]
+            if self.machine.is_hopper:
+                options += ["-DHOPPER"]
+            if self.machine.is_cpu:
+                options += ["-cl-opt-disable"]  # the compiled code is for them: this is to be built soon
+            program = self.machine.program(KERNEL.read_text(), options)
+            self._kernels[key] = self.machine.cl.Kernel(program, name)
+        return self._kernels[key]
+
+    def _table(self, each: int) -> NDArray[np.int16]:
+        """Scores of letters; padding scores as little as a profile can say."""
+        table = self._costs.table.copy()
+        table[:, PAD] = LEAST[2 - each]
+        return np.ascontiguousarray(table)
+
+
+def _packed(numbers: dict[str, int]) -> NDArray[np.uint32]:
+    """As the struct of the kernels."""
+    return np.array(list(numbers.values()), np.int64).astype(np.uint32)
+
+
+def _shares(cells: NDArray[Any], most_cells: float, most: int) -> Iterator[tuple[slice, float]]:
+    """Runs of neighbours, at most so many and with so many cells, where one alone has no more; and their cells.
+
+    `cells` are those of all up to each.
+    """
+    start, done = 0, 0.0
+    while start < len(cells):
+        end = min(int(np.searchsorted(cells, done + most_cells, side="right")), start + most)
+        end = max(end, start + 1)
+        yield slice(start, end), float(cells[end - 1]) - done
+        start, done = end, float(cells[end - 1])
+
+
+class DeviceProduct:
+    """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name; "gpu:all").
+
+    `shape` fixes what is else chosen by the lengths, and `each` the pairs of a value. Raises DeviceError when there is
+    no such device, and when it fails.
     """
 
     def __init__(
@@ -130,269 +369,143 @@ class DeviceProduct:
         device: str,
         threads: int,
         shape: Shape | None = None,
+        each: tuple[int, ...] | None = None,
     ):
-        _, info, _ = named_device(device, threads)
-        self._machine = machine = _machine(info.index, threads)
         self._costs, self._shape = costs, shape
+        self._overflow = MOST[1] + LEAST[0] - costs.first  # scores from here on may have left 16 bits
         self._m, self._n = queries.lengths, targets.lengths
+        found = machines(device, threads)
+        sizes = LETTERS if found[0].is_nvidia else LETTERS[-1:]
         most = int(targets.codes.max()) + 2
-        self._letters = next(size for size in machine.letters if size >= most)
-        letters = costs.table[:, :PAD]
-        self._fits_bytes = not costs.wide and costs.first < 1 << 12
-        del letters
-        with opencl_engine.AsDeviceError(machine.cl, machine.name):
-            self._sides = [
-                machine.buffer(array)
-                for array in (queries.codes, queries.offsets, targets.codes, targets.offsets)
-            ]
-            self._tables = {each: machine.buffer(self._padded(each)) for each in (1, 2)}
-            self._border: Any = None
-            self._none = machine.buffer(np.zeros(4, np.int32))
-            self._kernels: dict[tuple[int, int], Any] = {}
+        letters = next(size for size in sizes if size >= most)
+        self._engines = [_Engine(machine, queries, targets, costs, letters) for machine in found]
+        for engine in self._engines:
+            engine.each = each or engine.each
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
         """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
         if pairs is None:
-            bar = ProgressBar(progress, float(self._m.sum()) * float(self._n.sum()))
+            total = float(self._m.sum()) * float(self._n.sum())
         else:
-            bar = ProgressBar(
-                progress, float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
-            )
-        with opencl_engine.AsDeviceError(self._machine.cl, self._machine.name):
-            if pairs is None:
-                self._run_product(out, bar)
-            else:
-                self._run_pairs(out, pairs, bar, narrow=True)
+            total = float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
+        bar = ProgressBar(progress, total)
+        if pairs is None:
+            self._run_product(out, bar)
+        else:
+            self._run_pairs(out, pairs, bar, self._engines[0].each)
         bar.finish()
 
-    # --- all against all
-
     def _run_product(self, out: I32, bar: ProgressBar) -> None:
-        order = np.argsort(-self._n, kind="stable")
-        given = self._machine.buffer(order.astype(np.int32))
-        running: list[_Launch] = []
-        redo: list[I64] = []
+        overflows: list[I64] = []
 
-        def end(launch: _Launch) -> None:
-            launch.copied.wait()
-            rows = launch.place
-            if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
-                out[rows[0] : rows[-1] + 1] = launch.found
-            else:
-                out[rows] = launch.found
-            row, column = np.nonzero(launch.found >= self._overflow)
-            if len(row):
-                redo.append(np.stack([rows[row], column], axis=1))
-            self._release(launch)
-            bar.add(launch.work)
+        def take(work: Work, found: I32) -> None:
+            if self._may_overflow(int(self._m[work.place].max()), int(self._n.max())):
+                row, column = np.nonzero(found >= self._overflow)
+                overflows.append(np.stack([work.place[row], column], axis=1))
 
-        for shape, rows in self._row_blocks():
-            running.append(self._begin_rows(shape, rows, order, given))
-            if len(running) >= IN_FLIGHT:
-                end(running.pop(0))
-        for launch in running:
-            end(launch)
-        if redo:
-            again = np.concatenate(redo)
-            found = np.empty(len(again), np.int32)
-            self._run_pairs(found, again, ProgressBar(None, 1), narrow=False)
-            out[again[:, 0], again[:, 1]] = found
-
-    def _row_blocks(self) -> Iterator[tuple[Shape, I64]]:
-        """Queries that one launch aligns with all targets."""
-        width, letters = len(self._n), float(self._n.sum())
-        choice, shapes = self._shapes(self._m, float(self._n.mean()), width, own=False, each=self._machine.each[0])
-        for i in range(len(shapes)):
-            rows = np.flatnonzero(choice == i)
-            if not len(rows):
-                continue
-            rows = rows[np.argsort(self._m[rows], kind="stable")] if self._strips(shapes[i], rows) > 1 else rows
-            start = 0
-            while start < len(rows):
-                cells = np.cumsum(self._m[rows[start:]]) * letters
-                end = start + max(1, int(np.searchsorted(cells, LAUNCH_CELLS)))
-                end = min(end, start + max(1, LAUNCH_SCORES // width))
-                yield shapes[i], rows[start:end]
-                start = end
-
-    def _begin_rows(self, shape: Shape, rows: I64, order: I64, given: Any) -> _Launch:
-        machine = self._machine
-        m, n = self._m[rows], self._n[order]
-        result = machine.room(4 * len(rows) * len(n))
-        which = machine.buffer(rows.astype(np.int32))
-        last = None
-        for run in self._runs(int(m.max()), n, shape):
-            last = self._enqueue(shape, run, n, (given, which), len(rows), len(n), result, int(m.max()), own=False)
-        found = np.empty((len(rows), len(n)), np.int32)
-        copied = machine.cl.enqueue_copy(
-            machine.copies, found, result, is_blocking=False, wait_for=[last]
-        )
-        machine.copies.flush()
-        return _Launch(found, copied, rows, float(m.sum()) * float(n.sum()), (result, which))
-
-    def _runs(self, m: int, n: I64, shape: Shape) -> Iterator[_Run]:
-        """Targets of falling length, those for 32 bits first."""
-        wide = int(np.count_nonzero(~self._is_narrow(np.full(1, m), n, shape)))
-        for begin, end, each in ((0, wide, 1), (wide, len(n), 2)):
-            if end > begin:
-                yield _Run(begin, end - begin, each)
-
-    # --- given pairs
-
-    def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, narrow: bool) -> None:
-        m, n = self._m[pairs[:, 0]], self._n[pairs[:, 1]]
-        running: list[_Launch] = []
-        redo: list[I64] = []
-
-        def end(launch: _Launch, narrow: bool) -> None:
-            launch.copied.wait()
-            out[launch.place] = launch.found
-            if narrow:
-                redo.append(launch.place[launch.found >= self._overflow])
-            self._release(launch)
-            bar.add(launch.work)
-
-        for each in self._machine.each if narrow else (1,):
-            choice, shapes = self._shapes(m, float(n.mean()) if len(n) else 1.0, len(n), own=True, each=each)
-            for i, shape in enumerate(shapes):
-                mine = np.flatnonzero(choice == i)
-                if len(self._machine.each) > 1 and narrow:
-                    fits = self._is_narrow(m[mine], n[mine], shape)
-                    mine = mine[fits if each == 2 else ~fits]
-                mine = mine[np.argsort(-n[mine], kind="stable")]
-                start = 0
-                while start < len(mine):
-                    cells = np.cumsum(m[mine[start:]].astype(float) * n[mine[start:]])
-                    stop = start + max(1, int(np.searchsorted(cells, LAUNCH_CELLS)))
-                    stop = min(stop, start + LAUNCH_SCORES)
-                    running.append(self._begin_pairs(shape, mine[start:stop], pairs, each))
-                    start = stop
-                    if len(running) >= IN_FLIGHT:
-                        end(running.pop(0), narrow)
-        for launch in running:
-            end(launch, narrow)
-        again = np.concatenate(redo) if redo else np.empty(0, np.int64)
+        self._deal(self._row_work(), take, out, bar)
+        again = np.concatenate(overflows) if overflows else np.empty((0, 2), np.int64)
         if len(again):
             found = np.empty(len(again), np.int32)
-            self._run_pairs(found, pairs[again], ProgressBar(None, 1), narrow=False)
+            self._run_pairs(found, again, ProgressBar(None, 1), (1,))
+            out[again[:, 0], again[:, 1]] = found
+
+    def _row_work(self) -> Iterator[Work]:
+        """Some queries of one shape with all targets, the longest first."""
+        engine, width, letters = self._engines[0], len(self._n), float(self._n.sum())
+        sizes = (1,) if engine.never_narrow else engine.each[:1] if self._costs.flags & LOCAL else engine.each
+        items = len(self._m) * width / sizes[0]
+        choice, shapes = self._shapes(self._m, letters / width, items, False, sizes)
+        for i in reversed(range(len(shapes))):
+            rows = np.flatnonzero(choice == i)
+            cells = np.cumsum(self._m[rows].astype(float)) * letters
+            for part, work in _shares(
+                cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)
+            ):
+                yield Work(shapes[i], rows[part], None, sizes[0], work)
+
+    def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, each: tuple[int, ...]) -> None:
+        overflows: list[I64] = []
+
+        def take(work: Work, found: I32) -> None:
+            m, n = self._m[pairs[work.place, 0]], self._n[pairs[work.place, 1]]
+            if work.each > 1 and self._may_overflow(int(m.max()), int(n.max())):
+                overflows.append(work.place[found >= self._overflow])
+
+        self._deal(self._pair_work(pairs, each), take, out, bar)
+        again = np.concatenate(overflows) if overflows else np.empty(0, np.int64)
+        if len(again):
+            found = np.empty(len(again), np.int32)
+            self._run_pairs(found, pairs[again], ProgressBar(None, 1), (1,))
             out[again] = found
 
-    def _begin_pairs(self, shape: Shape, mine: I64, pairs: I64, each: int) -> _Launch:
-        machine = self._machine
-        m, n = self._m[pairs[mine, 0]], self._n[pairs[mine, 1]]
-        given = machine.buffer(pairs[mine].astype(np.int32))
-        result = machine.room(4 * len(mine))
-        done = self._enqueue(
-            shape, _Run(0, len(mine), each), n, (given, self._none), 1, 0, result, int(m.max()), own=True
-        )
-        found = np.empty(len(mine), np.int32)
-        copied = machine.cl.enqueue_copy(machine.copies, found, result, is_blocking=False, wait_for=[done])
-        machine.copies.flush()
-        return _Launch(found, copied, mine, float((m.astype(float) * n).sum()), (result, given))
+    def _may_overflow(self, m: int, n: int) -> bool:
+        """Whether scores of local alignments may have left 16 bits; those of others have been told beforehand."""
+        is_tried = self._costs.flags & LOCAL and not self._engines[0].never_narrow
+        return bool(is_tried) and self._costs.highest * min(m, n) >= self._overflow
 
-    # --- both
+    def _pair_work(self, pairs: I64, sizes: tuple[int, ...]) -> Iterator[Work]:
+        """Pairs of one shape, those with long targets first."""
+        query, n = pairs[:, 0], self._n[pairs[:, 1]]
+        left = np.ones(len(pairs), bool)
+        for each in sizes if len(pairs) else ():
+            choice, shapes = self._shapes(self._m, float(n.mean()), len(pairs) / each, True, (each,))
+            chosen = choice[query]
+            for i, shape in enumerate(shapes):
+                mine = np.flatnonzero(left & (chosen == i)) if len(shapes) > 1 else np.flatnonzero(left)
+                if each > 1 and len(mine):
+                    longest = self._m[query[mine]].max(keepdims=True)
+                    mine = mine[self._engines[0].is_narrow(longest, n[mine], shape)]
+                left[mine] = False
+                if len(mine) and n[mine].min() < n[mine].max():
+                    mine = mine[np.argsort(-n[mine], kind="stable")]
+                cells = np.cumsum(self._m[query[mine]].astype(float) * n[mine])
+                for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES):
+                    yield Work(shape, mine[part], pairs[mine[part]], each, work)
 
-    def _enqueue(self, shape, run, n, given, rows, width, result, longest, own):
-        """Hands a kernel to the device; returns its event. `n`: lengths of targets in their order."""
-        machine, costs = self._machine, self._costs
-        items = self._group_items(shape.columns, run.each, own)
-        items = max(WARP, min(items, -(-run.count // run.each) * shape.lanes + WARP - 1) // WARP * WARP)
-        groups = -(-(-(-run.count // run.each)) * shape.lanes // items) * items
-        stride, starts = 0, self._none
-        if longest > shape.lanes * shape.columns:
-            each_n = np.zeros(groups // shape.lanes, np.int64)
-            firsts = n[run.begin : run.begin + run.count : run.each]
-            each_n[: len(firsts)], each_n[len(firsts) :] = firsts, n[run.begin + run.count - 1]
-            start = np.zeros(len(each_n) + 1, np.int64)
-            np.cumsum(each_n, out=start[1:])
-            stride = int(start[-1])
-            starts = machine.buffer(start.astype(np.int32))
-            size = 8 * stride * rows
-            if self._border is None or self._border.size < size:
-                self._border = machine.room(size)
-        numbers = np.array(
-            [costs.first, costs.extend, shape.lanes, run.begin, run.count, width, costs.profiles, own, costs.flags, stride],
-            np.int32,
-        )  # fmt: skip
-        warps = items // WARP * run.each if own else 1
-        local = machine.cl.LocalMemory(warps * self._profile_bytes(shape.columns, run.each))
-        event = self._kernel(shape.columns, run.each)(
-            machine.queue, (groups, rows), (items, 1), numbers, *self._sides, self._tables[run.each], *given,
-            starts, self._border or self._none, result, local,
-        )  # fmt: skip
-        machine.queue.flush()
-        return event
-
-    def _release(self, launch: _Launch) -> None:
-        for buffer in launch.buffers:
-            buffer.release()
-
-    @property
-    def _overflow(self) -> int:
-        """Scores from here on may have left 16 bits."""
-        return MOST[1] - MOST[0]
-
-    def _is_narrow(self, m: I64, n: I64, shape: Shape) -> NDArray[np.bool_]:
-        """Whether 16 bits hold what the kernel computes, or tell that they do not."""
-        if 2 not in self._machine.each or not self._fits_bytes:
-            return np.zeros(np.broadcast(m, n).shape, bool)
-        columns = shape.lanes * shape.columns
-        lowest = self._costs.lowest(-(-m // columns) * columns, n)
-        if self._costs.flags & 16:
-            return np.ones(np.broadcast(m, n).shape, bool)
-        highest = self._costs.highest * np.minimum(m, n)
-        return (highest < self._overflow) & (lowest - self._costs.first - MOST[0] > LEAST[1])
-
-    def _strips(self, shape: Shape, rows: I64) -> int:
-        return -(-int(self._m[rows].max()) // (shape.lanes * shape.columns))
-
-    def _profile_bytes(self, columns: int, each: int) -> int:
-        return 4 * (columns // (2 * each)) * self._letters * WARP
-
-    def _group_items(self, columns: int, each: int, own: bool) -> int:
-        """Of a work-group; 0 where local memory has no room for its profiles."""
-        room = (self._machine.local_bytes - 4 * (self._machine.items * each + 64)) // self._profile_bytes(
-            columns, each
-        )
-        if not own:
-            return self._machine.items if room else 0
-        return min(self._machine.items, room // each * WARP)
-
-    def _shapes(self, m: I64, n: float, count: int, own: bool, each: int) -> tuple[I64, list[Shape]]:
-        """(which shape suits each query, the shapes): the fewest instructions, and items for the whole device."""
+    def _shapes(
+        self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
+    ) -> tuple[I64, list[Shape]]:
         if self._shape is not None:
             return np.zeros(len(m), np.int64), [self._shape]
-        least = 1
-        rows = 1 if own else len(m)
-        while least < WARP and rows * -(-count // each) * least < FILLING_ITEMS * self._machine.units:
-            least *= 2
-        shapes = [
-            Shape(lanes, columns)
-            for lanes in LANES
-            for columns in self._machine.columns
-            if lanes >= least and self._group_items(columns, each, own)
-        ]
-        cost = [
-            -(-m // (lanes * columns)) * lanes * (columns * CELL_COST + STEP_COST) * (n + lanes - 1)
-            for lanes, columns in shapes
-        ]
-        return np.argmin(np.array(cost), axis=0), shapes
+        return self._engines[0].shapes(m, n, items / len(self._engines), own, sizes)
 
-    def _kernel(self, columns: int, each: int) -> Any:
-        if (columns, each) not in self._kernels:
-            program = self._machine.program(
-                (
-                    f"-DPAIRS={each}",
-                    f"-DCOLUMNS={columns}",
-                    f"-DLETTERS={self._letters}",
-                    *((f"-DFLAGS={self._costs.flags}",) if self._machine.is_nvidia else ()),
-                )
-            )
-            self._kernels[columns, each] = self._machine.cl.Kernel(program, "pair_scores")
-        return self._kernels[columns, each]
+    def _deal(
+        self, works: Iterator[Work], take: Callable[[Work, I32], None], out: I32, bar: ProgressBar
+    ) -> None:
+        """All work into `out`, each part by the device that is free first; `take` sees its scores, one at a time."""
+        dealing, taking, stopped = threading.Lock(), threading.Lock(), threading.Event()
 
-    def _padded(self, each: int) -> NDArray[np.int16]:
-        """The table; padding scores as little as a profile can say."""
-        table = self._costs.table.copy()
-        table[:, PAD] = LEAST[2 - each]
-        return np.ascontiguousarray(table)
+        def end(engine: _Engine, launch: _Launch) -> None:
+            found = engine.end(launch, out)
+            with taking:
+                take(launch.work, found)
+                bar.add(launch.work.cells)
+
+        def drive(engine: _Engine) -> None:
+            running: deque[_Launch] = deque()
+            try:
+                while not stopped.is_set():
+                    with dealing:
+                        work = next(works, None)
+                    if work is None:
+                        break
+                    running.append(engine.begin(work))
+                    if len(running) >= IN_FLIGHT:
+                        end(engine, running.popleft())
+                while running:
+                    end(engine, running.popleft())
+            except BaseException:
+                stopped.set()
+                raise
+
+        if len(self._engines) == 1:
+            drive(self._engines[0])
+            return
+        with ThreadPoolExecutor(len(self._engines), thread_name_prefix="gassst-device") as pool:
+            try:
+                for driven in [pool.submit(drive, engine) for engine in self._engines]:
+                    driven.result()
+            except BaseException:
+                stopped.set()
+                raise

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.align.device import named_device
+from gassst.align.device import machines
 from gassst.errors import DeviceError, UsageError
-from gassst.extension import opencl_engine
 
 KERNEL = Path(__file__).parent / "kernels" / "pair_hmm.cl"
 SCALES = {
@@ -32,36 +31,27 @@ def device_logs(
     """As `gassst._core.pair_hmm.Batch.logs`; `arrays` are those of the batch. Raises DeviceError, UsageError."""
     if form not in SCALES:
         raise UsageError(f"form {form!r}: a device has {' and '.join(SCALES)}")
-    cl, info, chosen = named_device(device, threads)
+    machine = machines(device, threads)[0]
+    cl, queue, chosen = machine.cl, machine.queue, machine.device
     if form == "double" and "cl_khr_fp64" not in chosen.extensions:
-        raise DeviceError(f"OpenCL device {info.name} has no double precision; form 'single' needs none")
+        raise DeviceError(f"OpenCL device {machine.name} has no double precision; form 'single' needs none")
     real, options = SCALES[form]
-    with opencl_engine.AsDeviceError(cl, info.name):
-        context = cl.Context([chosen])
-        queue = cl.CommandQueue(context)
+    with machine.errors():
         built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]
-        kernel = cl.Program(context, KERNEL.read_text()).build(options=built).pair_hmm
-        flags = cl.mem_flags
+        kernel = cl.Kernel(machine.program(KERNEL.read_text(), built), "pair_hmm")
         bases, offsets, steps, haplotypes, haplotype_offsets = arrays
-
-        def given(array):
-            copied = flags.READ_ONLY | flags.COPY_HOST_PTR
-            return cl.Buffer(context, copied, hostbuf=np.ascontiguousarray(array))
-
         widest = int(np.diff(haplotype_offsets)[pairs[:, 1]].max()) + 1
         item = 3 * widest * np.dtype(real).itemsize
         room = min(ROWS_BYTES, chosen.max_mem_alloc_size // 2)
         if item > room:
             raise DeviceError(
-                f"OpenCL device {info.name} has no room for a haplotype of {widest - 1:,} bases"
+                f"OpenCL device {machine.name} has no room for a haplotype of {widest - 1:,} bases"
             )
         items = max(1, min(len(pairs), MOST_PAIRS, room // item))
-        rows = cl.Buffer(context, flags.READ_WRITE, items * item)
-        sums = cl.Buffer(context, flags.WRITE_ONLY, len(pairs) * np.dtype(real).itemsize)
-        exponents = cl.Buffer(context, flags.WRITE_ONLY, 4 * len(pairs))
-        constant = [
-            given(a) for a in (bases, offsets, steps.astype(real), haplotypes, haplotype_offsets, pairs)
-        ]
+        rows = machine.room(items * item)
+        sums, exponents = machine.room(len(pairs) * np.dtype(real).itemsize), machine.room(4 * len(pairs))
+        given = (bases, offsets, steps.astype(real), haplotypes, haplotype_offsets, pairs)
+        constant = [machine.buffer(array) for array in given]
         for first in range(0, len(pairs), items):
             count = min(items, len(pairs) - first)
             kernel(queue, (items,), None, *constant, np.int64(first), np.int32(count), rows, sums, exponents)

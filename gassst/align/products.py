@@ -70,7 +70,8 @@ def scores(
     threads : int, optional
         All cores by default.
     device : str, optional
-        An OpenCL device, as `gassst map --device` names it. By default compiled code does the work.
+        An OpenCL device, as `gassst map --device` names it; with ":all" behind it all of its kind. By default compiled
+        code does the work.
     out : path, optional
         Write the scores to this .npy file, and return them mapped into memory, read-only. It appears when it is
         complete.

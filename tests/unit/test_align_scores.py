@@ -20,6 +20,7 @@ from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.align.workers import ProgressBar, run_all
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
+from gassst.extension import opencl_engine
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
 LETTERS = {"NUC4.4": "ACGTN", "BLOSUM62": AMINO, "PAM250": AMINO[:20]}
@@ -141,19 +142,75 @@ def test_lanes_of_a_group_have_like_lengths():
     assert groups.cells < 1.6 * float((m * n).sum())
 
 
-def test_other_devices():
-    """PoCL, where it is installed, runs the same recurrence: one pair a work-item, and two."""
+def device_product(*given, **more):
+    """PoCL, where it is installed."""
+    from gassst.align.opencl import DeviceProduct
+
+    try:
+        return DeviceProduct(*given, **more)
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+@EVERY_MODE
+def test_a_device_finds_the_same(mode, free_ends):
+    """One pair a value, and two; by one work-item in one strip, by several in many; a profile for all, and of each."""
+    from gassst.align.opencl import Shape
+
     rng = np.random.default_rng(5)
-    queries, targets = related(rng, "ACGT", 120, 5), related(rng, "ACGT", 150, 9)
-    queries.append("ACGT" * 900)
-    targets.append("ACGT" * 900)
-    for mode in ("local", "semiglobal"):
-        options = {"mode": mode, "free_ends": "target"}
-        try:
-            found = align.scores(queries, targets, device="cpu", **options)
-        except DeviceError as error:
-            pytest.skip(str(error))
-        assert np.array_equal(found, align.scores(queries, targets, **options)), options
+    case = ("BLOSUM62", 11, 1, 70)
+    queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (4, 19))
+    both = prepared(queries, targets, (mode, free_ends), case)
+    true = np.empty((4, 19), np.int32)
+    Product(*both, 1).run(true)
+    pairs = np.stack([rng.integers(0, 4, 21), rng.integers(0, 19, 21)], axis=1)
+    for each in ((2, 1), (1,)):
+        for shape in (Shape(1, 4), Shape(4, 4), Shape(32, 4)):
+            product = device_product(*both, "cpu", 1, shape=shape, each=each)
+            product.run(found := np.full((4, 19), -9999, np.int32))
+            assert np.array_equal(found, true), (each, shape)
+            product.run(found := np.full(21, -9999, np.int32), pairs)
+            assert np.array_equal(found, true[pairs[:, 0], pairs[:, 1]]), (each, shape)
+
+
+def test_a_device_passes_16_bits():
+    """Scores above, costs below, letters beyond a byte; and a profile."""
+    matrix = align.match_matrix(100, -90)
+    text = "ACGT" * 100
+    both = prepare([text, text[::-1]], [text, text[:300], "T"], matrix, Gaps(5, 2), mode_flags("local"))
+    product = device_product(*both, "cpu", 1)
+    product.run(found := np.zeros((2, 3), np.int32))
+    Product(*both, 1).run(true := np.zeros((2, 3), np.int32))
+    assert np.array_equal(found, true) and found[0, 0] == 40_000
+    wide = align.Matrix(np.eye(4, dtype=int) * 3000 - 1000, align.DNA)
+    far = {"mode": "global", "gap_open": 9000, "gap_extend": 1000}
+    profile = align.Profile(wide.scores[align.DNA.codes[np.frombuffer(b"ACGTTGCA", np.uint8)]], align.DNA)
+    for queries, options in (([text[:50], "G"], {"matrix": wide, **far}), ([profile], far)):
+        on_device = align.scores(queries, [text[:60], "ACGT"], device="cpu", **options)
+        assert np.array_equal(on_device, align.scores(queries, [text[:60], "ACGT"], **options))
+
+
+def test_several_devices_share_the_work(monkeypatch):
+    """Two contexts of one device, as several GPUs are; each gets some of the launches."""
+    from gassst.align import opencl
+    from gassst.align.device import Machine, machines
+
+    rng = np.random.default_rng(6)
+    both = prepared(related(rng, "ACGT", 60, 12), related(rng, "ACGT", 90, 9), ("local", "both"), CASES[0])
+    try:
+        [one] = machines("cpu:all", 1)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    two = [one, Machine(opencl_engine.choose("cpu")[0], one.device)]
+    monkeypatch.setattr(opencl, "machines", lambda *_: two)
+    monkeypatch.setattr(opencl, "LAUNCH_CELLS", 4000)
+    product = opencl.DeviceProduct(*both, "cpu:all", 1)
+    product.run(found := np.zeros((12, 9), np.int32))
+    Product(*both, 1).run(true := np.zeros((12, 9), np.int32))
+    assert np.array_equal(found, true)
+    every = np.argwhere(true >= 0)
+    product.run(found := np.zeros(len(every), np.int32), every)
+    assert np.array_equal(found, true.ravel())
 
 
 # --- results, errors, interrupts ------------------------------------------------------------------------------

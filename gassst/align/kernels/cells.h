@@ -1,6 +1,7 @@
-/* The recurrence of Gotoh, the one source of every kernel that scores: C in vectors of any width, C without them, and
- * OpenCL. The user defines for values of its own type CELL_ADD, CELL_SUBTRACT and CELL_MAX, and CELL_FLOOR(h), which
- * is h or, where the arithmetic does not saturate at the score of an empty alignment, the larger of both.
+/* The recurrence of Gotoh, the one source of the compiled kernels that score: C in vectors of any width, and without
+ * them. scores.cl has it in the order that suits a GPU. The user defines for values of its own type CELL_ADD,
+ * CELL_SUBTRACT and CELL_MAX, and CELL_FLOOR(h), which is h or, where the arithmetic does not saturate at the score of an
+ * empty alignment, the larger of both.
  *
  * CELLS_STEP does one row of a strip of COLUMNS neighbouring columns. On entry, for each column c, `diagonal[c]` is H
  * of the row before in the column before; `down[c]` the best that ends here with a gap in the target; `left` and
