@@ -163,6 +163,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
             for j in range(seeds.start[min(i + AHEAD, a)], seeds.start[min(i + AHEAD + 1, a)]):
                 if seeds.seeds[j].count:
                     prefetch(p + seeds.seeds[j].lo)
+                    prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
                           keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
                           keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
@@ -173,30 +174,33 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
 
 cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil:
     # Key: canonical strand, diagonal, offset, seed length: 1 + 32 + 16 + 8 bits.
-    cdef size_t total = 0
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, strand
+    cdef Py_ssize_t[2] total
     cdef uint32_t j
     cdef uint64_t low, strand_bit
     cdef const uint32_t *from_position
-    cdef uint64_t *to
+    cdef uint64_t *to[2]
     cdef columns_t end
+    total[0] = total[1] = 0
     for i in range(read.n_seeds):
-        total += read.seeds[i].count
-    if total == 0:
+        total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
+    if total[0] + total[1] == 0:
         return 0
-    buffer.reserve(total)
-    out.reserve(out.n + <Py_ssize_t>total)
-    to = buffer.keys
+    buffer.reserve(total[0] + total[1])
+    out.reserve(out.n + total[0] + total[1])
+    to[0], to[1] = buffer.keys, buffer.keys + total[0]
     for i in range(read.n_seeds):
-        strand_bit = <uint64_t>(read.seeds[i].reverse ^ read.flip) << 56
+        strand = read.seeds[i].reverse ^ read.flip
+        strand_bit = <uint64_t>strand << 56
         low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
         from_position = positions + read.seeds[i].lo
         for j in range(read.seeds[i].count):
-            to[j] = strand_bit | <uint64_t>(from_position[j] - read.seeds[i].offset) << 24 | low
-        to += read.seeds[i].count
-    sort_keys(buffer.keys, buffer.scratch, total)
+            to[strand][j] = strand_bit | <uint64_t>(from_position[j] - read.seeds[i].offset) << 24 | low
+        to[strand] += read.seeds[i].count
+    sort_keys(buffer.keys, buffer.scratch, total[0])
+    sort_keys(buffer.keys + total[0], buffer.scratch, total[1])
     end = out.end()
-    out.n += merge_anchors(buffer.keys, total, read, &end)
+    out.n += merge_anchors(buffer.keys, total[0] + total[1], read, &end)
     return 0
 
 

@@ -16,11 +16,14 @@
 #define GASSST_LOOKUP_H
 
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "kmer_code.h"
 
 enum {
-    LOOKUP_LINEAR = 32,      /* buckets up to this size are counted through: half a cache line, no branch to miss */
+    LOOKUP_LINEAR = 48,      /* elements that are compared all at once: they lie in four lines of 16 bytes */
     LOOKUP_GROUP = 128,      /* of 64, 128 and 512 the fastest */
     LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
@@ -95,12 +98,9 @@ LOOKUP_OF_STEP lookup_span_t lookup_span(const seed_index_t *index, uint64_t see
 
 LOOKUP_OF_STEP void lookup_prefetch_following(const seed_index_t *index, seed_range_t range, const unsigned step)
 {
-    if (range.hi - range.lo > LOOKUP_LINEAR) {
-        lookup_prefetch_element(index, range.lo + (range.hi - range.lo) / 2, step);
-    } else if (range.lo < range.hi) {
-        lookup_prefetch_element(index, range.lo, step);
-        lookup_prefetch_element(index, range.hi - 1, step);
-    }
+    const uint32_t n = range.hi - range.lo, middle = range.lo + n / 2;
+    lookup_prefetch_element(index, n > LOOKUP_LINEAR ? middle : range.lo, step);
+    lookup_prefetch_element(index, n > LOOKUP_LINEAR ? middle : range.hi - (n > 0), step);
 }
 
 /* Entries of the k-mers from one to before another. An index file may be damaged, and is checked only while it is used:
@@ -142,46 +142,72 @@ LOOKUP_OF_STEP int lookup_narrow(const seed_index_t *index, uint64_t seed, unsig
     return 1;
 }
 
-/* The part of [lo, hi) whose `following` lies in [first, end); end may be one more than fits an element. */
+#ifdef __SSE2__
+/* lookup_linear for bytes. Whole lines of 16 are compared, without a branch that depends on how many there are.
+ * None lies in two cache lines or reaches into another page, though one may begin before the array or end behind it. */
+__attribute__((no_sanitize_address)) static inline seed_range_t
+lookup_lines(const uint8_t *following, seed_range_t range, uint32_t first, uint32_t end)
+{
+    const uint8_t *bytes = following + range.lo, *stop = following + range.hi;
+    const unsigned skip = (uintptr_t)bytes & 15;
+    const __m128i *line = (const __m128i *)(bytes - skip), *here = line;
+    const __m128i least = _mm_set1_epi8((char)first), most = _mm_set1_epi8((char)(end - 1));
+    const uint64_t behind = 1ULL << (range.hi - range.lo);
+    uint64_t from = 0, within = 0;
+    for (unsigned i = 0; i < 64; i += 16) {
+        const __m128i some = _mm_load_si128(here);
+        from |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(some, least), some)) << i;
+        within |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(some, most), some)) << i;
+        here = (const uint8_t *)(here + 1) < stop ? here + 1 : line; /* not a line that nobody has asked for */
+    }
+    return (seed_range_t){range.lo + (uint32_t)__builtin_ctzll(from >> skip | behind),
+                          range.lo + (uint32_t)__builtin_ctzll(~(within >> skip) | behind)};
+}
+#endif
+
+/* Of at most LOOKUP_LINEAR ascending elements those from `first` to before `end`, which may be one more than fits. */
+LOOKUP_OF_STEP seed_range_t lookup_linear(const seed_index_t *index, seed_range_t range, uint32_t first, uint32_t end,
+                                          const unsigned step)
+{
+    if (range.lo >= range.hi)
+        return range;
+#ifdef __SSE2__
+    if (step < 4)
+        return lookup_lines((const uint8_t *)index->following, range, first, end);
+#endif
+    uint32_t before = 0, within = 0;
+    for (uint32_t i = range.lo; i < range.hi; ++i) {
+        before += lookup_element(index, i, step) < first;
+        within += lookup_element(index, i, step) < end;
+    }
+    return (seed_range_t){range.lo + before, range.lo + within};
+}
+
+/* The first of ascending elements that is not below `bound` lies in the range returned, or behind it. */
+LOOKUP_OF_STEP seed_range_t lookup_halve(const seed_index_t *index, seed_range_t range, uint32_t bound,
+                                         const unsigned step)
+{
+    while (range.hi - range.lo > LOOKUP_LINEAR) {
+        const uint32_t middle = range.lo + (range.hi - range.lo) / 2;
+        const int below = lookup_element(index, middle, step) < bound;
+        range.lo = below ? middle + 1 : range.lo;
+        range.hi = below ? range.hi : middle;
+    }
+    return range;
+}
+
+/* The part of a range whose `following` lies in [first, end); end may be one more than fits an element. */
 LOOKUP_OF_STEP seed_range_t lookup_following(const seed_index_t *index, seed_range_t range, uint32_t first,
                                              uint32_t end, const unsigned step)
 {
-    uint32_t lo = range.lo, hi = range.hi;
-    while (hi - lo > LOOKUP_LINEAR) {
-        const uint32_t middle = lo + (hi - lo) / 2, here = lookup_element(index, middle, step);
-        if (here < first)
-            lo = middle + 1;
-        else if (here >= end)
-            hi = middle;
-        else
-            break;
-    }
-    if (hi - lo <= LOOKUP_LINEAR) {
-        uint32_t before = 0, within = 0;
-        for (uint32_t i = lo; i < hi; ++i) {
-            before += lookup_element(index, i, step) < first;
-            within += lookup_element(index, i, step) < end;
-        }
-        return (seed_range_t){lo + before, lo + within};
-    }
-    /* The seed fills a good part of a large bucket: search its two ends apart. */
-    uint32_t left = lo, left_end = lo + (hi - lo) / 2;
-    while (left < left_end) {
-        const uint32_t middle = left + (left_end - left) / 2;
-        if (lookup_element(index, middle, step) < first)
-            left = middle + 1;
-        else
-            left_end = middle;
-    }
-    uint32_t right = lo + (hi - lo) / 2, right_end = hi;
-    while (right < right_end) {
-        const uint32_t middle = right + (right_end - right) / 2;
-        if (lookup_element(index, middle, step) < end)
-            right = middle + 1;
-        else
-            right_end = middle;
-    }
-    return (seed_range_t){left, right};
+    if (range.hi - range.lo <= LOOKUP_LINEAR)
+        return lookup_linear(index, range, first, end, step);
+    /* lookup_narrow has found that the one in the middle is among them: search the two ends apart. */
+    const uint32_t middle = range.lo + (range.hi - range.lo) / 2;
+    const seed_range_t left = lookup_halve(index, (seed_range_t){range.lo, middle}, first, step);
+    const seed_range_t right = lookup_halve(index, (seed_range_t){middle, range.hi}, end, step);
+    return (seed_range_t){lookup_linear(index, left, first, end, step).lo,
+                          lookup_linear(index, right, first, end, step).hi};
 }
 
 /* Where the bases begin that neither the k-mer nor `following` tells. */
@@ -190,25 +216,28 @@ LOOKUP_OF_STEP uint64_t lookup_deep(const seed_index_t *index, uint32_t entry, c
     return (uint64_t)index->positions[entry] + index->k + lookup_inline(step);
 }
 
-/* The first n (1 <= n <= 13) of these bases. */
+/* The first n (1 <= n <= 13) of these bases. The row behind is read only where they reach into it: it may lie in a
+ * cache line that nobody has asked for. */
 LOOKUP_OF_STEP uint64_t lookup_deep_bases(const seed_index_t *index, uint32_t entry, unsigned n, const unsigned step)
 {
-    const uint64_t at = lookup_deep(index, entry, step), last = 64 * (index->rows - 1) - 1;
-    return plane_bases(index->planes, at < last ? at : last, n);
+    const uint64_t deep = lookup_deep(index, entry, step), last = 64 * (index->rows - 1) - 1;
+    const uint64_t at = deep < last ? deep : last;
+    const unsigned shift = at & 63;
+    const uint64_t *row = index->planes + 3 * (at >> 6), *behind = shift + n > 64 ? row + 3 : row;
+    const uint32_t low = (uint32_t)(row[0] >> shift | behind[0] << 1 << (63 - shift));
+    const uint32_t high = (uint32_t)(row[1] >> shift | behind[1] << 1 << (63 - shift));
+    return interleave(low, high) >> (64 - 2 * n);
 }
 
 /* Of a range that holds all of them, the entries that agree with the seed as far as `table` and `following` tell:
- * all there is to do for a seed no longer than that. For longer seeds, prefetches the first position that the next step reads. */
+ * all there is to do for a seed no longer than that. */
 LOOKUP_OF_STEP seed_range_t lookup_near(const seed_index_t *index, uint64_t seed, unsigned w, seed_range_t range,
                                         const unsigned step)
 {
     if (w <= index->k)
         return range;
     const lookup_span_t span = lookup_span(index, seed, w, step);
-    range = lookup_following(index, range, span.first, span.end, step);
-    if (w > index->k + lookup_inline(step) && range.lo < range.hi)
-        __builtin_prefetch(index->positions + range.lo + (range.hi - range.lo) / 2);
-    return range;
+    return lookup_following(index, range, span.first, span.end, step);
 }
 
 /* Whether the seed is longer than lookup_near can tell, and how many entries that leaves to read from the planes. */
@@ -239,7 +268,7 @@ LOOKUP_OF_STEP seed_range_t lookup_far(const seed_index_t *index, uint64_t seed,
     return (seed_range_t){range.lo + before, range.lo + within};
 }
 
-/* A search among many entries for the first whose deep bases are not below `bound`. */
+/* Searches among many entries, halved in lock-step: a step reads a position, then bases there. */
 typedef struct {
     uint64_t bound;
     uint32_t lo, hi;
@@ -252,38 +281,67 @@ static inline uint32_t lookup_middle(const lookup_search_t *search)
     return search->lo + (search->hi - search->lo) / 2;
 }
 
-/* Both ends of the range of each of these seeds, halved in lock-step: a step reads a position, then bases there. */
+LOOKUP_OF_STEP void lookup_prefetch_searches(const seed_index_t *index, const lookup_search_t *searches, unsigned n,
+                                             const unsigned step)
+{
+    for (unsigned j = 0; j < n; ++j)
+        __builtin_prefetch(index->positions + lookup_middle(&searches[j]));
+    for (unsigned j = 0; j < n; ++j)
+        __builtin_prefetch(index->planes + 3 * (lookup_deep(index, lookup_middle(&searches[j]), step) >> 6));
+}
+
+/* The range of each of these seeds: first any entry of it, from there its two ends apart. */
 LOOKUP_OF_STEP void lookup_far_group(const seed_index_t *index, const uint64_t *seeds, const uint8_t *widths,
                                      const uint16_t *wide, unsigned n_wide, seed_range_t *found,
                                      const unsigned step)
 {
-    lookup_search_t searches[2 * LOOKUP_GROUP];
-    unsigned n = 0;
-    for (unsigned j = 0; j < n_wide; ++j)
-        for (unsigned is_end = 0; is_end < 2; ++is_end) {
-            const unsigned i = wide[j], deep = widths[i] - index->k - lookup_inline(step);
-            const uint64_t bound = (seeds[i] & ((1ULL << 2 * deep) - 1)) + is_end;
-            searches[n++] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j], (uint8_t)deep, (uint8_t)is_end};
-        }
+    lookup_search_t searches[LOOKUP_GROUP], ends[2 * LOOKUP_GROUP + 2];
+    unsigned n = n_wide, n_ends = 0;
+    for (unsigned j = 0; j < n; ++j) {
+        const unsigned i = wide[j], deep = widths[i] - index->k - lookup_inline(step);
+        const uint64_t bound = seeds[i] & ((1ULL << 2 * deep) - 1);
+        searches[j] = (lookup_search_t){bound, found[i].lo, found[i].hi, wide[j], (uint8_t)deep, 0};
+    }
     while (n) {
         unsigned left = 0;
-        for (unsigned j = 0; j < n; ++j)
-            __builtin_prefetch(index->positions + lookup_middle(&searches[j]));
-        for (unsigned j = 0; j < n; ++j)
-            __builtin_prefetch(index->planes + 3 * (lookup_deep(index, lookup_middle(&searches[j]), step) >> 6));
+        lookup_prefetch_searches(index, searches, n, step);
         for (unsigned j = 0; j < n; ++j) {
-            lookup_search_t search = searches[j];
+            lookup_search_t search = searches[j], *first = &ends[n_ends], *end = first + 1;
             const uint32_t middle = lookup_middle(&search);
-            if (lookup_deep_bases(index, middle, search.deep, step) < search.bound)
-                search.lo = middle + 1;
-            else
-                search.hi = middle;
-            if (search.lo < search.hi)
-                searches[left++] = search;
-            else if (search.is_end)
-                found[search.seed].hi = search.lo;
-            else
-                found[search.seed].lo = search.lo;
+            const uint64_t here = lookup_deep_bases(index, middle, search.deep, step);
+            const int below = here < search.bound, is_found = here == search.bound;
+            *first = *end = search;
+            first->hi = middle;
+            end->lo = middle + 1;
+            end->bound = search.bound + 1;
+            end->is_end = 1;
+            n_ends += 2 * is_found;
+            search.lo = below ? middle + 1 : search.lo;
+            search.hi = below ? search.hi : middle;
+            found[search.seed] = (seed_range_t){search.lo, search.lo};
+            searches[left] = search;
+            left += (search.lo < search.hi) & !is_found;
+        }
+        n = left;
+    }
+    for (unsigned j = 0; j < n_ends; ++j)
+        *(ends[j].is_end ? &found[ends[j].seed].hi : &found[ends[j].seed].lo) = ends[j].lo;
+    for (unsigned j = 0; j < n_ends; ++j) {
+        ends[n] = ends[j];
+        n += ends[j].lo < ends[j].hi;
+    }
+    while (n) {
+        unsigned left = 0;
+        lookup_prefetch_searches(index, ends, n, step);
+        for (unsigned j = 0; j < n; ++j) {
+            lookup_search_t search = ends[j];
+            const uint32_t middle = lookup_middle(&search);
+            const int below = lookup_deep_bases(index, middle, search.deep, step) < search.bound;
+            search.lo = below ? middle + 1 : search.lo;
+            search.hi = below ? search.hi : middle;
+            *(search.is_end ? &found[search.seed].hi : &found[search.seed].lo) = search.lo;
+            ends[left] = search;
+            left += search.lo < search.hi;
         }
         n = left;
     }
@@ -293,13 +351,14 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64
                                          seed_range_t *found, unsigned n, const unsigned step)
 {
     uint16_t wide[LOOKUP_GROUP], few[LOOKUP_GROUP];
-    unsigned n_wide = n;
-    for (unsigned i = 0; i < n; ++i) {
-        wide[i] = (uint16_t)i;
-        lookup_prefetch_table(index, seeds[i], widths[i]);
-    }
+    unsigned n_wide = 0, n_few = 0;
     for (unsigned i = 0; i < n; ++i)
+        lookup_prefetch_table(index, seeds[i], widths[i]);
+    for (unsigned i = 0; i < n; ++i) {
         found[i] = lookup_bucket(index, seeds[i], widths[i], step);
+        wide[n_wide] = (uint16_t)i;
+        n_wide += (found[i].hi - found[i].lo > LOOKUP_LINEAR) & (widths[i] > index->k);
+    }
     while (n_wide) {
         unsigned left = 0;
         for (unsigned j = 0; j < n_wide; ++j) {
@@ -309,18 +368,17 @@ LOOKUP_OF_STEP void lookup_group_of_step(const seed_index_t *index, const uint64
         }
         n_wide = left;
     }
-    for (unsigned i = 0; i < n; ++i)
-        found[i] = lookup_near(index, seeds[i], widths[i], found[i], step);
-    unsigned n_few = 0;
     for (unsigned i = 0; i < n; ++i) {
+        found[i] = lookup_near(index, seeds[i], widths[i], found[i], step);
         const uint32_t entries = lookup_is_deep(index, widths[i], found[i], step);
-        if (entries > LOOKUP_DEEP_LINEAR) {
-            wide[n_wide++] = (uint16_t)i;
-        } else if (entries) {
-            few[n_few++] = (uint16_t)i;
-            lookup_prefetch_deep(index, found[i], step);
-        }
+        wide[n_wide] = few[n_few] = (uint16_t)i;
+        n_wide += entries > LOOKUP_DEEP_LINEAR;
+        n_few += (entries > 0) & (entries <= LOOKUP_DEEP_LINEAR);
     }
+    for (unsigned j = 0; j < n_few; ++j)
+        __builtin_prefetch(index->positions + found[few[j]].lo);
+    for (unsigned j = 0; j < n_few; ++j)
+        lookup_prefetch_deep(index, found[few[j]], step);
     for (unsigned j = 0; j < n_few; ++j)
         found[few[j]] = lookup_far(index, seeds[few[j]], widths[few[j]], found[few[j]], step);
     lookup_far_group(index, seeds, widths, wide, n_wide, found, step);

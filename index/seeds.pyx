@@ -18,6 +18,7 @@ from gassst._core.lookup cimport (
     lookup_group,
     lookup_kmer,
     lookup_prefetch_element,
+    lookup_prefetch_table,
     plane_bits,
     seed_index_t,
     seed_range_t,
@@ -145,12 +146,15 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
                         uint64_t kmer_from, uint64_t kmer_to) noexcept nogil:
     """Ranges of a block of seeds. Those that occur too often are made longer to the right and looked up again."""
     cdef Py_ssize_t i, start = 0, stop
-    cdef int m, longer
+    cdef int m, longer = 0
     cdef Seed *group[GROUP]
+    cdef Seed *again[GROUP]
     while start < n:
         stop = min(start + GROUP, n)
-        m = longer = 0
+        m = 0
         for i in range(start, stop):
+            if i + GROUP < n:
+                lookup_prefetch_table(index, code_of(&seeds[i + GROUP]), seeds[i + GROUP].length)
             if not seeds[i].known and is_within(&seeds[i], index.k, kmer_from, kmer_to):
                 group[m] = &seeds[i]
                 m += 1
@@ -160,10 +164,13 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
                 group[i].clipped = 1
                 if group[i].room > group[i].length:
                     group[i].length = group[i].room
-                    group[longer] = group[i]
+                    again[longer] = group[i]
                     longer += 1
-        resolve_group(index, group, longer)
+                    if longer == GROUP:  # a few at a time would wait for each other's cache lines
+                        resolve_group(index, again, longer)
+                        longer = 0
         start = stop
+    resolve_group(index, again, longer)
 
 
 # --- step 2 and 4 -------------------------------------------------------------------------------------------

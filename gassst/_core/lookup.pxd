@@ -19,6 +19,7 @@ cdef extern from "lookup.h" nogil:
         uint32_t size
         uint32_t count
     void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, unsigned step)
+    void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
     unsigned lookup_inline(unsigned step)
     unsigned lookup_sorted(unsigned step)
     uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, unsigned w)

@@ -1,0 +1,51 @@
+"""The sort of 64-bit keys (ext/common/key_sort.h), by the pass that hands it keys as they come."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gassst._core import bookkeeping
+
+# Around each number of keys from which on another way of sorting is taken, and around powers of two.
+NUMBERS = (1, 2, 15, 16, 17, 33, 64, 65, 95, 96, 97, 400, 1024, 2047, 2048, 2049, 5000)
+
+
+def drawn_from_a_genome(rng, n):
+    return rng.integers(0, 1 << 31, n)
+
+
+def crowded(rng, n):
+    return np.where(rng.random(n) < 0.5, rng.integers(0, 40, n), rng.integers(0, 1 << 31, n))
+
+
+def equal(rng, n):
+    return np.full(n, 77)
+
+
+def ascending(rng, n):
+    return np.sort(rng.integers(0, 1 << 31, n))
+
+
+def two_runs(rng, n):
+    return np.roll(np.sort(rng.integers(0, 1 << 31, n)), int(rng.integers(n)))
+
+
+def interleaved_runs(rng, n):
+    return np.concatenate([np.sort(part) for part in np.array_split(rng.integers(0, 1 << 31, n), 2)])
+
+
+@pytest.mark.parametrize("n", NUMBERS)
+@pytest.mark.parametrize(
+    "kind",
+    [drawn_from_a_genome, crowded, equal, ascending, two_runs, interleaved_runs],
+    ids=lambda k: k.__name__,
+)
+def test_sorted_as_numpy_sorts(kind, n):
+    rng = np.random.default_rng(n)
+    bucket = kind(rng, n).astype(np.uint32)
+    read_strand = rng.integers(0, 2, n, np.uint32) if n % 3 else np.zeros(n, np.uint32)
+    nothing = np.empty(0, np.uint64), np.zeros(2, np.int64)
+    keys, start = bookkeeping.merge_scored(*nothing, np.zeros(1, np.uint32), read_strand, bucket)
+    assert start.tolist() == [0, n]
+    assert np.array_equal(keys, np.sort(read_strand.astype(np.uint64) << np.uint64(32) | bucket))
