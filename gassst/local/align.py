@@ -154,8 +154,8 @@ class Aligner:
         if not gapped.size:
             return lines
         some = lines.take(gapped)
-        total, begin, end = self._stretches(some.read_strand, some.first_diagonal)
-        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal)
+        total, begin, end = self._stretches(some.read_strand, some.first_diagonal, some.total)
+        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal, some.total)
         at_last = last_total >= total
         better = np.flatnonzero(np.maximum(total, last_total) >= some.total)
         if not better.size:
@@ -171,11 +171,13 @@ class Aligner:
         stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
         return lines.put(gapped[better[stands]], plain.take(stands))
 
-    def _stretches(self, read_strand: U32, diagonal: U32) -> tuple[np.ndarray, U16, U16]:
-        """Total, first and last base of the best ungapped alignments on diagonals."""
+    def _stretches(
+        self, read_strand: U32, diagonal: U32, least: np.ndarray | None = None
+    ) -> tuple[np.ndarray, U16, U16]:
+        """Total, first and last base of the best ungapped alignments on diagonals; of any where none has `least`."""
         packed = self.context.packed
         planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
-        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring)
+        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring, least)
 
     def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
