@@ -2,7 +2,8 @@
 
 An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
 bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
-best of all that touch the diagonal.
+best of all that touch the diagonal. Where it loses a little more, a better one outside has nothing but this gap: the
+bits of the diagonals say whether there is one (ext/align/band_widths.pyx).
 
 A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
 base to its last. Most reads of a good run do, and they need no band at all.
@@ -41,6 +42,11 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
+def second_cost(scoring: Scoring) -> int:
+    """Least loss of a mismatch, a clipped end, or one gap more."""
+    return min(scoring.match + scoring.mismatch, scoring.clip + scoring.match, *scoring.gap_open)
+
+
 class Aligner:
     """The local alignments of one batch. It owns their CIGAR runs."""
 
@@ -48,7 +54,7 @@ class Aligner:
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
-        self.breaking = breaking_cost(self.scoring)
+        self.breaking, self.slack = breaking_cost(self.scoring), second_cost(self.scoring)
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -217,7 +223,9 @@ class Aligner:
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
         what they do not prove comes again, in bands twice as wide.
         """
-        width = _band_widths.expected_widths(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
+        width = _band_widths.expected_widths(
+            targets.loss, targets.width, self.leaving, np.array(WIDTHS), self.slack
+        )
         if plain is not None:
             width[plain] = 0
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
@@ -225,7 +233,7 @@ class Aligner:
 
             def widen(score, reached, leaving=leaving, rows=rows):
                 found = score, reached
-                _band_widths.widen_unproved(width, rows, found, leaving, self.context, targets)
+                _band_widths.widen_unproved(width, rows, found, leaving, self.slack, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen
