@@ -1,12 +1,76 @@
-"""How wide the bands are in which local alignments are looked for, and which targets come next (gassst/local/align.py)."""
+"""How wide the bands are in which local alignments are looked for, and which targets come next (gassst/local/align.py).
+
+An alignment that touches a diagonal d and leaves the band around it has gaps of half its width or more. Where it loses
+less than that and another gap, a mismatch or a clipped end, it has one gap, and fits without an error on d on one side
+of the gap and on another diagonal on the other. A few words of bits say whether there is such an alignment.
+"""
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.planes cimport bases64_t, bases_at, first_bases, planes_of, planes_t
+
+cdef extern from *:
+    int LOWEST "__builtin_ctzll"(uint64_t x) nogil
+    int LEADING "__builtin_clzll"(uint64_t x) nogil
+
+
+cdef struct gaps_t:
+    int64_t open_deletion, extend_deletion, open_insertion, extend_insertion    # an inserted base is no match, too
+
+
+cdef struct strand_t:
+    # A strand of a read, and the reference.
+    planes_t reference, reads
+    int64_t first, m
+
+
+cdef inline uint64_t mismatches(const strand_t *strand, int64_t diagonal, int64_t at) noexcept nogil:
+    """Of the 64 bases from `at` on those that differ on a diagonal; masked ones, which cost less, do not."""
+    cdef bases64_t x = bases_at(strand.reference, diagonal + at), y = bases_at(strand.reads, strand.first + at)
+    return ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(strand.m - at)
+
+
+cdef inline bint fits(const strand_t *strand, int64_t diagonal, int64_t begin, int64_t end) noexcept nogil:
+    """Whether no base of begin .. end - 1 differs."""
+    cdef int64_t at
+    cdef bases64_t x, y
+    for at in range(begin, end, 64):
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        if ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(end - at):
+            return False
+    return True
+
+
+cdef bint nothing_leaves(const strand_t *strand, int64_t diagonal, int64_t half, int64_t loss,
+                         const gaps_t *gaps) noexcept nogil:
+    """Whether every alignment that touches the diagonal and loses `loss` or less stays within `half` diagonals.
+
+    True only if one that does not would have nothing but one gap: the caller knows that it loses less than with more.
+    """
+    cdef int64_t at, before = strand.m, behind = 0, gap = half
+    cdef uint64_t differ
+    for at in range(0, strand.m, 64):   # the bases before the first mismatch, and where those behind the last begin
+        differ = mismatches(strand, diagonal, at)
+        if differ:
+            before, behind = min(before, at + LOWEST(differ)), at + 64 - LEADING(differ)
+    if before == strand.m or gaps.extend_deletion == 0 or gaps.extend_insertion == 0:
+        return False
+    while True:
+        if gaps.open_deletion + gap * gaps.extend_deletion <= loss:
+            if fits(strand, diagonal + gap, before, strand.m) or fits(strand, diagonal - gap, 0, behind):
+                return False
+        elif gaps.open_insertion + gap * gaps.extend_insertion > loss:
+            return True
+        if gaps.open_insertion + gap * gaps.extend_insertion <= loss:
+            if fits(strand, diagonal - gap, before + gap, strand.m) or fits(strand, diagonal + gap, 0, behind - gap):
+                return False
+        gap += 1
 
 
 def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const int64_t[::1] leaving,
-                    const int64_t[::1] widths):
+                    const int64_t[::1] widths, int64_t slack):
     """The narrowest band that proves an alignment which loses as much as expected.
 
     Parameters
@@ -15,6 +79,8 @@ def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const in
         What alignments are expected to lose, and the widths of their widest bands.
     leaving, widths : int64[w]
         Ascending; the least loss of an alignment that leaves a band of each width.
+    slack : int
+        What one loses more at least that has more than a gap: `widen_unproved` looks for those without.
 
     Returns
     -------
@@ -26,7 +92,7 @@ def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const in
     with nogil:
         for i in range(k):
             w = 0
-            while w < last and leaving[w] <= loss[i]:
+            while w < last and leaving[w] + slack <= loss[i]:
                 w += 1
             width[i] = <uint16_t>min(widths[w], widest[i])
     return width_array
@@ -66,8 +132,9 @@ def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
     return rows_array, strand_array, first_array
 
 
-def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, context, targets):
-    """Double the width of targets whose best alignment lost as much as it costs to leave the band.
+def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, int64_t slack, context,
+                   targets):
+    """Double the width of targets of which an alignment that leaves the band may lose no more than the best one in it.
 
     Parameters
     ----------
@@ -79,24 +146,41 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
         score int32[m], reached uint8[m], as `ReadsHandle.local` returns them.
     leaving : int
         Least loss of an alignment that leaves a band of this width.
+    slack : int
+        As in `expected_widths`.
     context : search.context.BatchContext
-        Read: `lengths`, `params.scoring`.
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
     targets : local.places.Targets
         k of them.
     """
     cdef const int32_t[::1] score = found[0]
     cdef const uint8_t[::1] reached = found[1]
-    cdef const uint32_t[::1] read_strand = targets.read_strand, lengths = context.lengths
+    scoring, packed = context.params.scoring, context.packed
+    cdef const uint32_t[::1] read_strand = targets.read_strand, diagonal = targets.diagonal
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef const int64_t[::1] widest = targets.width
-    cdef int64_t match = context.params.scoring.match, clip = context.params.scoring.clip, loss, row
+    cdef int64_t match = scoring.match, clip = scoring.clip, loss, row
+    cdef gaps_t gaps
+    cdef strand_t strand
     cdef Py_ssize_t i
+    (gaps.open_deletion, gaps.open_insertion) = scoring.gap_open
+    (gaps.extend_deletion, gaps.extend_insertion) = scoring.gap_extend
+    gaps.extend_insertion += match
+    strand.reference, strand.reads = planes_of(context.reference.planes), planes_of(packed.planes)
     with nogil:
         for i in range(rows.shape[0]):
             row = rows[i]
             loss = (match * lengths[read_strand[row] >> 1] - score[i]
                     + clip * (2 - (reached[i] & 1) - (reached[i] >> 1)))
-            if loss >= leaving and width[row] < widest[row]:
-                width[row] *= 2
+            if loss < leaving or width[row] >= widest[row]:
+                continue
+            if loss < leaving + slack:
+                strand.m = lengths[read_strand[row] >> 1]
+                strand.first = 64 * (plane_start[read_strand[row] >> 1]
+                                     + <int64_t>(read_strand[row] & 1) * ((strand.m + 63) >> 6))
+                if nothing_leaves(&strand, diagonal[row], width[row] >> 1, loss, &gaps):
+                    continue
+            width[row] *= 2
 
 
 def store_scores(const int64_t[::1] rows, const uint32_t[::1] first, found, into):

@@ -6,12 +6,20 @@ A read that fits at one end only has a stretch that scores better than all of it
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE
-from gassst._core.planes cimport bases64_t, bases_at, differences, planes_of, planes_t, prefetch_bases
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    count_differences,
+    differences,
+    planes_of,
+    planes_t,
+    prefetch_bases,
+)
 
 cdef extern from *:
     int LOWEST "__builtin_ctzll"(uint64_t x) nogil
@@ -34,9 +42,17 @@ cdef inline int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64
     return 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6))
 
 
+cdef inline int32_t total_with(int32_t mismatches, int64_t m, costs_t costs) noexcept nogil:
+    """Of all of a read, with so many mismatches."""
+    return <int32_t>m * costs.match + 2 * costs.bonus - mismatches * (costs.match + costs.mismatch)
+
+
 cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
-                            costs_t costs) noexcept nogil:
-    """The stretch with the highest total; of equals one that reaches the end of the read, else the first."""
+                            costs_t costs, int32_t least) noexcept nogil:
+    """The stretch with the highest total; of equals one that reaches the end of the read, else the first.
+
+    Where none has `least`, any stretch.
+    """
     cdef stretch_t best = stretch_t(0, 0, 0)
     cdef int64_t word, at, behind = 0, begin = 0    # `behind` the last mismatch
     cdef int32_t running = costs.bonus
@@ -56,6 +72,8 @@ cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads
             behind = at + 1
             if running < 0:
                 running, begin = 0, behind
+            if max(best.total, running + <int32_t>(m - behind) * costs.match + costs.bonus) < least:
+                return best
             differ &= differ - 1
     running += <int32_t>(m - behind) * costs.match + costs.bonus
     if running >= best.total and m > begin:
@@ -64,7 +82,8 @@ cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads
 
 
 def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
-                   const uint32_t[::1] lengths, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, scoring):
+                   const uint32_t[::1] lengths, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, scoring,
+                   const int32_t[::1] least=None):
     """The ungapped alignment with the highest total on each diagonal.
 
     Parameters
@@ -73,6 +92,8 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
         Planes of reference and reads.
     read_strand, diagonal : uint32[k]
     scoring : params.Scoring
+    least : int32[k], optional
+        Totals to reach: where none does, any alignment on the diagonal may be returned.
 
     Returns
     -------
@@ -99,7 +120,8 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
                 prefetch_bases(bases, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
             r = read_strand[i] >> 1
             m = lengths[r]
-            found = best_stretch(bases, diagonal[i], reads, first_base(plane_start[r], read_strand[i], m), m, costs)
+            found = best_stretch(bases, diagonal[i], reads, first_base(plane_start[r], read_strand[i], m), m, costs,
+                                 INT32_MIN if least is None else least[i])
             total[i], ends[0, i], ends[1, i] = found.total, <uint16_t>found.begin, <uint16_t>found.end
     return total_array, *ends_array
 
@@ -107,7 +129,8 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
 def divert(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
     """Give up reads, and their mates, that a stretch of them fits better than the best band.
 
-    The stretch is the best one on the diagonal of the read's longest anchor.
+    The stretch is the best one on the diagonal of the read's longest anchor. A read without a mate stays where it fits
+    as well as a whole, without a gap, on the diagonal of any anchor.
 
     Parameters
     ----------
@@ -145,7 +168,7 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
     cdef const uint8_t[::1] counts = chosen
     cdef const int64_t[::1] mates = partner
     cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
-    cdef int32_t least = scoring.min_score + scoring.clip, whole
+    cdef int32_t least = scoring.min_score + scoring.clip, fewest
     cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
     cdef uint32_t r
     cdef int64_t m
@@ -179,12 +202,21 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
             r = read_strand[row] >> 1
             m = lengths[r]
             found = best_stretch(bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m,
-                                 costs)
+                                 costs, INT32_MIN)
             evidence[r] = max(evidence[r], <uint16_t>found.total)
             # Of a read without a band as many errors are taken as are not allowed any more.
-            whole = (<int32_t>m * costs.match + 2 * costs.bonus
-                     - (errors[r] + 1 if best[r] == NO_SCORE else best[r]) * (costs.match + costs.mismatch))
-            if found.total >= max(whole + gain, least):
+            fewest = errors[r] + 1 if best[r] == NO_SCORE else best[r]
+            if found.total < max(total_with(fewest, m, costs) + gain, least):
+                continue
+            # The best band may be that of another copy. A read without a mate may fit as a whole where another anchor lies.
+            j = row if mates is None or mates[r] == r else read_strand.shape[0]
+            while 0 < j < read_strand.shape[0] and read_strand[j - 1] >> 1 == r:
+                j -= 1
+            while j < read_strand.shape[0] and read_strand[j] >> 1 == r:
+                fewest = min(fewest, count_differences(bases, diagonal[j], strands,
+                                                       first_base(plane_start[r], read_strand[j], m), m, fewest))
+                j += 1
+            if found.total >= total_with(fewest, m, costs) + gain:
                 diverted[r] = found_any = True
                 if mates is not None:
                     diverted[mates[r]] = True
@@ -309,7 +341,8 @@ cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t
     """`best_stretch`, its bases counted in the read as sequenced."""
     cdef uint32_t r = read_strand >> 1
     cdef int64_t m = lengths[r]
-    cdef stretch_t found = best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs)
+    cdef stretch_t found = best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs,
+                                        INT32_MIN)
     if read_strand & 1:
         return stretch_t(found.total, m - found.end, m - found.begin)
     return found

@@ -15,6 +15,7 @@ def best_stretches(
     read_strand: NDArray[np.uint32],
     diagonal: NDArray[np.uint32],
     scoring: Any,
+    least: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]: ...
 def divert(
     anchors: Anchors,

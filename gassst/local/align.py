@@ -2,7 +2,8 @@
 
 An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
 bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
-best of all that touch the diagonal.
+best of all that touch the diagonal. Where it loses a little more, a better one outside has nothing but this gap: the
+bits of the diagonals say whether there is one (ext/align/band_widths.pyx).
 
 A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
 base to its last. Most reads of a good run do, and they need no band at all.
@@ -41,6 +42,11 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
+def second_cost(scoring: Scoring) -> int:
+    """Least loss of a mismatch, a clipped end, or one gap more."""
+    return min(scoring.match + scoring.mismatch, scoring.clip + scoring.match, *scoring.gap_open)
+
+
 class Aligner:
     """The local alignments of one batch. It owns their CIGAR runs."""
 
@@ -48,7 +54,7 @@ class Aligner:
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
-        self.breaking = breaking_cost(self.scoring)
+        self.breaking, self.slack = breaking_cost(self.scoring), second_cost(self.scoring)
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -154,8 +160,8 @@ class Aligner:
         if not gapped.size:
             return lines
         some = lines.take(gapped)
-        total, begin, end = self._stretches(some.read_strand, some.first_diagonal)
-        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal)
+        total, begin, end = self._stretches(some.read_strand, some.first_diagonal, some.total)
+        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal, some.total)
         at_last = last_total >= total
         better = np.flatnonzero(np.maximum(total, last_total) >= some.total)
         if not better.size:
@@ -171,11 +177,13 @@ class Aligner:
         stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
         return lines.put(gapped[better[stands]], plain.take(stands))
 
-    def _stretches(self, read_strand: U32, diagonal: U32) -> tuple[np.ndarray, U16, U16]:
-        """Total, first and last base of the best ungapped alignments on diagonals."""
+    def _stretches(
+        self, read_strand: U32, diagonal: U32, least: np.ndarray | None = None
+    ) -> tuple[np.ndarray, U16, U16]:
+        """Total, first and last base of the best ungapped alignments on diagonals; of any where none has `least`."""
         packed = self.context.packed
         planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
-        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring)
+        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring, least)
 
     def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
@@ -215,7 +223,9 @@ class Aligner:
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
         what they do not prove comes again, in bands twice as wide.
         """
-        width = _band_widths.expected_widths(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
+        width = _band_widths.expected_widths(
+            targets.loss, targets.width, self.leaving, np.array(WIDTHS), self.slack
+        )
         if plain is not None:
             width[plain] = 0
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
@@ -223,7 +233,7 @@ class Aligner:
 
             def widen(score, reached, leaving=leaving, rows=rows):
                 found = score, reached
-                _band_widths.widen_unproved(width, rows, found, leaving, self.context, targets)
+                _band_widths.widen_unproved(width, rows, found, leaving, self.slack, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen

@@ -20,8 +20,9 @@ from alignments import (
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
-from gassst.local.align import Aligner, leaving_cost
+from gassst.local.align import Aligner, leaving_cost, second_cost
 from gassst.local.places import Targets
+from gassst.params import Scoring
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
@@ -201,7 +202,7 @@ def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
     flank = rng.integers(0, 4, 500).astype(np.uint8)
     reference = np.concatenate([flank, np.tile(unit, 12), flank])
     read = reference[600:700].copy()
-    read[[15, 35, 55, 65, 85]] ^= 1
+    read[[15, 35, 45, 55, 65, 85]] ^= 1
     packed = pack([read])
     handle = backend(planes_of(reference)).open_reads(packed)
     assert handle.local([0], [600 - 32], 64, scoring)[3] == 2
@@ -212,7 +213,7 @@ def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
     targets = Targets(*columns)
     lines, places = aligner.align_touching(targets), aligner.score_touching(targets)
     assert lines.last_diagonal == places.diagonal == 600
-    assert lines.total == places.total == 85 and places.width == WIDTHS[0]
+    assert lines.total == places.total == 80 and places.width == WIDTHS[0]
 
 
 def random_bands(rng):
@@ -277,9 +278,9 @@ def test_reads_with_one_place_are_told():
 
 def test_the_width_of_a_band_follows_from_the_loss():
     rng = np.random.default_rng(6)
-    k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
+    k, widths, leaving, slack = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS)), 5
     loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
-    width = _band_widths.expected_widths(loss, most, leaving, widths)
+    width = _band_widths.expected_widths(loss + slack, most, leaving, widths, slack)
     assert width.tolist() == [
         min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
         for x, m in zip(loss.tolist(), most.tolist(), strict=True)
@@ -288,7 +289,13 @@ def test_the_width_of_a_band_follows_from_the_loss():
     read_strand, band_start = np.arange(k, dtype=np.uint32), diagonal - 40
     lengths, scoring = rng.integers(30, 90, k).astype(np.uint32), SCORINGS["cheap gaps"]
     targets = SimpleNamespace(read_strand=read_strand, diagonal=diagonal, band_start=band_start, width=most)
-    context = SimpleNamespace(lengths=lengths, params=SimpleNamespace(scoring=scoring))
+    nothing = np.zeros((1, 3), np.uint64)
+    context = SimpleNamespace(
+        lengths=lengths,
+        params=SimpleNamespace(scoring=scoring),
+        packed=SimpleNamespace(planes=nothing, plane_start=np.zeros(k, np.uint32)),
+        reference=SimpleNamespace(planes=nothing),
+    )
     widened = 0
     for w in (64, 128):
         rows, strands, first = _band_widths.bands_of_width(width, w, targets)
@@ -304,10 +311,61 @@ def test_the_width_of_a_band_follows_from_the_loss():
         again = rows[(lost >= 40) & (most[rows] > w)]
         expected = width.copy()
         expected[again] = 2 * w
-        _band_widths.widen_unproved(width, rows, (score, reached), 40, context, targets)
+        _band_widths.widen_unproved(width, rows, (score, reached), 40, 0, context, targets)
         assert width.tolist() == expected.tolist()
         widened += 0 < again.size < rows.size
     assert widened
+
+
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring(gap_open=(12, 6), gap_extend=(2, 1))])
+def test_a_band_is_widened_where_one_gap_leaves_it(scoring):
+    """Reads with a long gap, which is all that they lose, against every single gap tried in plain Python."""
+    rng = np.random.default_rng(9)
+    (open_d, open_i), (extend_d, extend_i) = scoring.gap_open, scoring.gap_extend
+    genome = rng.integers(0, 4, 61_000).astype(np.uint8)
+    width, leaving, slack = 16, leaving_cost(scoring, 16), second_cost(scoring)
+    reads, diagonal, expected, lost = [], [], [], []
+    for i in range(600):
+        at, p, g = 100 * (i + 1), int(rng.integers(1, 57)), int(rng.integers(6, 13))
+        read = np.concatenate([genome[at : at + p], genome[at + p + g : at + 70 + g]])
+        if i % 3 == 0:
+            read = np.concatenate([genome[at : at + p], rng.integers(0, 4, g), genome[at + p : at + 70 - g]])
+        if i % 4 == 0:
+            read[rng.integers(0, 70)] ^= 1
+        d, loss = at + int(rng.choice([0, g])) * (1 if i % 3 else -1), leaving + int(rng.integers(0, slack))
+        same = {x: read == genome[d + x : d + x + 70] for x in range(-40, 41)}
+        leaves = False
+        for gap in range(8, 40):
+            for x, cost, used in (
+                (gap, open_d + gap * extend_d, 0),
+                (-gap, open_i + gap * (extend_i + scoring.match), gap),
+            ):
+                for cut in range(71 - used) if cost <= loss else ():
+                    leaves |= same[0][:cut].all() and same[x][cut + used :].all()
+                    leaves |= same[-x][:cut].all() and same[0][cut + used :].all()
+        reads.append(read.astype(np.uint8))
+        diagonal.append(d)
+        lost.append(loss)
+        expected.append(leaves)
+    k, packed = len(reads), pack(reads)
+    context = SimpleNamespace(
+        lengths=packed.lengths,
+        params=SimpleNamespace(scoring=scoring),
+        packed=packed,
+        reference=SimpleNamespace(planes=planes_of(genome)),
+    )
+    columns = (2 * np.arange(k)).astype(np.uint32), np.array(diagonal, np.uint32)
+    targets = Targets(
+        *columns, columns[1] - np.uint32(32), np.full(k, 64), np.zeros(k, int), np.ones(k, bool)
+    )
+    widths = np.full(k, width, np.uint16)
+    found = (scoring.perfect(packed.lengths) - np.array(lost) - 2 * scoring.clip).astype(np.int32)
+    reached = np.full(k, 3, np.uint8)
+    _band_widths.widen_unproved(widths, np.arange(k), (found, reached), leaving, slack, context, targets)
+    expected = np.array(expected)
+    assert (widths[expected] == 2 * width).all() and expected.sum() > 20
+    # It may be widened for nothing where a single base decides, and where no base differs on the diagonal.
+    assert (widths[~expected] == width).mean() > 0.8
 
 
 def test_what_was_found_goes_to_its_rows():

@@ -52,6 +52,12 @@ def test_the_best_stretch_is_found(scoring, length):
             here = slice(begin[i], end[i])
             bonus = scoring.clip * (int(begin[i] == 0) + int(end[i] == length))
             assert total[i] == score(bases[here], facing[here], scoring).sum() + bonus
+    least = total + rng.integers(-20, 21, len(total)).astype(np.int32)
+    found = best_stretches(reference.planes, *columns, strands, diagonal, scoring, least)
+    reached = total >= least
+    for known, column in zip((total, begin, end), found, strict=True):
+        assert (column[reached] == known[reached]).all()
+    assert (found[0] < least)[~reached].all()
 
 
 M, SURE, GAIN = 100, 4, 11
@@ -101,8 +107,9 @@ def test_reads_are_given_up_where_a_stretch_scores_better(half_fits):
     clipped = half_fits[2]
     best = np.where(np.arange(60) % 3, NO_SCORE, 15).astype(np.uint16)
     state = run_divert(half_fits, best)
-    # A half scores 50 and a bonus; 15 or 21 errors leave 110 - 75, and 110 - 105.
-    assert state.diverted.all()
+    # A half scores 50 and a bonus; 15 or 21 errors leave 110 - 75, and 110 - 105. The others fit as a whole.
+    assert (state.diverted == clipped).all()
+    assert run_divert(half_fits, best, partner=np.arange(60) ^ 1).diverted.all()
     assert (state.evidence >= 55).all()
     assert (state.evidence[~clipped] == 110).all()
 
@@ -113,10 +120,45 @@ def test_a_band_of_few_errors_is_never_given_up(half_fits):
 
 def test_a_stretch_must_gain_enough(half_fits):
     clipped = half_fits[2]
-    # 110 - 5 * 9 = 65 is more than most halves score; whole reads have 110.
-    state = run_divert(half_fits, np.full(60, 9, np.uint16))
-    assert (state.diverted == (state.evidence >= 65 + GAIN)).all()
-    assert not state.diverted[clipped].any()
+    # 110 - 5 * 9 = 65 is more than most halves score; whole reads have 110. Of pairs the band alone counts.
+    best, no_mates = np.full(60, 9, np.uint16), np.arange(60)
+    state = run_divert(half_fits, best, partner=no_mates[::-1].copy())
+    own = state.evidence >= 65 + GAIN
+    assert (state.diverted == (own | own[::-1])).all()
+    assert not own[clipped].any()
+    assert not run_divert(half_fits, best, partner=no_mates).diverted.any()
+
+
+def test_a_read_that_fits_where_another_anchor_lies_is_kept():
+    """The longest anchor and the best band are those of a copy, of which the last third differs."""
+    rng = np.random.default_rng(8)
+    genome = rng.choice(list("ACGT"), 3000)
+    read = genome[1000:1090].copy()
+    genome[2000:2060] = read[:60]
+    for at in (20, 70):  # errors
+        read[at] = "ACGT"[("ACGT".index(read[at]) + 1) % 4]
+    reference = Reference.from_sequences([("c", "".join(genome).encode())])
+    packed = batch_of_records([("r", "".join(read), None)]).pack()
+    origin = int(reference.starts[0])
+    context = SimpleNamespace(
+        params=SimpleNamespace(scoring=Scoring()),
+        packed=packed,
+        lengths=packed.lengths,
+        errors=np.array([18], np.uint16),
+        reference=reference,
+    )
+    for places, is_kept in (([1000, 2000], True), ([1500, 2000], False)):
+        anchors = SimpleNamespace(
+            read_strand=np.zeros(2, np.uint32),
+            diagonal=np.array(places, np.uint32) + np.uint32(origin),
+            length=np.array([18, 39], np.uint16),
+            start=np.array([0, 2]),
+            reads=np.zeros(1, np.uint32),
+        )
+        state = SimpleNamespace(
+            best=np.array([17], np.uint16), diverted=np.zeros(1, bool), evidence=np.zeros(1, np.uint16)
+        )
+        assert divert(anchors, state, context, None, None, None, SURE, GAIN) != is_kept
 
 
 def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
@@ -124,11 +166,13 @@ def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
     among = np.arange(60) < 30
     chosen = np.zeros(120, np.uint8)
     chosen[2 * np.arange(0, 60, 10)] = 1
-    assert np.flatnonzero(run_divert(half_fits, best, among).diverted).tolist() == list(range(30))
-    some = run_divert(half_fits, best, among, chosen)
-    assert np.flatnonzero(some.diverted).tolist() == [0, 10, 20]
+    assert np.flatnonzero(run_divert(half_fits, best, among, None, partner).diverted).tolist() == list(
+        range(30)
+    )
     both = run_divert(half_fits, best, among, chosen, partner)
     assert np.flatnonzero(both.diverted).tolist() == [0, 1, 10, 11, 20, 21]
+    clipped = np.flatnonzero(half_fits[2][:30])
+    assert np.flatnonzero(run_divert(half_fits, best, among).diverted).tolist() == clipped.tolist()
 
 
 def test_promising_buckets_are_rivals_and_other_parts():

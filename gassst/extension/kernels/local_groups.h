@@ -32,12 +32,18 @@
  * either, and the trial costs half of what they do. `widest`: the widest band whose diagonals are bytes, 0 where there are
  * no lanes of bytes. trace: bytes [rows, width, 2 * lanes], which each group overwrites. */
 #define LOCAL_UNTRIED 3
+/* Called for the pairs first .. first + n - 1 one group ahead of their turn. */
+#ifndef LOCAL_AHEAD
+#define LOCAL_AHEAD(batch, first, n, width)
+#endif
 #define LOCAL_GROUPS(isa, lanes, bytes, widest)                                                                   \
     static void local_scores_##isa(const band_batch *batch, const local_scoring *scoring, u32 width, u32 first,   \
                                    u32 step, const local_ends *ends)                                              \
     {                                                                                                             \
         u32 wait = width > widest ? ~(u32)0 : 0;                                                                  \
+        LOCAL_AHEAD(batch, 2 * first * lanes, 2 * lanes, width);                                                  \
         for (u32 group = 2 * first; group * lanes < batch->n; group += 2 * step) {                                \
+            LOCAL_AHEAD(batch, (group + 2 * step) * lanes, 2 * lanes, width);                                     \
             if (wait == 0 && local_score_group_##bytes(batch, scoring, width, group / 2, ends))                   \
                 continue;                                                                                         \
             wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                               \
@@ -50,7 +56,9 @@
                                        BAND_GLOBAL u8 *trace)                                                     \
     {                                                                                                             \
         u32 wait = width > widest ? ~(u32)0 : 0;                                                                  \
+        LOCAL_AHEAD(batch, 2 * first * lanes, 2 * lanes, width);                                                  \
         for (u32 group = 2 * first; group * lanes < batch->n; group += 2 * step) {                                \
+            LOCAL_AHEAD(batch, (group + 2 * step) * lanes, 2 * lanes, width);                                     \
             if (wait == 0 && local_align_group_##bytes(batch, scoring, width, group / 2, ends, paths, trace))     \
                 continue;                                                                                         \
             wait = wait ? wait - 1 : LOCAL_UNTRIED;                                                               \
