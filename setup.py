@@ -56,6 +56,7 @@ SHARED = "gassst._core._cyutility"
 SOURCES = {
     "seed_index": "index/seed_index.pyx",
     "seeds": "index/seeds.pyx",
+    "seed_misses": "index/seed_misses.pyx",
     "anchors": "index/anchors.pyx",
     "reads": "ext/io/reads.pyx",
     "error_cycles": "ext/io/error_cycles.pyx",

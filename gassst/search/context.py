@@ -15,7 +15,7 @@ from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
 from gassst.seeding.lookup import WholeIndex
-from gassst.seeding.miss_model import MISS_ERRORS, Stage, best_of_stages
+from gassst.seeding.miss_model import MISS_ERRORS, stage_misses
 from gassst.seeding.plan import CHANCE_HITS, SearchPlan, chance_hits
 from gassst.seeding.seed_index import SeedIndex
 
@@ -167,7 +167,6 @@ class PairContext:
         begin = _first_stages(plan)[lengths]
         present = np.bincount(lengths, minlength=1) > 0
         window_bases = insert.high - insert.low + 2 * plan.gaps
-        stages = {int(m): plan.plan(int(m)).stages for m in np.flatnonzero(present)}
         return cls(
             insert=insert,
             mate=mate,
@@ -179,7 +178,7 @@ class PairContext:
             rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths]
             & context.params.mate_rescue,
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
-            missed=_missed_by_row(stages, plan.MAX_STAGES),
+            missed=_missed_by_row(plan, np.flatnonzero(present)),
             length_rank=np.cumsum(present) - 1,
             may_be_cut=not is_cut and reads_may_be_cut(context.params),
         )
@@ -210,10 +209,14 @@ def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
     return enough
 
 
-def _missed_by_row(stages: dict[int, tuple[Stage, ...]], most_stages: int) -> F64:
-    """`PairContext.missed` of the stages by read length."""
-    quick = [tuple(s._replace(every=QUICK_EVERY) for s in stages[m][:1]) for m in stages]
-    seen: list[list[tuple[Stage, ...]]] = [[() for _ in stages], quick]
-    seen += [[stages[m][: i + 1] for m in stages] for i in range(most_stages)]
-    rows = [[best_of_stages(m, some) for m, some in zip(stages, row, strict=True)] for row in seen]
-    return np.array(rows).reshape(len(seen), len(stages), MISS_ERRORS)
+def _missed_by_row(plan: SearchPlan, present: I64) -> F64:
+    """`PairContext.missed` of the lengths `present`, which the plan knows."""
+    rows = np.ones((2 + plan.MAX_STAGES, len(present), MISS_ERRORS))
+    for rank, m in enumerate(present.tolist()):
+        of_length, missed = plan.known(m)
+        if of_length.stages:
+            first = of_length.stages[0]._replace(every=QUICK_EVERY)
+            rows[1, rank] = stage_misses(m, (first,))[0]
+            rows[2 : 2 + len(missed), rank] = missed
+            rows[2 + len(missed) :, rank] = missed[-1]
+    return rows

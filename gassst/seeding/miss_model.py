@@ -8,20 +8,22 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst._core.seed_misses import missed_shares
 from gassst.params import MAX_ERRORS
 
-# Errors that `best_of_stages` tells apart; a read with more is as good as lost to seeds.
+# Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
 
 
 def miss_probability(m: int, r: int, w: int) -> float:
     """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
 
-    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them.
+    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them. In whole numbers, thus
+    exact and slow: a search has `_missed_by_seeds`.
     """
     if w > m:
         return 1.0
@@ -30,20 +32,20 @@ def miss_probability(m: int, r: int, w: int) -> float:
     return total / math.comb(m, r)
 
 
-_cached_miss_probability = lru_cache(maxsize=65536)(miss_probability)
-
-
 @lru_cache(maxsize=4096)
 def longest_seed(m: int, r: int, share: float) -> int:
     """Longest seed, at least m // (r + 1), that misses at most `share` of alignments of `m` bases with `r` errors."""
     w = max(1, m // (r + 1))
-    while w < m and miss_probability(m, r, w + 1) <= share:
+    while w < m and missed_shares(m, w + 1, m - w, 1, r + 1)[r] <= share:
         w += 1
     return w
 
 
-def miss_share(m: int, errors: int, w: int, count: int) -> float:
-    """Share of alignments of `m` bases with `errors` errors that leave none of `count` disjoint seeds free of them."""
+def miss_share(m: int, errors: Any, w: int, count: int) -> Any:
+    """Share of alignments of `m` bases with `errors` errors that leave none of `count` disjoint seeds free of them.
+
+    `errors`: one number or an array of them; the share is of the same shape.
+    """
     return (1 - (1 - errors / m) ** w) ** count
 
 
@@ -71,33 +73,15 @@ def seed_offsets(m: int, stage: Stage) -> list[int]:
 def _missed_by_seeds(m: int, stage: Stage, most: int = MAX_ERRORS) -> np.ndarray:
     """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number: float64[e].
 
-    Up to `most` errors, which are spread uniformly. Sets of errors that hit every seed are counted by their last
-    error. The one before it must not lie so far back that a seed fits between the two.
+    Up to `most` errors, which are spread uniformly.
     """
-    starts = np.array(seed_offsets(m, stage))
-    # The last seed to end at or before each base, or -1: an error must have hit it.
-    last = np.searchsorted(starts + stage.length, np.arange(m + 1), side="right") - 1
-    due = np.where(last >= 0, starts[last], -1) + 1
-    first = np.minimum(due[:m], np.arange(1, m + 1))
-    share = np.empty(min(m, most + 1))
-    sets = np.zeros(m + 1)  # by 1 + last error; divided by the number of all sets of so many errors
-    sets[0] = 1.0
-    before = np.zeros(m + 2)  # sums of all sets before each
-    for errors in range(len(share)):
-        share[errors] = sets[due[m] :].sum()
-        np.cumsum(sets, out=before[1:])
-        np.maximum(before[1 : m + 1] - before[first], 0.0, out=sets[1:])
-        sets[0] = 0.0
-        sets *= (errors + 1) / (m - errors)
-    return np.minimum(share, 1.0)
+    return missed_shares(m, stage.length, stage.number, stage.every, min(m, most + 1))
 
 
 def stage_miss(m: int, errors: int, stage: Stage) -> float:
     """Share of alignments of `m` bases with `errors` errors that leave none of the seeds of a stage free of them."""
     if stage.disjoint:
-        return miss_share(m, errors, stage.length, stage.looked_up)
-    if _has_every_seed(m, stage):
-        return _cached_miss_probability(m, errors, stage.length)
+        return float(miss_share(m, errors, stage.length, stage.looked_up))
     if errors >= min(m, MAX_ERRORS + 1):
         return 1.0
     most = MISS_ERRORS - 1 if errors < MISS_ERRORS else MAX_ERRORS
@@ -115,24 +99,13 @@ def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _stage_misses(m: int, stage: Stage) -> np.ndarray:
-    """`stage_miss` by errors, up to `MISS_ERRORS` - 1: float64[e]."""
-    if not stage.disjoint and not _has_every_seed(m, stage):
-        return _missed_by_seeds(m, stage, MISS_ERRORS - 1)
-    return np.array([stage_miss(m, errors, stage) for errors in range(min(m, MISS_ERRORS))])
-
-
-def _has_every_seed(m: int, stage: Stage) -> bool:
-    """Whether a seed begins with each base of a read of `m` bases."""
-    return stage.every == 1 and stage.number == m - stage.length + 1
-
-
-@lru_cache(maxsize=4096)
-def best_of_stages(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
-    """float64[MISS_ERRORS]: share of alignments of `m` bases, by errors, in which the best of these stages finds no
-    seed."""
-    best = np.ones(MISS_ERRORS)
-    for stage in stages:
-        misses = _stage_misses(m, stage)
-        best[: len(misses)] = np.minimum(best[: len(misses)], misses)
-    return best
+def stage_misses(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
+    """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, MISS_ERRORS]."""
+    misses = np.ones((len(stages), MISS_ERRORS))
+    errors = np.arange(min(m, MISS_ERRORS))
+    for row, stage in zip(misses[:, : len(errors)], stages, strict=True):
+        if stage.disjoint:
+            row[:] = miss_share(m, errors, stage.length, stage.looked_up)
+        else:
+            row[:] = _missed_by_seeds(m, stage, MISS_ERRORS - 1)
+    return misses

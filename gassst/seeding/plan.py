@@ -22,11 +22,11 @@ from gassst.presets import PRESETS
 from gassst.seeding.miss_model import (
     MISS_ERRORS,
     Stage,
-    best_of_stages,
     longest_seed,
     miss_share,
     settled_errors,
     stage_miss,
+    stage_misses,
 )
 from gassst.threads import watch_forks
 
@@ -133,6 +133,7 @@ class SearchPlan:
         self.disjoint = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self._known = np.zeros(size, bool)
+        self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
         self.missed = lru_cache(maxsize=1 << 16)(
             self._missed
         )  # asked for the same few hundred in every batch
@@ -157,7 +158,14 @@ class SearchPlan:
             for m in present[~self._known[present]]:
                 self._store(int(m), self.plan(int(m)))
 
+    def known(self, m: int) -> tuple[LengthPlan, np.ndarray]:
+        """The plan of a length that was prepared, and float64[stages, MISS_ERRORS]: the share of alignments, by errors,
+        in which no stage up to each finds a seed, as the best of them alone would."""
+        return self._of_length[m]
+
     def _store(self, m: int, plan: LengthPlan) -> None:
+        missed = np.minimum.accumulate(stage_misses(m, plan.stages), axis=0)
+        self._of_length[m] = plan, missed
         self.errors[m], self.words[m] = plan.errors, plan.words
         for i, stage in enumerate(plan.stages):
             self.seed_length[i, m], self.seed_count[i, m], self.seed_every[i, m] = (
@@ -168,7 +176,7 @@ class SearchPlan:
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 before = plan.stages[i - 1]
-                self.lost[i, m] = best_of_stages(m, plan.stages[:i])[self._likely_errors(m)]
+                self.lost[i, m] = missed[i - 1, self._likely_errors(m)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self._known[m] = True

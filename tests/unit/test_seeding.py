@@ -9,6 +9,7 @@ import pytest
 
 from gassst.params import MapParams
 from gassst.seeding.miss_model import (
+    MISS_ERRORS,
     Stage,
     _missed_by_seeds,
     longest_seed,
@@ -100,6 +101,24 @@ def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
         sets = [set(some) for some in combinations(range(m), errors)]
         missed = sum(all(seed & some for seed in seeds) for some in sets)
         assert _missed_by_seeds(m, stage)[errors] == pytest.approx(missed / len(sets), abs=1e-12)
+
+
+@pytest.mark.parametrize("m, w", [(36, 12), (150, 12), (151, 25), (1000, 14)])
+def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
+    shares = _missed_by_seeds(m, Stage(w, m - w + 1, False))
+    exact = [miss_probability(m, errors, w) for errors in range(len(shares))]
+    assert shares == pytest.approx(exact, rel=1e-9, abs=1e-13)
+
+
+def test_a_plan_knows_what_its_stages_miss():
+    plan = SearchPlan(MapParams(), 11, 14_000_000)
+    plan.prepare(np.array([12, 100], np.uint32))
+    assert plan.known(12)[1].shape == (0, MISS_ERRORS)
+    of_length, missed = plan.known(100)
+    for i in range(len(of_length.stages)):
+        for errors in range(MISS_ERRORS):
+            best = min(stage_miss(100, errors, stage) for stage in of_length.stages[: i + 1])
+            assert missed[i, errors] == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
