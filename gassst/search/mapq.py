@@ -66,14 +66,14 @@ class PairModel:
     ----------
     common : times the geometric mean of both mates' rivals: copies of one often lie beside copies of the other
     beside : the same where another pair of places is known: then the mates lie in a repeat
-    hasty : times the sum of both, where one mate without a seed hides the pair; set by an older fit, as it hardly
-        counts at -s 2
+    hasty : times the sum of both, where one mate without a seed hides the pair; set by hand, as no such pair was wrong
+        at -s 2
     equal : of every pair, whatever was seen of it
     """
 
     common: float = 0.108
     beside: float = 0.459
-    hasty: float = 0.556
+    hasty: float = 0.3
     equal: float = 1e-5
 
 
