@@ -31,9 +31,9 @@ from gassst.stats import Stats
 # Errors by which a place may be worse than the best one of its read and still make the better pair. 0 to 8 place
 # the same share of reads right in the same time (docs/benchmarks/constants.md).
 EXTRA_ERRORS = 5
-# A read with more places as good as its best is no guide to its mate. With 4, 0.5 % of all mates are wrong at MAPQ
-# 20 or more, instead of 0.04 % (docs/benchmarks/constants.md).
-RESCUE_PLACES = 16
+# A read with more places as good as its best is no guide to its mate. With 16 a third more mates of human133 are wrong
+# at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.
+RESCUE_PLACES = 256
 # Near anchors of a mate from which on the quick look leaves its pair to all seeds of the first stage. 2 to 32
 # place the same reads right in the same time (docs/benchmarks/constants.md).
 QUICK_ANCHORS = 8
@@ -228,7 +228,7 @@ class HostPairPasses:
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
         hasty = np.zeros(context.n, bool) if state is None else state.hasty
-        together = unseen_pairs(unseen, unseen[partner], hasty)
+        together = unseen_pairs(unseen, unseen[partner], choice.wrong, hasty)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = phred(choice.wrong + together)
         alone = np.flatnonzero(~choice.decided)

@@ -20,6 +20,7 @@ REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
+KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -64,13 +65,16 @@ class PairModel:
     Attributes
     ----------
     common : times the geometric mean of both mates' rivals: copies of one often lie beside copies of the other
-    most : times the rivals of the mate that has fewer, at most
-    hasty : times the sum of both, where one mate without a seed hides the pair
+    beside : the same where another pair of places is known: then the mates lie in a repeat
+    hasty : times the sum of both, where one mate without a seed hides the pair; set by hand, as no such pair was wrong
+        at -s 2
+    equal : of every pair, whatever was seen of it
     """
 
-    common: float = 0.571
-    most: float = 12.3
-    hasty: float = 0.556
+    common: float = 0.108
+    beside: float = 0.459
+    hasty: float = 0.3
+    equal: float = 1e-5
 
 
 PAIR_MODEL = PairModel()
@@ -209,7 +213,7 @@ def unseen_rivals(
 
 
 def unseen_pairs(
-    own: np.ndarray, other: np.ndarray, hasty: np.ndarray, model: PairModel = PAIR_MODEL
+    own: np.ndarray, other: np.ndarray, known: np.ndarray, hasty: np.ndarray, model: PairModel = PAIR_MODEL
 ) -> np.ndarray:
     """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted.
 
@@ -217,13 +221,14 @@ def unseen_pairs(
     ----------
     own, other : float64[n]
         `unseen_rivals` of reads and of their mates.
+    known : float64[n]
+        Weight of the other pairs of places that are known, relative to the reported one.
     hasty : bool[n]
         Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
         where both mates hide it.
     """
-    fewer, more = np.minimum(own, other), np.maximum(own, other)
-    both = np.minimum(model.common * np.sqrt(fewer * more), model.most * fewer)
-    return np.where(hasty, model.hasty * (own + other), both)
+    both = np.where(known > KNOWN_PAIR, model.beside, model.common) * np.sqrt(own * other)
+    return model.equal + np.where(hasty, model.hasty * (own + other), both)
 
 
 def _unseen_rivals(

@@ -61,7 +61,7 @@ GROUPS = {
     ],
     "pairs": [
         Varied("EXTRA_ERRORS", "gassst.search.host_pairs", (0, 2, 5, 8), PAIRS),
-        Varied("RESCUE_PLACES", "gassst.search.host_pairs", (4, 16, 64), PAIRS),
+        Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),
         Varied("QUICK_ANCHORS", "gassst.search.host_pairs", (2, 8, 32), PAIRS),
         Varied("WIDE_WINDOW", "gassst.search.context", (16, 64, 256), PAIRS),
         Varied("LEARN_READS", "gassst.pairing.insert_size", (1024, 4096, 16384), PAIRS),

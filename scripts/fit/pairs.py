@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import astuple
+from dataclasses import replace
 from pathlib import Path
 
 import mapq as single
@@ -36,14 +36,16 @@ from gassst.tools.truth import Alignments, detect
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from harness import run  # noqa: E402
 
-KNOWN = 0.05  # weight of known rivals from which on a pair says nothing of unseen ones
+KNOWN = 0.3  # weight of known rivals from which on a pair says nothing of unseen ones
 EDGES = (0, 5, 10, 15, 20, 25, 30, 35, 40, 43, 50, 61)
+FITTED = "common", "beside", "equal"
 SOFT_CLIP = 4  # BAM operation
 
 
 class ObservedPasses(HostPairPasses):
     """The passes over pairs, which keep what the mapping quality looks at: own, other, known float64[n], hasty,
-    usable bool[n] of each batch."""
+    usable bool[n] of every call. A batch makes one call, and a second one for mates that were cut at their fragment's
+    end."""
 
     observed: list[tuple[np.ndarray, ...]] = []
 
@@ -86,24 +88,25 @@ def observe(argument: str) -> np.ndarray:
     mapper = Mapper(index, threads=1, device="none")
     ObservedPasses.observed = []
     reference = mapper.index.reference
-    work = MappingWork(mapper, lambda batch, result: judged(batch, result, reference))
-    first, last = files.split(",")
-    batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
-    right = [found for found, _ in MappingRun(work).results(batches)]
-    rows = []
-    for (own, other, known, hasty, usable), (mapped, correct) in zip(
-        ObservedPasses.observed, right, strict=True
-    ):
+
+    def rows_of(batch: ReadBatch, result: BatchResult) -> np.ndarray:
+        own, other, known, hasty, usable = ObservedPasses.observed[0]
+        ObservedPasses.observed.clear()
+        mapped, correct = judged(batch, result, reference)
         some = np.flatnonzero(usable & mapped)
         some = some[some % 2 == 0]  # the mates of a pair are wrong together
-        rows.append(np.stack([own, other, known, hasty, ~correct], axis=1)[some])
-    return np.concatenate(rows)
+        return np.stack([own, other, known, hasty, ~correct], axis=1)[some]
+
+    first, last = files.split(",")
+    batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
+    found = MappingRun(MappingWork(mapper, rows_of)).results(batches)
+    return np.concatenate([rows for rows, _ in found])
 
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
     """float64[k]: that the pair is wrong."""
     own, other, known, hasty, _ = rows.T
-    weight = known + unseen_pairs(own, other, hasty > 0, model)
+    weight = known + unseen_pairs(own, other, known, hasty > 0, model)
     return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
 
 
@@ -111,10 +114,13 @@ def fit(rows: np.ndarray) -> PairModel:
     """The model of most likelihood."""
 
     def as_probability(x: np.ndarray) -> np.ndarray:
-        return probability(rows, PairModel(*np.exp(x).tolist()))
+        return probability(rows, as_model(x))
 
-    x = single.scoring(as_probability, np.log(astuple(PAIR_MODEL)), np.ones(len(rows)), rows[:, 4])
-    return PairModel(*np.exp(x).tolist())
+    def as_model(x: np.ndarray) -> PairModel:
+        return replace(PAIR_MODEL, **dict(zip(FITTED, np.exp(x).tolist(), strict=True)))
+
+    start = np.log([getattr(PAIR_MODEL, name) for name in FITTED])
+    return as_model(single.scoring(as_probability, start, np.ones(len(rows)), rows[:, 4]))
 
 
 def calibration(rows: np.ndarray, model: PairModel) -> str:

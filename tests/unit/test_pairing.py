@@ -16,6 +16,7 @@ from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PlacesByRead
 from gassst.search.arrays import Anchors
+from gassst.search.mapq import PAIR_MODEL, phred, unseen_pairs
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -628,3 +629,16 @@ def test_choice_beyond_two_billion():
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
     (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
+
+
+def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
+    """Rivals of both mates, of one of them, beside a known pair, in a pair that was settled early, in none."""
+    own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
+    known, hasty = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
+    weight = unseen_pairs(own, other, known, hasty)
+    assert weight[1] == weight[4] == PAIR_MODEL.equal
+    assert weight[4] < weight[0] < weight[2] < own[0]
+    assert weight[4] < weight[3] < own[3]
+    assert np.array_equal(weight, unseen_pairs(other, own, known, hasty))
+    # No pair is surer than the search: MAPQ 50 before it is stretched.
+    assert phred(weight)[4] in (49, 50)
