@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter_ns
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, 
 from gassst.params import LONGEST_TEMPLATE
 from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search import paired, single
-from gassst.search.arrays import BatchResult
+from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
@@ -47,8 +48,7 @@ def map_batch(
     """
     if mate is None or insert is None or not context.params.pairing:
         with _opened(context, extender, stats) as backend:
-            found = None if context.on_device is None else context.on_device.search(context, stats)
-            result = _report(backend, found or single.search(backend), None)
+            result = _report(backend, _searched(backend), None)
     else:
         result = _map_pairs(context, extender, stats, mate, insert)
     if context.params.five_prime:
@@ -60,6 +60,19 @@ def map_batch(
         stats.pairs += int(np.count_nonzero(mate == 1))
     stats.count_reads(context.lengths, result.summary, result.quality)
     return result
+
+
+def _searched(backend: HostBackend) -> GlobalResult:
+    """The places of single reads, found on a device where it takes the batch."""
+    context, device = backend.context, backend.context.on_device
+    found = None if device is None else device.search(context, backend.stats)
+    if found is not None:
+        return found
+    began = perf_counter_ns()
+    found = single.search(backend)
+    if device is not None:
+        device.note_host(context.n, perf_counter_ns() - began)
+    return found
 
 
 def _map_pairs(

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gassst.batch import count_places, map_batch
 from gassst.errors import ParameterError, UsageError
 from gassst.extension.base import Times
 from gassst.extension.choose import Extender, FasterExtender, LateExtender, make_extender
 from gassst.extension.cpu import CpuExtender
-from gassst.extension.devices import is_late
+from gassst.extension.devices import is_late, is_named
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
@@ -115,6 +115,8 @@ class Mapper:
     """For one read at a time; None where a batch is needed."""
     counts_details: bool
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
+    started: Any
+    """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
     _owns_index: bool
 
     def __init__(
@@ -185,6 +187,7 @@ class Mapper:
             extender=extender,
             on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
             counts_details=True,
+            started=None,
             _owns_index=owns_index,
         )
 
@@ -553,23 +556,25 @@ class Mapper:
             if input_progress is not None:
                 input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        is_served = isinstance(self.extender, LateExtender) and self._is_served(mates, interleaved)
-        mapper = self._prepared(is_served)
-        processes = mapper._processes(encoder)
-        on_device = mates is None and not interleaved and (is_served or mapper.on_device is not None)
-        size = self.params.reads_per_batch(processes, on_device)
+        is_late = isinstance(self.extender, LateExtender) and not why_threads()
+        is_served = is_late and self._is_served(mates, interleaved)
+        mapper = self._prepared(is_late)
+        processes, threads = mapper._processes(encoder), self.params.threads
+        on_device = mates is None and not interleaved and mapper.on_device is not None
+        size = self.params.reads_per_batch(processes, on_device, is_served)
         batches = source.batches(size, self.params.threads, input_progress, parts)
         mapper = mapper if processes == 1 else mapper._for_processes()
         if not details:
             mapper = mapper._with(counts_details=False)
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
-            server = mapper._server() if is_served else None
+            server = mapper._server(is_served) if is_late else None
             if server is not None:  # forked before the workers, which inherit its pipes
                 stack.enter_context(closing(server))
-                mapper = mapper._with(on_device=server)
+            if server is not None and is_served:
+                mapper, threads = mapper._with(on_device=server), server.threads
             work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
-            workers = stack.enter_context(closing(_start(work, processes, self.params.threads)))
+            workers = stack.enter_context(closing(_start(work, processes, threads)))
             if shard is not None and insert is None:
                 insert = _insert_learned(MappingRun(work, workers), source)
             run = MappingRun(work, workers, insert)
@@ -620,29 +625,43 @@ class Mapper:
         return __version__, self.index.k, tuple(self.reference.md5), params
 
     def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
-        """Whether a process of its own is to drive the device: for single reads, where one can be started."""
+        """Whether a process of its own is to drive the device: for single reads that are aligned whole."""
         from gassst.search.device import is_searched
 
         suits = is_searched(self.params, self.index, self.parts, self.cascade)
         is_single = mates is None and not interleaved
-        return suits and is_single and self.index.reference.alt is None and not why_threads()
+        return suits and is_single and self.index.reference.alt is None
 
-    def _prepared(self, is_served: bool) -> Mapper:
-        """This mapper with the device that it was to look for late; with compiled code where that is served."""
+    def _prepared(self, is_late: bool) -> Mapper:
+        """This mapper with the device that it was to look for late; with compiled code where a process drives that."""
         if not isinstance(self.extender, LateExtender):
             return self
-        if is_served:
+        if is_late:
             return self._with(extender=self.extender.compiled)
         made = self.extender.made
         return self._with(extender=made, on_device=_device_search(self.index, made))
 
-    def _server(self) -> Any:
-        """The process that drives the device, or None where the system grants none."""
-        from gassst.search.device_server import DeviceServer
+    def _server(self, is_served: bool) -> Any:
+        """The process that drives the device; one that only looks for it where a run that names it has no use for it.
 
-        searched = self.plan, self.cascade, self.params
+        None where the system grants no process, and where nobody asked.
+        """
+        from gassst.search.device_process import Job
+        from gassst.search.device_server import DeviceServer
+        from gassst.search.device_start import start
+
+        index, params, named = self.index, self.params, is_named(self.params.device)
+        if not is_served and not named:
+            return None
+        if not is_served:
+            log.info("device %s: only single reads that are aligned whole are searched there", params.device)
+        job = Job(index, index.path, tuple(part.number for part in index.parts), params)
+        if self.started is not None and not self.started.is_told and index.path is not None:
+            if is_served:
+                self.started.tell(job)
+            return DeviceServer(self.started, named)
         try:
-            return DeviceServer(self.index, str(self.params.device).lower(), *searched, self.params.threads)
+            return DeviceServer(start(params.device, params.threads, job if is_served else None), named)
         except OSError as error:
             log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
             return None
@@ -699,11 +718,18 @@ class Mapper:
 
 
 class LateMapper(Mapper):
-    """A mapper that looks for the device "gpu" while it maps: so does `gassst map`."""
+    """A mapper that looks for a GPU while it maps: so does `gassst map`."""
+
+    def beside(self, started: Any) -> LateMapper:
+        """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
+
+        `started`: a `search.device_process.DeviceProcess`, or None.
+        """
+        return cast(LateMapper, self._with(started=started))
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
-        if device is not None and is_late(device):
-            return LateExtender(planes, device, threads)
+        if is_late(device):
+            return LateExtender(planes, device or "auto", threads)
         return super()._extender(planes, device, threads)
 
 

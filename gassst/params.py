@@ -150,12 +150,14 @@ class MapParams:
     insert: tuple[float, float] | None = None
     orientation: str = "fr"
 
-    def reads_per_batch(self, processes: int = 1, on_device: bool = False) -> int:
+    def reads_per_batch(self, processes: int = 1, on_device: bool = False, is_served: bool = False) -> int:
         """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
 
-        A device that searches whole batches (`on_device`) needs more of them at once.
+        A device that searches whole batches (`on_device`) needs more of them at once. One that a process drives
+        (`is_served`) gets several batches together. Small ones are searched there sooner once it is ready.
         """
-        return self.batch_size or (49_152 if on_device else 32_768 if processes == 1 else 24_576)
+        usual = 32_768 if processes == 1 else 24_576
+        return self.batch_size or (12_288 if is_served else 49_152 if on_device else usual)
 
     @property
     def longest_read(self) -> int:

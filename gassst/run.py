@@ -176,10 +176,10 @@ class MappingRun(Generic[Finished]):
         if integrity is not None:
             integrity.start()
         waiting: deque[Future[tuple[Finished, Stats]]] = deque()
-        # One batch that takes long must not leave the other workers without work; each that waits takes memory.
-        most = self._threads + self._threads // 4 + 2
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
+            # One batch that takes long must not leave the other workers without work; each that waits takes memory.
+            most = workers.threads + workers.threads // 4 + 2
             for batch in self._with_insert_learned(batches, workers):
                 waiting.append(workers.submit(MappingWork.map, batch, self.insert))
                 while len(waiting) > most or (waiting and waiting[0].done()):

@@ -85,61 +85,97 @@ def whole_records(const uint8_t[::1] bam not None):
     return n, at, n_before, before
 
 
-def gather(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None, const int64_t[::1] order not None,
-           const uint8_t[::1] marks=None, bint tagged=False):
-    """Records of `bam` in the order given.
+cdef packed struct source_t:
+    size_t start  # its address
+    size_t size
+
+
+SOURCE_DTYPE = np.dtype([("start", np.uintp), ("size", np.uintp)])
+
+
+def gather(pieces not None, const int64_t[::1] order not None, const uint8_t[::1] marks=None, bint tagged=False):
+    """Records of several pieces in the order given.
 
     Parameters
     ----------
-    bam : uint8[]
-    ends : uint64[n]
-        As from `sort_keys`.
+    pieces : sequence of (ends, bam)
+        `ends uint64[]` and `bam uint8[]` as of `sort_keys`: n records in all.
     order : int64[n]
-        A permutation of the records.
+        A permutation of the records of all pieces, counted one after the other.
     marks : uint8[n], optional
-        Of each record of `bam`: 1 where it is to be flagged as a duplicate, 2 as an optical one, 0 where it is not.
+        Of each record: 1 where it is to be flagged as a duplicate, 2 as an optical one, 0 where it is not.
     tagged : bool
         Duplicates say which kind they are: dt:Z:LB, or dt:Z:SQ for optical ones.
 
     Returns
     -------
-    EncodedRecords
+    tuple
+        EncodedRecords, and `ends uint64[n]`, the byte behind each record.
 
     Raises
     ------
     ValueError
         Records, order and marks do not fit.
     """
-    cdef EncodedRecords sorted_records = EncodedRecords.__new__(EncodedRecords)
-    cdef size_t n = order.shape[0], i, ahead, start, size, tags = 0
-    cdef bint fits = ends.shape[0] == order.shape[0] and (n == 0 or ends[n - 1] == <uint64_t>bam.shape[0])
+    cdef EncodedRecords gathered = EncodedRecords.__new__(EncodedRecords)
+    cdef size_t n = order.shape[0], i, source, size, total = 0
+    cdef bint fits = True
     cdef uint8_t mark
+    records = np.empty(n, SOURCE_DTYPE)
+    cdef source_t[::1] found = records
+    ends_array = np.empty(n, np.uint64)
+    cdef uint64_t[::1] ends = ends_array
+    total = _list_records(pieces, found)
     if marks is not None:
-        fits = fits and marks.shape[0] == order.shape[0]
-        tags = DUPLICATE_TAG * n if tagged else 0
-    if not grow_buffer(&sorted_records.c, bam.shape[0] + tags + 1):
+        fits = <size_t>marks.shape[0] == n
+        total += DUPLICATE_TAG * n if tagged else 0
+    if not grow_buffer(&gathered.c, total + 1):
         raise MemoryError("no memory for records")
     with nogil:
         for i in range(n):
-            ahead = min(i + FETCH_AHEAD, n - 1)
-            if not fits or <uint64_t>order[i] >= n or <uint64_t>order[ahead] >= n:
+            source = <size_t>order[i]
+            if not fits or source >= n or <uint64_t>order[min(i + FETCH_AHEAD, n - 1)] >= n:
                 fits = False
                 break
-            PREFETCH(&bam[0] + (ends[order[ahead] - 1] if order[ahead] else 0))
-            start = ends[order[i] - 1] if order[i] else 0
-            size = ends[order[i]] - start
-            if sorted_records.c.size + size > bam.shape[0] + tags:
+            PREFETCH(<const void *>found[order[min(i + FETCH_AHEAD, n - 1)]].start)
+            size = found[source].size
+            if gathered.c.size + size > total:
                 fits = False
                 break
-            memcpy(sorted_records.c.data + sorted_records.c.size, &bam[start], size)
-            sorted_records.c.size += size
-            mark = marks[order[i]] if marks is not None else 0
+            memcpy(gathered.c.data + gathered.c.size, <const void *>found[source].start, size)
+            gathered.c.size += size
+            mark = marks[source] if marks is not None else 0
             if mark:
-                mark_duplicate(&sorted_records.c, size, mark, tagged)
+                mark_duplicate(&gathered.c, size, mark, tagged)
+            ends[i] = gathered.c.size
     if not fits:
         raise ValueError("records and order do not fit")
-    sorted_records.records = n
-    return sorted_records
+    gathered.records = n
+    return gathered, ends_array
+
+
+cdef size_t _list_records(pieces, source_t[::1] found) except? 0:
+    """Where the records of all pieces lie. Returns their bytes. Raises ValueError where they do not fill `found`."""
+    cdef size_t n = found.shape[0], i = 0, j, start, total = 0
+    cdef const uint64_t[::1] ends
+    cdef const uint8_t[::1] bam
+    cdef bint fits
+    for ends, bam in pieces:
+        start, fits = 0, i + ends.shape[0] <= n
+        with nogil:
+            for j in range(ends.shape[0] if fits else 0):
+                if ends[j] < start or ends[j] > <uint64_t>bam.shape[0]:
+                    fits = False
+                    break
+                found[i].start, found[i].size = <size_t>&bam[0] + start, ends[j] - start
+                start = ends[j]
+                i += 1
+        if not fits or start != <size_t>bam.shape[0]:
+            raise ValueError("records and order do not fit")
+        total += start
+    if i != n:
+        raise ValueError("records and order do not fit")
+    return total
 
 
 cdef void mark_duplicate(byte_buffer *out, size_t size, uint8_t mark, bint tagged) noexcept nogil:
@@ -163,6 +199,57 @@ cdef int64_t span_of(const uint8_t *record) noexcept nogil:
             if bam_cigar_type(bam_cigar_op(run)) & 2:
                 span += bam_cigar_oplen(run)
     return span if span else 1
+
+
+cdef packed struct index_entry_t:
+    int32_t tid
+    int32_t position
+    uint32_t span
+    uint32_t size
+
+
+ENTRY_DTYPE = np.dtype([("tid", np.int32), ("position", np.int32), ("span", np.uint32), ("size", np.uint32)])
+cdef uint32_t MAPPED = <uint32_t>1 << 31  # beside the span
+
+
+def index_entries(const uint8_t[::1] bam not None, const uint64_t[::1] ends not None):
+    """What an index has to know of records, as `BamIndex.add` takes it.
+
+    Parameters
+    ----------
+    bam : uint8[]
+    ends : uint64[n]
+        As from `gather`.
+
+    Returns
+    -------
+    void[n]
+
+    Raises
+    ------
+    ValueError
+        Records and ends do not fit.
+    """
+    cdef size_t n = ends.shape[0], i, start = 0
+    entries = np.empty(n, ENTRY_DTYPE)
+    cdef index_entry_t[::1] made = entries
+    cdef const uint8_t *record
+    cdef bint fits = n == 0 or ends[n - 1] == <uint64_t>bam.shape[0]
+    with nogil:
+        for i in range(n):
+            fits = fits and ends[i] <= <uint64_t>bam.shape[0] and start + BAM_CORE <= ends[i]
+            if not fits:
+                break
+            record = &bam[start]
+            made[i].tid, made[i].position = <int32_t>u32_at(record + 4), <int32_t>u32_at(record + 8)
+            made[i].span = <uint32_t>span_of(record)
+            if not u32_at(record + 16) >> 16 & BAM_FUNMAP:
+                made[i].span |= MAPPED
+            made[i].size = ends[i] - start
+            start = ends[i]
+    if not fits:
+        raise ValueError("records and ends do not fit")
+    return entries
 
 
 cdef class BamIndex:
@@ -199,13 +286,13 @@ cdef class BamIndex:
         if self.index != NULL:
             hts_idx_destroy(self.index)
 
-    def add(self, const uint8_t[::1] bam not None, const uint64_t[::1] blocks not None, uint32_t block_size):
+    def add(self, entries not None, const uint64_t[::1] blocks not None, uint32_t block_size):
         """Append records.
 
         Parameters
         ----------
-        bam : uint8[]
-            They begin with a block, and end with one.
+        entries : void[n]
+            Of `index_entries`. The first record begins with a block, and the last one ends with one.
         blocks : uint64[b + 1]
             Where each block of `block_size` bytes of them begins in the file, and where the last one ends.
 
@@ -214,21 +301,24 @@ cdef class BamIndex:
         ValueError
             The records are not sorted, or blocks and records do not fit.
         """
-        cdef size_t at = 0, size = bam.shape[0], last = blocks.shape[0] - 1
-        cdef const uint8_t *record
-        cdef int32_t tid
+        cdef const index_entry_t[::1] added = entries
+        cdef size_t at = 0, size = 0, i, n = added.shape[0], last = blocks.shape[0] - 1
         cdef int64_t position
         cdef int failed = 0
+        for i in range(n):
+            size += added[i].size
         if blocks.shape[0] != <Py_ssize_t>((size + block_size - 1) // block_size) + 1:
             raise ValueError("blocks and records do not fit")
         with nogil:
-            while at < size and not failed:
-                record = &bam[at]
-                tid, position = <int32_t>u32_at(record + 4), <int32_t>u32_at(record + 8)
-                at += record_size(record)
+            for i in range(n):
+                position = added[i].position
+                at += added[i].size
                 self.end = blocks[last] << 16 if at == size else blocks[at // block_size] << 16 | at % block_size
-                failed = hts_idx_push(self.index, tid, position, position + span_of(record), self.end,
-                                      not u32_at(record + 16) >> 16 & BAM_FUNMAP) < 0
+                failed = hts_idx_push(self.index, added[i].tid, position,
+                                      position + (added[i].span & ~<uint32_t>MAPPED), self.end,
+                                      added[i].span >> 31) < 0
+                if failed:
+                    break
         if failed:
             raise ValueError("records out of order")
 

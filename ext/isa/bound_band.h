@@ -6,10 +6,12 @@
  * everything, which leaves the least errors of its lane as they are.
  *
  * Wanted from whoever includes this: BOUND_BYTES, the bytes of a vector; BOUND_TARGET; BOUND_OR_XOR(a, b, c) = a | (b ^ c),
- * BOUND_OR_NOT(a, b) = a | ~b, BOUND_OR_NOR(a, b, c) = a | ~(b | c), BOUND_AND_NOT(a, b) = a & ~b, and
- * BOUND_MIN_I8(a, b), BOUND_MIN_I32(a, b) of signed lanes. */
+ * BOUND_OR_NOT(a, b) = a | ~b, BOUND_OR_NOR(a, b, c) = a | ~(b | c), BOUND_AND_NOT(a, b) = a & ~b,
+ * BOUND_AND_NOR(a, b, c) = a & ~(b | c), and BOUND_MIN_I8(a, b), BOUND_MIN_I32(a, b) of signed lanes. BOUND_LOW_32(a, b) and BOUND_HIGH_32(a, b) take turns in each 16
+ * bytes: words 0 of a and b, then words 1; words 2, then words 3. BOUND_LOW_64 and BOUND_HIGH_64 do so with
+ * halves of 64 bits. */
 #define BAND_LANES (BOUND_BYTES / 4)
-#define BAND_AHEAD (2 * BAND_LANES) /* candidates from prefetch to use */
+#define BAND_ROOM (BOUND_BLOCK + BAND_AHEAD + BAND_LANES)
 
 typedef uint32_t band_vec __attribute__((vector_size(BOUND_BYTES)));
 typedef int32_t band_signed __attribute__((vector_size(BOUND_BYTES)));
@@ -17,12 +19,31 @@ typedef int8_t band_bytes __attribute__((vector_size(BOUND_BYTES)));
 typedef uint32_t band_anywhere __attribute__((vector_size(BOUND_BYTES), aligned(4), may_alias));
 #define BAND_LOAD(p) ((band_vec)(*(const band_anywhere *)(p)))
 
-/* What 64 rows need, in words of 32 bases: the reference on the diagonals of the band, the read, and which of its rows
-   lie behind the end. */
+/* Two planes of 64 bases: words 0 and 1 have the low bits of 32 bases each, words 2 and 3 the high bits. */
+typedef uint64_t band_planes __attribute__((vector_size(16)));
+typedef uint64_t band_planes_anywhere __attribute__((vector_size(16), aligned(8), may_alias));
+#define BAND_PLANES(p) ((band_planes)(*(const band_planes_anywhere *)(p)))
+
+/* What 64 rows need of each candidate: the read, and two times 64 bases of the reference on its first diagonal. */
 typedef struct {
-    uint32_t low[3][BAND_LANES], high[3][BAND_LANES];
-    uint32_t read_low[2][BAND_LANES], read_high[2][BAND_LANES], over[2][BAND_LANES];
+    uint32_t read[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
+    uint32_t near[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
+    uint32_t far[4 * BAND_LANES] __attribute__((aligned(BOUND_BYTES)));
 } band_block;
+
+/* The candidates whose bounds are looked for, in an order of their own: where the next row begins. */
+typedef struct {
+    uint32_t site[BAND_ROOM]; /* which of the caller's */
+    uint32_t at[BAND_ROOM], read[BAND_ROOM], left[BAND_ROOM];
+    uint32_t word[BAND_ROOM], span[BAND_ROOM]; /* where the reference lies: its first word, and from there to the last row */
+    uint32_t vp[BAND_ROOM], vn[BAND_ROOM], first[BAND_ROOM]; /* states of the bands */
+} band_queue;
+
+/* The same turned, so that a vector has one word of all lanes. `differ`, where all lanes have one read: of each base that
+   it may have in a row, the bases of the reference that are others. */
+typedef struct {
+    band_vec read[4], low[3], high[3], differ[4][3];
+} band_words;
 
 typedef struct {
     band_vec vp, vn; /* the next diagonal has one error more, less */
@@ -32,39 +53,111 @@ typedef struct {
 /* Bits r of all lanes, each spread over its lane. */
 #define BAND_SPREAD(bits, r) ((band_vec)((band_signed)((bits) << (31 - (r))) >> 31))
 
-BOUND_FN void band_row(const band_vec *low, const band_vec *high, const band_vec *read, int r, int ragged,
-                       band_state *state)
+/* One row. Bits set in `a` or `b`: on this diagonal the bases differ. */
+BOUND_FN void band_row(band_vec a, band_vec b, band_state *state)
 {
-    const band_vec read_low = BAND_SPREAD(read[0], r), read_high = BAND_SPREAD(read[1], r);
-    band_vec differ = BOUND_OR_XOR(read_low ^ low[0], read_high, high[0]) >> r;
-    if (r)
-        differ |= BOUND_OR_XOR(read_low ^ low[1], read_high, high[1]) << (31 - r) << 1;
-    if (ragged)
-        differ = BOUND_AND_NOT(differ, BAND_SPREAD(read[2], r));
     const band_vec vp = state->vp, vn = state->vn;
-    const band_vec sum = BOUND_AND_NOT(vp, differ) + vp;
-    const band_vec d0 = BOUND_OR_NOT(BOUND_OR_XOR(vn, sum, vp), differ), next = d0 >> 1;
+    const band_vec sum = BOUND_AND_NOR(vp, a, b) + vp;
+    const band_vec d0 = BOUND_OR_NOR(BOUND_OR_XOR(vn, sum, vp), a, b), next = d0 >> 1;
     const band_vec hp = BOUND_OR_NOR(vn, d0, vp), hn = d0 & vp;
     state->first += BOUND_AND_NOT((band_vec){0} + 1, d0);
     state->vp = BOUND_OR_NOR(hn, next, hp);
     state->vn = next & hp;
 }
 
-/* Up to 32 rows. `ragged` is a constant: may a read end here? */
-BOUND_FN void band_rows(const band_block *block, int half, int rows, int ragged, band_state *io)
+/* What lies on the diagonals of the band in row r: the words of 32 rows before, shifted. */
+#define BAND_NEAR(word, r) ((word) >> (r))
+#define BAND_FAR(word, r) ((r) ? (word) << (32 - (r)) : (band_vec){0})
+
+/* Where the planes of a lane lie in a block, so that turning them leaves the lanes in order. */
+#define BAND_SLOT(lane) (4 * (BAND_LANES / 4 * ((lane) & 3) + ((lane) >> 2)))
+
+/* Squares of four words by four candidates, turned: one in each 16 bytes of the vectors. */
+BOUND_FN void band_turn(const uint32_t *planes, band_vec *words)
 {
-    const band_vec low[2] = {BAND_LOAD(block->low[half]), BAND_LOAD(block->low[half + 1])};
-    const band_vec high[2] = {BAND_LOAD(block->high[half]), BAND_LOAD(block->high[half + 1])};
-    const band_vec read[3] = {BAND_LOAD(block->read_low[half]), BAND_LOAD(block->read_high[half]),
-                              BAND_LOAD(block->over[half])};
-    band_state state = *io;
-    BOUND_UNROLL /* so that all shifts are by constants */
-    for (int r = 0; r < 32; r++) {
-        if (r >= rows)
-            break;
-        band_row(low, high, read, r, ragged, &state);
+    const band_vec a = BAND_LOAD(planes), b = BAND_LOAD(planes + BAND_LANES);
+    const band_vec c = BAND_LOAD(planes + 2 * BAND_LANES), d = BAND_LOAD(planes + 3 * BAND_LANES);
+    const band_vec ab = BOUND_LOW_32(a, b), cd = BOUND_LOW_32(c, d);
+    const band_vec above_ab = BOUND_HIGH_32(a, b), above_cd = BOUND_HIGH_32(c, d);
+    words[0] = BOUND_LOW_64(ab, cd), words[1] = BOUND_HIGH_64(ab, cd);
+    words[2] = BOUND_LOW_64(above_ab, above_cd), words[3] = BOUND_HIGH_64(above_ab, above_cd);
+}
+
+BOUND_FN void band_turn_reference(const band_block *block, band_words *words)
+{
+    band_vec near[4], far[4];
+    band_turn(block->near, near);
+    band_turn(block->far, far);
+    words->low[0] = near[0], words->low[1] = near[1], words->low[2] = far[0];
+    words->high[0] = near[2], words->high[1] = near[3], words->high[2] = far[2];
+}
+
+BOUND_FN void band_find_differences(band_words *words)
+{
+    const band_vec none = {0};
+    for (int w = 0; w < 3; w++) {
+        const band_vec low = words->low[w], high = words->high[w];
+        words->differ[0][w] = low | high;
+        words->differ[1][w] = BOUND_OR_NOT(high, low);
+        words->differ[2][w] = BOUND_OR_NOT(low, high);
+        words->differ[3][w] = BOUND_OR_NOT(BOUND_OR_NOT(none, low), high);
     }
+}
+
+#define BAND_LOOP(rows, a, b)                            \
+    BOUND_UNROLL /* so that all shifts are by constants */ \
+    for (int r = 0; r < 32; r++) {                         \
+        if (r >= (rows))                                   \
+            break;                                         \
+        band_row(a, b, &state);                            \
+    }
+
+/* Up to 32 rows of a half of a block, of lanes with one read: bits r of `read_low` and `read_high` are its bases. */
+static BOUND_TARGET __attribute__((noinline)) void band_rows_of_one(const band_words *words, int half, uint32_t read_low,
+                                                                    uint32_t read_high, int rows, band_state *io)
+{
+    const band_vec(*differ)[3] = words->differ;
+    band_state state = *io;
+#define BAND_BASE(r) ((read_low >> (r) & 1) + 2 * (read_high >> (r) & 1))
+    BAND_LOOP(rows, BAND_NEAR(differ[BAND_BASE(r)][half], r), BAND_FAR(differ[BAND_BASE(r)][half + 1], r))
+#undef BAND_BASE
     *io = state;
+}
+
+/* Of lanes with reads of their own. `over`: bits of rows behind the end of the read, or NULL where no read ends here. */
+BOUND_FN void band_rows(const band_words *words, int half, const uint32_t *over, int rows, band_state *io)
+{
+    const band_vec low[2] = {words->low[half], words->low[half + 1]};
+    const band_vec high[2] = {words->high[half], words->high[half + 1]};
+    const band_vec read_low = words->read[half], read_high = words->read[2 + half];
+    band_state state = *io;
+#define BAND_DIFFER(w, r) \
+    BOUND_OR_XOR(BAND_SPREAD(read_low, r) ^ low[w], BAND_SPREAD(read_high, r), high[w])
+    if (over) {
+        const band_vec end = BAND_LOAD(over);
+        BAND_LOOP(rows, BOUND_AND_NOT(BAND_NEAR(BAND_DIFFER(0, r), r), BAND_SPREAD(end, r)),
+                  BOUND_AND_NOT(BAND_FAR(BAND_DIFFER(1, r), r), BAND_SPREAD(end, r)))
+    } else {
+        BAND_LOOP(rows, BAND_NEAR(BAND_DIFFER(0, r), r), BAND_FAR(BAND_DIFFER(1, r), r))
+    }
+#undef BAND_DIFFER
+    *io = state;
+}
+
+static BOUND_TARGET __attribute__((noinline)) void band_rows_within(const band_words *words, int half, int rows,
+                                                                    band_state *io)
+{
+    band_rows(words, half, NULL, rows, io);
+}
+
+/* `left`: rows of each lane. */
+static BOUND_TARGET __attribute__((noinline)) void band_rows_at_ends(const band_words *words, int half,
+                                                                     const uint32_t *left, int rows, band_state *io)
+{
+    uint32_t over[BAND_LANES];
+    for (int l = 0; l < BAND_LANES; l++)
+        over[l] = left[l] > 32u * half ? ~(uint32_t)first_bases(left[l] - 32 * half) : ~(uint32_t)0;
+    band_rows(words, half, over, rows, io);
 }
 
 /* Least errors of any diagonal: prefix sums of VP - VN, in each byte for its eight diagonals, then over the bytes. */
@@ -87,63 +180,142 @@ BOUND_FN band_vec band_least(const band_state *state)
     return (band_vec)least;
 }
 
-BOUND_FN void band_fill(const job_t *job, int64_t candidate, uint32_t base, int lane, band_block *block)
+/* Only what is needed is loaded: another line of memory may be one to wait for. */
+BOUND_FN void band_fill(const uint64_t *reference, uint32_t span, int shift, int lane, band_block *block)
 {
-    const uint32_t read_strand = job->candidates.read_strand[candidate];
-    const uint32_t length = job->read_lengths[read_strand >> 1], last = (length - 1) & ~63u;
-    const uint32_t from = base < last ? base : last; /* past the end anything will do, but not anywhere */
-    const uint64_t at = (uint64_t)job->candidates.diagonal[candidate] - BAND_LEAD + from;
-    const uint64_t *reference = job->reference.words + 3 * (at >> 6);
-    const uint64_t *read = job->reads.words + 3 * (read_row(job, read_strand) + (from >> 6));
-    const uint64_t over = base > last ? ~(uint64_t)0 : ~first_bases(length - last) & (0 - (uint64_t)(base == last));
-    const int shift = (int)(at & 63);
-    const uint64_t low = funnel_shift(reference[0], reference[3], shift);
-    const uint64_t high = funnel_shift(reference[1], reference[4], shift);
-    block->low[0][lane] = (uint32_t)low, block->low[1][lane] = (uint32_t)(low >> 32);
-    block->high[0][lane] = (uint32_t)high, block->high[1][lane] = (uint32_t)(high >> 32);
-    block->low[2][lane] = (uint32_t)funnel_shift(reference[3], reference[6], shift);
-    block->high[2][lane] = (uint32_t)funnel_shift(reference[4], reference[7], shift);
-    block->read_low[0][lane] = (uint32_t)read[0], block->read_low[1][lane] = (uint32_t)(read[0] >> 32);
-    block->read_high[0][lane] = (uint32_t)read[1], block->read_high[1][lane] = (uint32_t)(read[1] >> 32);
-    block->over[0][lane] = (uint32_t)over, block->over[1][lane] = (uint32_t)(over >> 32);
+    const band_planes first = BAND_PLANES(reference), next = BAND_PLANES(reference + (span < 3 ? span : 3));
+    const band_planes last = BAND_PLANES(reference + span);
+    *(band_planes_anywhere *)(block->near + BAND_SLOT(lane)) = first >> shift | next << 1 << (63 - shift);
+    *(band_planes_anywhere *)(block->far + BAND_SLOT(lane)) = next >> shift | last << 1 << (63 - shift);
 }
 
-/* Ask for the reference of a candidate to come. */
-BOUND_FN void band_prefetch(const job_t *job, int64_t candidate)
+/* 64 rows of lanes that have one read. */
+BOUND_FN void band_advance_one(const band_block *block, const uint64_t *read, uint32_t rows, band_state *state)
 {
-    const int64_t first = (int64_t)job->candidates.diagonal[candidate] - BAND_LEAD;
-    prefetch_bases(job->reference, first,
-                   first + BAND_WIDTH + job->read_lengths[job->candidates.read_strand[candidate] >> 1]);
+    band_words words;
+    band_turn_reference(block, &words);
+    band_find_differences(&words);
+    for (int half = 0; half < 2; half++)
+        band_rows_of_one(&words, half, (uint32_t)(read[0] >> 32 * half), (uint32_t)(read[1] >> 32 * half),
+                         (int)rows - 32 * half, state);
 }
 
-static BOUND_TARGET void band_bounds(const job_t *job, const uint32_t *rows, int n, uint16_t *errors)
+/* Of lanes with several, whose rows that are left lie beside one another. */
+BOUND_FN void band_advance(const band_block *block, const uint32_t *left, uint32_t least, uint32_t most, band_state *state)
 {
-    for (int start = 0; start < n; start += BAND_LANES) {
-        const int lanes = n - start < BAND_LANES ? n - start : BAND_LANES;
-        uint32_t shortest = UINT32_MAX, longest = 0;
-        for (int l = 0; l < lanes; l++) {
-            const uint32_t length = job->read_lengths[job->candidates.read_strand[rows[start + l]] >> 1];
-            shortest = length < shortest ? length : shortest;
-            longest = length > longest ? length : longest;
-            if (start + l + BAND_AHEAD < n)
-                band_prefetch(job, rows[start + l + BAND_AHEAD]);
-        }
-        band_state state = {{0}, {0}, {0}};
-        for (uint32_t base = 0; base < longest; base += 64) {
+    band_words words;
+    band_turn_reference(block, &words);
+    band_turn(block->read, words.read);
+    for (uint32_t half = 0; half < 2; half++) {
+        const int rows = (int)most - 32 * (int)half;
+        if (least == most || least >= 32 * half + 32)
+            band_rows_within(&words, half, rows, state);
+        else
+            band_rows_at_ends(&words, half, left, rows, state);
+    }
+}
+
+/* The candidates in turn: those that fill all lanes with one read first. */
+BOUND_FN void band_open(const band_site *sites, int n, band_queue *queue)
+{
+    int out = 0, rest = n;
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && sites[end].read == sites[i].read;)
+            end++;
+        const int whole = i + (end - i) / BAND_LANES * BAND_LANES;
+        for (int k = i; k < end; k++)
+            queue->site[k < whole ? out++ : --rest] = (uint32_t)k;
+    }
+    for (int i = 0; i < n; i++) {
+        const band_site site = sites[queue->site[i]];
+        queue->at[i] = site.at, queue->read[i] = site.read, queue->left[i] = site.length;
+    }
+}
+
+/* Behind the last candidate it is repeated, so that all lanes have one, and all have one ahead of them. */
+BOUND_FN void band_close(int n, band_queue *queue)
+{
+    for (int i = n; i < n + BAND_AHEAD + BAND_LANES; i++) {
+        queue->at[i] = queue->at[n - 1], queue->read[i] = queue->read[n - 1], queue->left[i] = queue->left[n - 1];
+        queue->vp[i] = queue->vn[i] = queue->first[i] = 0;
+    }
+    for (int i = 0; i < n + BAND_AHEAD + BAND_LANES; i++) {
+        const uint32_t bases = queue->left[i] < 64 ? queue->left[i] : 64;
+        queue->word[i] = 3 * (queue->at[i] >> 6);
+        queue->span[i] = 3 * (((queue->at[i] & 63) + bases + BAND_WIDTH - 2) >> 6);
+    }
+}
+
+/* Ask for the reference of the next 64 rows of a candidate to come: two lines of memory at most. */
+BOUND_FN void band_prefetch(const uint64_t *reference, const band_queue *queue, int i)
+{
+    __builtin_prefetch(reference + queue->word[i]);
+    __builtin_prefetch(reference + queue->word[i] + queue->span[i] + 1);
+}
+
+/* Keeps those of the lanes that go on. */
+BOUND_FN int band_keep(const band_site *sites, const uint32_t *least, const band_state *state, int start, int lanes,
+                       int kept, band_queue *queue)
+{
+    uint32_t vp[BAND_LANES], vn[BAND_LANES], first[BAND_LANES];
+    *(band_anywhere *)vp = state->vp, *(band_anywhere *)vn = state->vn, *(band_anywhere *)first = state->first;
+    for (int l = 0; l < lanes; l++) {
+        const int from = start + l;
+        const uint32_t site = queue->site[from], left = queue->left[from];
+        queue->site[kept] = site;
+        queue->at[kept] = queue->at[from] + 64, queue->read[kept] = queue->read[from] + 3;
+        queue->left[kept] = left - 64;
+        queue->vp[kept] = vp[l], queue->vn[kept] = vn[l], queue->first[kept] = first[l];
+        kept += (left > 64) & (least[l] <= sites[site].limit);
+    }
+    return kept;
+}
+
+/* 64 rows of all candidates, then the next 64 of those that are not at the end, nor above the limit of their read: the
+   least errors of a row never fall. */
+static BOUND_TARGET void band_bounds(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors)
+{
+    const uint64_t *reference = planes->reference;
+    band_queue queue;
+    band_open(sites, n, &queue);
+    for (int opened = 1; n; opened = 0) {
+        int kept = 0;
+        band_close(n, &queue);
+        for (int i = 0; i < BAND_AHEAD && opened; i++)
+            band_prefetch(reference, &queue, i);
+        for (int start = 0; start < n; start += BAND_LANES) {
+            const int lanes = n - start < BAND_LANES ? n - start : BAND_LANES;
+            const uint32_t *left = queue.left + start, *read = queue.read + start;
+            uint32_t fewest = left[0], most = left[0], others = 0;
             band_block block;
-            for (int l = 0; l < BAND_LANES; l++) /* past the last candidate it is repeated */
-                band_fill(job, rows[start + (l < lanes ? l : lanes - 1)], base, l, &block);
-            for (int half = 0; half < 2; half++) {
-                const uint32_t from = base + 32 * half;
-                if (from + 32 <= shortest || shortest == longest)
-                    band_rows(&block, half, from < longest ? (int)(longest - from) : 0, 0, &state);
-                else
-                    band_rows(&block, half, from < longest ? (int)(longest - from) : 0, 1, &state);
+            for (int l = 0; l < BAND_LANES; l++) {
+                const int i = start + l;
+                band_prefetch(reference, &queue, i + BAND_AHEAD);
+                band_fill(reference + queue.word[i], queue.span[i], (int)(queue.at[i] & 63), l, &block);
             }
+            for (int l = 0; l < BAND_LANES; l++) {
+                fewest = left[l] < fewest ? left[l] : fewest;
+                most = left[l] > most ? left[l] : most;
+                others |= read[l] ^ read[0];
+            }
+            band_state state = {{0}, {0}, {0}};
+            if (!opened)
+                state = (band_state){BAND_LOAD(queue.vp + start), BAND_LOAD(queue.vn + start),
+                                     BAND_LOAD(queue.first + start)};
+            if (others) {
+                for (int l = 0; l < BAND_LANES; l++)
+                    *(band_planes_anywhere *)(block.read + BAND_SLOT(l)) = BAND_PLANES(planes->reads + read[l]);
+                band_advance(&block, left, fewest, most, &state);
+            } else {
+                band_advance_one(&block, planes->reads + read[0], most, &state);
+            }
+            uint32_t least[BAND_LANES];
+            *(band_anywhere *)least = band_least(&state);
+            for (int l = 0; l < lanes; l++)
+                errors[queue.site[start + l]] = (uint16_t)least[l];
+            if (most > 64)
+                kept = band_keep(sites, least, &state, start, lanes, kept, &queue);
         }
-        uint32_t least[BAND_LANES];
-        *(band_anywhere *)least = band_least(&state);
-        for (int l = 0; l < lanes; l++)
-            errors[start + l] = (uint16_t)least[l];
+        n = kept;
     }
 }

@@ -17,8 +17,22 @@ enum {
     BAND_WIDTH = 32,                 /* diagonals of a narrow band */
     BAND_LEAD = BAND_WIDTH / 2,      /* of them before the candidate's own */
     BAND_REACH = BAND_LEAD - 1,      /* gap bases that never leave the band */
+    BOUND_BLOCK = 512,               /* candidates that go through a kernel at a time, at most */
+    BAND_AHEAD = 32,                 /* candidates from prefetch to use */
     BAND_ROWS = 2,                   /* rows of planes that the bases of a block may reach into behind its first */
 };
+
+/* A narrow band. */
+typedef struct {
+    uint32_t at;            /* coordinate of its first diagonal */
+    uint32_t read;          /* where the planes of the read strand begin, in words */
+    uint32_t length, limit; /* of the read */
+} band_site;
+
+/* Planes of 64 bases: three words each. */
+typedef struct {
+    const uint64_t *reads, *reference;
+} band_planes_of;
 
 /* Which bound rejects a candidate first. */
 enum { FLANK_PASSES, FLANK_TNW4, FLANK_FREQUENCY, FLANK_SQUARE, FLANK_STAGES };
@@ -26,9 +40,9 @@ enum { FLANK_PASSES, FLANK_TNW4, FLANK_FREQUENCY, FLANK_SQUARE, FLANK_STAGES };
 typedef struct bound_kernels {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
-    /* Least errors of the read in the narrow band of each of the n candidates `rows`. The caller makes sure that the
-       bands lie inside the reference. */
-    void (*band)(const job_t *job, const uint32_t *rows, int n, uint16_t *errors);
+    /* Least errors of the read in each of n narrow bands, or of its first rows where these are more than its limit. The
+       caller makes sure that the bands lie inside the reference; those of one read should lie beside one another. */
+    void (*band)(const band_planes_of *planes, const band_site *sites, int n, uint16_t *errors);
     /* By which of the bounds of its flanks each of these candidates is rejected. */
     void (*flanks)(const job_t *job, const uint32_t *rows, int n, uint16_t *rejected_by);
 } bound_kernels;

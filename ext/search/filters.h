@@ -29,7 +29,6 @@ enum {
     CHUNK = 32,      /* bases of reference packed at a time */
     BLOCK = 8,       /* shifts s tried at a time */
     SLACK = 16,      /* bytes around packed bases that loads may touch */
-    BOUND_BLOCK = 2048, /* candidates that go through a vector kernel at a time */
 };
 
 typedef struct {
@@ -454,43 +453,63 @@ static const bound_kernels *const bound_tables[] = {
 };
 enum { BOUND_TABLES = sizeof bound_tables / sizeof bound_tables[0] };
 
-/* Whether the kernel may read all of the candidate's narrow band. */
-INLINE int band_is_inside(const job_t *job, const site_t *site)
+/* What is the same for all candidates of a read strand. */
+typedef struct {
+    uint32_t read_strand;
+    uint32_t row;            /* of its planes */
+    int64_t length, limit;
+    int64_t last_block;      /* the last multiple of 64 bases before its end */
+    int is_there, decides;
+} strand_t;
+
+/* A narrow band decides where it holds every alignment that matters through the seed of the candidate: one that
+   leaves it has more gap bases than are allowed, or than errors. */
+INLINE strand_t strand_of(const job_t *job, uint32_t read_strand)
 {
-    const int64_t first = site->reference - BAND_LEAD;
-    return site->length && first >= 0 &&
-           ((first + ((site->length - 1) & ~63)) >> 6) + BAND_ROWS < job->reference.rows;
+    const uint32_t read = read_strand >> 1;
+    strand_t s = {.read_strand = read_strand, .is_there = read < job->n_reads};
+    if (!s.is_there)
+        return s;
+    s.length = job->read_lengths[read], s.limit = job->limits[read];
+    s.is_there = job->plane_start[read] + 2 * ((s.length + 63) / 64) <= job->reads.rows;
+    s.row = (uint32_t)read_row(job, read_strand);
+    s.last_block = (s.length - 1) & ~63;
+    s.decides = s.length && smaller(job->gaps, (int)s.limit) <= BAND_REACH;
+    return s;
 }
 
-/* Whether the narrow band holds every alignment that matters through the seed of the candidate: one that leaves it has
-   more gap bases than are allowed, or than errors. */
-INLINE int band_decides(const job_t *job, const site_t *site)
-{
-    return smaller(job->gaps, site->limit) <= BAND_REACH;
-}
-
-/* Candidates with an alignment within the limit in their narrow band, and those of which it does not decide. */
+/* Candidates with an alignment within the limit in their narrow band, and those of which it does not decide: not all of
+   the band can be read, or an alignment may leave it. -2 - i where candidate i lies outside the reads or the reference. */
 static int64_t keep_band(const job_t *job)
 {
+    const int64_t bases = 64 * job->reference.rows;
+    const band_planes_of planes = {job->reads.words, job->reference.words};
+    strand_t strand = {.read_strand = UINT32_MAX};
     int64_t kept = 0;
     uint32_t rows[BOUND_BLOCK];
     uint16_t errors[BOUND_BLOCK];
+    band_site sites[BOUND_BLOCK];
     for (int64_t start = 0; start < job->n; start += BOUND_BLOCK) {
         const int64_t stop = start + BOUND_BLOCK < job->n ? start + BOUND_BLOCK : job->n;
         int n = 0, next = 0;
         for (int64_t i = start; i < stop; i++) {
-            const site_t site = site_at(job, i);
+            const int64_t diagonal = job->candidates.diagonal[i], first = diagonal - BAND_LEAD;
+            if (job->candidates.read_strand[i] != strand.read_strand)
+                strand = strand_of(job, job->candidates.read_strand[i]);
+            if (!strand.is_there | (job->candidates.offset[i] + job->candidates.length[i] > strand.length) |
+                (diagonal + strand.length > bases))
+                return -2 - i;
             rows[n] = (uint32_t)i;
-            n += band_is_inside(job, &site) && band_decides(job, &site);
+            sites[n] = (band_site){(uint32_t)first, 3 * strand.row, (uint32_t)strand.length, (uint32_t)strand.limit};
+            n += strand.decides & (first >= 0) & (((first + strand.last_block) >> 6) + BAND_ROWS < job->reference.rows);
         }
-        job->kernels->band(job, rows, n, errors);
+        job->kernels->band(&planes, sites, n, errors);
         for (int64_t i = start; i < stop; i++) {
-            const uint32_t read_strand = job->candidates.read_strand[i];
-            const int decided = next < n && rows[next] == i;
-            const int passes = !decided || errors[next] <= job->limits[read_strand >> 1];
+            const int decided = next < n && rows[next] == (uint32_t)i;
+            const int passes = !decided || errors[next] <= sites[next].limit;
             next += decided;
             keep(job, kept, i);
-            job->rejected_read_strand[i - kept] = read_strand;
+            job->rejected_read_strand[i - kept] = job->candidates.read_strand[i];
             job->rejected_diagonal[i - kept] = job->candidates.diagonal[i];
             kept += passes;
         }

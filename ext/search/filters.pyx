@@ -79,7 +79,7 @@ cdef tuple _columns_of(candidates):
 
 cdef inline int64_t kept_inside(keep_t keep, const job_t *job) noexcept nogil:
     """How many candidates pass; -1 where there is no memory, -2 - i where candidate i lies outside."""
-    cdef int64_t outside = first_outside(job)
+    cdef int64_t outside = job.n if keep == keep_band else first_outside(job)  # keep_band looks itself
     return keep(job) if outside == job.n else -2 - outside
 
 

@@ -88,6 +88,10 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
         return _assembled(_file_records(what), alphabet, what)
     if not isinstance(source, Iterable):
         raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a list of sequences")
+    if isinstance(source, (list, tuple)):
+        at_once = _texts(source, alphabet)
+        if at_once is not None:
+            return at_once
     return _assembled(map(_record, source), alphabet, what)
 
 
@@ -109,6 +113,26 @@ COMPLEMENT = np.array([DNA.letters.index(letter) for letter in "TGCANYRSWMKVHDB"
 
 _Codes = bytes | NDArray[np.integer]
 _Record = tuple[str, _Codes, bytes | None]
+
+
+def _texts(source: list[Any] | tuple[Any, ...], alphabet: Alphabet) -> Sequences | None:
+    """Sequences that are all str or all bytes, coded at once; None for others and where one is faulty."""
+    kinds = set(map(type, source))
+    if kinds == {str}:
+        joined = _bytes("".join(source))
+    elif kinds == {bytes}:
+        joined = b"".join(source)
+    else:
+        return None
+    lengths = np.fromiter(map(len, source), np.int64, len(source))
+    if lengths.min() == 0 or lengths.max() > MAX_LETTERS_EACH or lengths.sum() != len(joined):
+        return None
+    codes = np.frombuffer(joined.translate(alphabet.codes.tobytes()), np.uint8)
+    if codes.max() == NO_LETTER:
+        return None
+    offsets = np.zeros(len(source) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Sequences(codes, offsets, list(map(str, range(1, len(source) + 1))), alphabet)
 
 
 def _assembled(records: Iterable[_Record], alphabet: Alphabet, what: str) -> Sequences:

@@ -7,6 +7,7 @@ import logging
 import shlex
 import sys
 import time
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from gassst.cli.reference import load_index
 
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
+    from gassst.params import MapParams
 
 log = logging.getLogger("gassst")
 
@@ -35,6 +37,37 @@ def main(args: argparse.Namespace) -> int:
     """Run `gassst map`. Raises UsageError, InputError, OutputError, DeviceError."""
     params = verified_params(args)
     check_map(args, params)
+    samples = samples_of(args)
+    with ExitStack() as stack:
+        return _map(args, params, samples, _device_started(args, params, samples, stack))
+
+
+def _device_started(
+    args: argparse.Namespace, params: MapParams, samples: list[Sample], stack: ExitStack
+) -> Any:
+    """A process that looks for the device while this one imports and opens what it needs; None where none is of use.
+
+    `stack` ends it.
+    """
+    from gassst.extension.devices import is_late, is_named
+    from gassst.workers.layout import why_threads
+
+    if not is_late(params.device) or why_threads():
+        return None
+    is_plain = params.mode != "local" and not params.all_hits and args.dask is None
+    is_single = samples[0].mates is None and not args.interleaved
+    if not is_named(params.device) and not (is_plain and is_single):
+        return None
+    from gassst.search.device_start import start
+
+    try:
+        process = start(params.device, params.threads)
+    except OSError:  # the run will say so
+        return None
+    return stack.enter_context(closing(process))
+
+
+def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], started: Any) -> int:
     from gassst.cli.console import STDERR
     from gassst.cli.progress import Progress
     from gassst.cli.summary import internals, summary
@@ -47,7 +80,6 @@ def main(args: argparse.Namespace) -> int:
 
     if note := note_on_max_hits(params.max_hits):
         log.info(note)
-    samples = samples_of(args)
     shard = None if args.shard is None else Shard.parse(args.shard)
     insert = None if args.insert_model is None else InsertModel.read(args.insert_model)
     for doubt in doubts([line for sample in samples for line in sample.groups.lines]):
@@ -79,7 +111,8 @@ def main(args: argparse.Namespace) -> int:
         runs = map_on_cluster(args, params, samples, options_for)
     else:
         parts = () if params.servers else None
-        mapper = LateMapper(load_index(args.index, args.threads, args.check, parts), **vars(params))
+        index = load_index(args.index, args.threads, args.check, parts)
+        mapper = LateMapper(index, **vars(params)).beside(started)
         log.debug("extension: %s", mapper.extender.describe())
     for sample in samples if args.dask is None else ():
         inputs = InputProgress([*sample.reads, *(sample.mates or [])])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError
+from gassst.extension.drivers import why_no_accelerator
 
 if TYPE_CHECKING:
     from gassst.extension.opencl_engine import DeviceInfo
@@ -24,8 +25,18 @@ def is_disabled(device: str | None) -> bool:
 
 
 def is_late(device: str | None) -> bool:
-    """Whether a run looks for the device only while it maps: for "gpu", whose start takes as long as a short run."""
-    return (device or "").lower() == "gpu" and not is_disabled(device)
+    """Whether a run looks for the device only while it maps: for a GPU, whose start takes as long as a short run.
+
+    Where no device is named, for any GPU whose driver is there.
+    """
+    if is_disabled(device):
+        return False
+    return (device or "").lower() == "gpu" or (not is_named(device) and not why_no_accelerator())
+
+
+def is_named(device: str | None) -> bool:
+    """Whether a device was asked for, so that its lack is an error."""
+    return device is not None and device.lower() != "auto"
 
 
 def check_device(device: str | None, threads: int) -> None:
@@ -33,8 +44,7 @@ def check_device(device: str | None, threads: int) -> None:
 
     Nothing is said of one that `is_late`.
     """
-    named = device is not None and device.lower() != "auto" and not is_disabled(device)
-    if device is not None and named and not is_late(device):
+    if device is not None and is_named(device) and not is_disabled(device) and not is_late(device):
         from gassst.extension.probe import tried
 
         tried(device.lower(), threads)

@@ -32,7 +32,7 @@ ordinals of its two records. Barcodes add 24, spots 16. The records themselves t
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ from gassst.io.read_groups import fields_of
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes
+    from gassst.io.runs import AnyRun
 
 WITHIN = ("library", "read-group", "file")
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
@@ -54,7 +55,6 @@ OPTICAL_DISTANCE = 100  # Picard's default
 MOST_UNDECIDED = 1 << 22  # rows; so many are settled at once, which takes about 100 bytes each
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
 SAMPLE = 256  # of the rows of a run, every so many are looked at to find ranges of equal size
-TAG_BYTES = 6  # of dt:Z:LB in BAM
 
 
 @dataclass(frozen=True)
@@ -186,23 +186,25 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """What the records of a range are marked with.
+class Marking:
+    """Which templates are marked: a bit for each.
 
     Attributes
     ----------
-    of_record : uint8[n]
-        0 for none, 1 for a duplicate, 2 for an optical one.
-    are_tagged : bool
-        Duplicates get the tag dt.
+    duplicates, optical : uint8[]
+        Of them, and of the optical ones among them.
+    tagged : bool
+        Their records get the tag dt.
     """
 
-    of_record: NDArray[np.uint8]
-    are_tagged: bool
+    duplicates: NDArray[np.uint8]
+    optical: NDArray[np.uint8]
+    tagged: bool
 
-    def growth(self) -> NDArray[np.uint64]:
-        """Bytes that each record grows by: uint64[n]."""
-        return (self.of_record > 0) * np.uint64(TAG_BYTES * self.are_tagged)
+    def of(self, templates: list[NDArray[np.uint64]]) -> NDArray[np.uint8]:
+        """What records of these templates are marked with: 0 for none, 1 for a duplicate, 2 for an optical one."""
+        found = [compiled.marks_of(ordinals, self.duplicates, self.optical) for ordinals in templates]
+        return np.concatenate(found)
 
 
 @dataclass
@@ -298,8 +300,6 @@ def _sorted(pieces: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 Calls = Iterable[tuple[Any, ...]]
 InOrder = Callable[[Callable[..., Any], Calls], Iterator[Any]]
 """What workers make of calls of a function, in the order of the calls."""
-Records = Sequence[tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]]
-"""All records, in pieces: their bytes, the ends of these, and the templates."""
 
 
 class DuplicateSearch:
@@ -321,7 +321,7 @@ class DuplicateSearch:
         self._rules = rules
         self._templates = 0
         self._rank = 3 if rules.barcode_tag else 2  # column
-        self._in_memory: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = []
+        self._in_memory: deque[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = deque()
         self._on_disk: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = []
         self._bits = np.empty(0, np.uint8), np.empty(0, np.uint8)
 
@@ -333,25 +333,28 @@ class DuplicateSearch:
         self.counts.examined += signed.counts
         self._in_memory.append((signed.rows, signed.ends))
 
-    def spill(self, file: Callable[[str], str], in_order: InOrder) -> None:
-        """Move what is in memory to disk, into files of these names."""
+    def spill(self, file: Callable[[str], str], in_order: InOrder) -> int:
+        """Move what is in memory to disk, into files of these names, and return its bytes. `add` may go on."""
+        taken = [self._in_memory.popleft() for _ in range(len(self._in_memory))]
+        if not taken:
+            return 0
         names = [file(f"{kind}{len(self._on_disk)}") for kind in ("rows", "ends")]
-        shapes = [array.shape[1] for array in self._in_memory[0]] if self._in_memory else [1, 1]
+        shapes = [array.shape[1] for array in taken[0]]
         with open(names[0], "wb") as rows, open(names[1], "wb") as ends:
-            for part in in_order(merged, _ranges(self._in_memory)):
+            for part in in_order(merged, _ranges(taken)):
                 rows.write(part[0])
                 ends.write(part[1])
         columns = (_mapped(name).reshape(-1, width) for name, width in zip(names, shapes, strict=True))
         self._on_disk.append((next(columns), next(columns)))
-        self._in_memory = []
+        return sum(array.nbytes for pair in taken for array in pair)
 
-    def find(self, in_order: InOrder, records: Records) -> None:
+    def find(self, in_order: InOrder, records: Sequence[AnyRun]) -> None:
         """Judge all templates; `records` are looked at where names decide."""
         size = self._templates // 8 + 1
         self._bits = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
         rules, libraries = self._rules, len(self.counts.names)
         undecided: list[NDArray[np.uint64]] = []
-        runs = self._on_disk + self._in_memory
+        runs = [*self._on_disk, *self._in_memory]
         for judgement in in_order(judged, ((*part, rules, libraries) for part in _ranges(runs))):
             self._take(judgement)
             undecided.append(judgement.undecided.copy())  # of a few rows, for which no region is to be kept
@@ -361,20 +364,22 @@ class DuplicateSearch:
         self._settle(undecided, records)
         self.forget()
 
-    def _settle(self, undecided: list[NDArray[np.uint64]], records: Records) -> None:
+    def _settle(self, undecided: list[NDArray[np.uint64]], records: Sequence[AnyRun]) -> None:
         """Judge sets of which several templates have the best score."""
         if not any(map(len, undecided)):
             return
         barcodes = bool(self._rules.barcode_tag)
         ties = Ties(np.concatenate(undecided), barcodes)
-        for data, ends, templates in records:
-            ties.look(data, ends, templates)
+        for run in records:
+            columns = run.columns()
+            ties.look(columns.data, columns.ends, columns.templates)
         no_ends = np.empty((0, 1 + barcodes), np.uint64)
         self._take(Judgement.of(ties.settled(), no_ends, self._rules, len(self.counts.names), settled=True))
 
     def forget(self) -> None:
         """Let go of all signatures."""
-        self._in_memory, self._on_disk = [], []
+        self._in_memory.clear()
+        self._on_disk = []
 
     def _take(self, judgement: Judgement) -> None:
         marked, optical = self._bits
@@ -383,10 +388,10 @@ class DuplicateSearch:
         self.counts.marked += judgement.counts
         self.counts.sizes += judgement.sizes
 
-    def marks(self, templates: list[NDArray[np.uint64]]) -> Marks:
-        """Of records, by their templates."""
-        of_record = [compiled.marks_of(ordinals, *self._bits) for ordinals in templates]
-        return Marks(np.concatenate(of_record), self._rules.tagged)
+    @property
+    def marking(self) -> Marking:
+        """What was found."""
+        return Marking(*self._bits, self._rules.tagged)
 
 
 def _ranges(

@@ -42,9 +42,10 @@ from gassst.io.inflate import BgzfAhead, CutShort, Damaged, whole_blocks
 from gassst.io.quiet import QuietHtslib
 from gassst.io.record_starts import Bam
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
+from gassst.io.runs import Run
 from gassst.io.shards import PartOfRun
 from gassst.io.slices import SeekableText, Slice, SlicedFile
-from gassst.io.sorting import SORT_MEMORY, Run, SortedBamFormat
+from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 from gassst.version import __version__
 from gassst.workers.base import Workers
 
@@ -436,7 +437,7 @@ def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
 
 def run_of(_work: object, bam: bytes, records: int) -> Run:
     """A call of workers: so many records as a sorted run."""
-    return Run.of_bytes(bam, records)
+    return Run.of(bam, records)
 
 
 def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> SignedRun:
@@ -445,7 +446,7 @@ def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> Si
     from gassst.io.marking import SignedRun
 
     templates, signed = Signed.of(signer, bam, records)
-    return SignedRun(Run.of_bytes(bam, records, templates), signed)
+    return SignedRun(Run.of(bam, records, templates), signed)
 
 
 def _chunks_of(path: str, threads: int) -> Generator[tuple[bytes, int], None, None]:

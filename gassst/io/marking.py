@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gassst._core.duplicates import Signer
 from gassst._core.records import HitBatch, RecordBuilder
-from gassst.io.duplicates import DuplicateSearch, Marks, Signed
-from gassst.io.sorting import NO_TEMPLATES, Run, SortedBamFormat, ranges
+from gassst.io.duplicates import DuplicateSearch, Marking, Signed
+from gassst.io.runs import AnyRun, Run, RunOnDisk
+from gassst.io.sorting import SortedBamFormat
+from gassst.workers.base import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class SignedRunEncoder:
     def encode(self, batch: HitBatch, skip_unmapped: bool) -> SignedRun:
         bam = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
         templates, signed = Signed.of(self._signer, bam, bam.records)
-        return SignedRun(Run.of(bam, templates), signed)
+        return SignedRun(Run.of(bam, bam.records, templates), signed)
 
 
 class MarkedBamFormat(SortedBamFormat):
@@ -44,15 +45,13 @@ class MarkedBamFormat(SortedBamFormat):
         self._resident += payload.signed.nbytes
         return super().write(payload.run)
 
-    def _calls(self, runs: list[Run]) -> Iterator[tuple[list[Run], Marks | None, int]]:
-        self._duplicates.find(self._in_order, [(run.data, run.ends, run.templates) for run in runs])
-        for pieces in ranges(runs):
-            marks = self._duplicates.marks([piece.templates for piece in pieces])
-            yield [replace(piece, templates=NO_TEMPLATES) for piece in pieces], marks, self._level
+    def _spilled(self, runs: list[Run]) -> tuple[list[RunOnDisk], int]:
+        on_disk, freed = super()._spilled(runs)
+        return on_disk, freed + self._duplicates.spill(self._file, self._in_order)
 
-    def _spill(self) -> None:
-        self._duplicates.spill(self._file, self._in_order)
-        super()._spill()
+    def _marking(self, runs: list[AnyRun]) -> Shared[Marking]:
+        self._duplicates.find(self._in_order, runs)
+        return self._workers.share(self._duplicates.marking)
 
     def _remove_runs(self) -> None:
         self._duplicates.forget()

@@ -2,22 +2,27 @@
 
 From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
 for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
+
+A read is searched on its own, so batches of several workers are searched as one: a launch, and a wait, cost the same
+for 20,000 reads as for 200,000.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import accumulate, pairwise
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.layouts import NO_SCORE
+from gassst.params import MapParams
 from gassst.search import single
-from gassst.search.arrays import I64, U8, Bands, Bool, GlobalResult
+from gassst.search.arrays import I64, U8, U16, U32, U64, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 from gassst.search.device_arrays import (
@@ -28,13 +33,12 @@ from gassst.search.device_arrays import (
     DeviceReads,
     DeviceSeeds,
     DeviceState,
-    plan_columns,
 )
 from gassst.search.device_index import DeviceIndex, Slot
-from gassst.search.filters import FLANK_STEPS
+from gassst.search.filters import FLANK_STEPS, Cascade
 from gassst.search.host import UNGAPPED_REACH, HostBackend
 from gassst.search.state import SearchState
-from gassst.seeding.plan import EXTRA_STRATA
+from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
@@ -43,42 +47,100 @@ CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
+COUNTERS_BYTES = 4096
+"""From the counters of one stage to those of the next: buffers may begin there."""
 ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
-class Found(NamedTuple):
-    """What a device found in a batch of `n` reads: `h` bands within the limits.
+class Request(NamedTuple):
+    """Reads to be searched: `planes`, `plane_start` and `lengths` as `PackedReads` has them; `flip` uint8[n];
+    `present`, their distinct lengths."""
+
+    planes: U64
+    plane_start: U32
+    lengths: U32
+    flip: U8
+    present: I64
+
+    @classmethod
+    def of(cls, context: BatchContext) -> Request:
+        """Of a batch."""
+        packed = context.packed
+        present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
+        return cls(packed.planes, packed.plane_start, packed.lengths, context.flip, present)
+
+
+class Searched(NamedTuple):
+    """How a device searches: of a run, as `BatchContext` has it."""
+
+    plan: SearchPlan
+    cascade: Cascade
+    params: MapParams
+
+
+class DeviceBatch:
+    """Reads that a device searches together, of several requests that are searched alike.
 
     Attributes
     ----------
-    bands : uint32[2, h]
-        Read strands and first diagonals, by read.
-    scores : uint16[2, h]
+    first : list of int
+        Reads of request i are first[i] .. first[i + 1].
+    present : int64[]
+        Their distinct lengths.
+    """
+
+    def __init__(self, searched: Searched, requests: Sequence[Request]):
+        self.plan, self.cascade, self.params = searched
+        self.requests = requests
+        self.first = [0, *accumulate(len(each.lengths) for each in requests)]
+        self.present = reduce(np.union1d, [each.present for each in requests])
+        self.plan.prepare(self.present)
+
+    @property
+    def n(self) -> int:
+        """Reads."""
+        return self.first[-1]
+
+
+class Found(NamedTuple):
+    """What a device found in the `n` reads of a request: `h` bands within the limits.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before those of this one.
+    read_strand, first : uint32[h]
+        Bands by read, which count from `before` on; first diagonals.
+    edits, end : uint16[h]
         Errors, and the diagonal offset of the best end.
     start : int64[n + 1]
-        Bands of read r are start[r] .. start[r + 1].
-    state : uint16[len(STATE), n]
+        Bands of read r are start[r] - start[0] .. start[r + 1] - start[0].
+    state : list of uint16[n]
+        The columns `device_arrays.STATE`.
     counted : Stats
         What was done.
     """
 
-    bands: np.ndarray
-    scores: np.ndarray
-    start: np.ndarray
-    state: np.ndarray
+    before: int
+    read_strand: U32
+    first: U32
+    edits: U16
+    end: U16
+    start: I64
+    state: list[U16]
     counted: Stats
 
     def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
-        """The places of every read, as the host selects and rates them; adds to `stats`."""
+        """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
         stats.add_work_of(self.counted)
         no_bands: Any = None
         host = HostBackend(context, no_bands, stats)
-        read_strand, first = self.bands
-        edits, end = self.scores
-        reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
-        bands = Bands(read_strand, first, end, edits, context.words[read_strand >> 1], reach)
-        grouped = Grouped(bands, bands.ends(context.lengths), self.start)
+        read_strand = self.read_strand - np.uint32(2 * self.before)
+        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
+        columns = self.first.copy(), self.end.copy(), self.edits.copy()
+        bands = Bands(read_strand, *columns, context.words[read_strand >> 1], reach)
+        grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
         state = SearchState.initial(context)
         for name, column in zip(STATE, self.state, strict=True):
             getattr(state, name.lower())[:] = column
@@ -131,28 +193,40 @@ class DeviceSearch:
         if not is_taken(context):
             return None
         began = perf_counter_ns()
-        found = self.found(context)
-        stats.nanoseconds["device"] += perf_counter_ns() - began
-        return None if found is None else found.result(context, stats)
+        searched = Searched(context.plan, context.cascade, context.params)
+        for found in self.found(searched, [Request.of(context)]):
+            stats.nanoseconds["device"] += perf_counter_ns() - began
+            return None if found is None else found.result(context, stats)
+        return None
 
-    def found(self, context: BatchContext) -> Found | None:
-        """The bands of a batch that `is_taken`; None where it has no room."""
+    def note_host(self, reads: int, nanoseconds: int) -> None:
+        """The host has searched reads that the device did not take: of no interest, it takes what it can."""
+
+    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | None]:
+        """The bands of every request, which must suit `is_taken`; None where there is no room.
+
+        They are searched together where that fits. What is found lies in memory that is used again: it must be copied
+        before the next is asked for.
+        """
         device = self.on_device()
         if device is None:
-            return None
+            yield from (None for _ in requests)
+            return
         try:
             with device.slot() as slot, self.engine.errors():
-                counted = Stats()
-                backend: Any = DeviceBackend(context, slot, counted)  # its handles are not the host's arrays
-                state: Any = single.run_stages(backend)
-                columns = backend.state_of(state)
-                bands, scores, start = backend.collect(state.bands)
-                return Found(bands, scores, start, columns, counted)
+                backend = DeviceBackend(DeviceBatch(searched, requests), slot)
+                passes: Any = backend  # its handles are not the host's arrays
+                state: Any = single.run_stages(passes)
+                yield from backend.collect(state)
         except OutOfDeviceMemory as error:
+            if len(requests) > 1:
+                for request in requests:
+                    yield from self.found(searched, [request])
+                return
             if not self._told:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
-            return None
+            yield None
 
 
 class DeviceBackend:
@@ -160,48 +234,63 @@ class DeviceBackend:
 
     Parameters
     ----------
-    context : BatchContext
+    batch : DeviceBatch
     slot : Slot
         Of the index on the device; the caller gives it back.
-    stats : Stats
     """
 
-    def __init__(self, context: BatchContext, slot: Slot, stats: Stats):
-        self.context, self.stats = context, stats
+    def __init__(self, batch: DeviceBatch, slot: Slot):
+        self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
-        packed, n = context.packed, np.uint32(context.n)
-        reads = (packed.planes, packed.plane_start, packed.lengths, context.flip)
-        names = ("read_planes", "read_row", "read_length", "read_flip")
-        self._reads = [slot.upload(name, array) for name, array in zip(names, reads, strict=True)]
+        slot.begin(batch.n)
+        *self._plans, self._caps = slot.of_plan(batch.plan)
+        requests = batch.requests
+        rows = slot.pinned("read_row", batch.n, np.uint32)
+        row, self._rows = 0, sum(len(each.planes) for each in requests)
+        for each, first in zip(requests, batch.first, strict=False):
+            np.add(each.plane_start, np.uint32(row), out=rows[first : first + len(each.lengths)])
+            row += len(each.planes)
+        self._reads = [
+            slot.upload("read_planes", *(each.planes.ravel() for each in requests)),
+            slot.upload_pinned("read_row", rows),
+            slot.upload("read_length", *(each.lengths for each in requests)),
+            slot.upload("read_flip", *(each.flip for each in requests)),
+        ]
         self._lengths, self._flips = self._reads[2:]
-        self._caps = slot.upload("caps", context.plan.caps)
-        self._n, self._shift = n, np.uint32(context.shift)
+        self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
-        self._present = np.unique(context.lengths)
+        self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def initial_state(self) -> DeviceState:
-        n = self.context.n
-        columns = np.zeros((len(STATE), n), np.uint16)
-        columns[:2] = NO_SCORE
-        columns[2] = self.context.errors
-        return DeviceState(self._slot.upload("state", columns), self._slot.zeros("number", 4 * n))
+        slot, n = self._slot, self.context.n
+        columns = slot.buffer("state", 2 * len(STATE) * n)
+        slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
+        return DeviceState(columns, slot.zeros("number", 4 * n))
 
     def unsettled(self, state: DeviceState, stage: int, partner: I64 | None = None) -> DeviceReads:
-        slot, plan = self._slot, self.context.plan
-        counters = slot.zeros(f"counters{stage}", 4 * len(COUNTERS))
+        slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
+        if not plan.seed_count[stage, self.context.present].any():
+            return DeviceReads(stage, 0, None, None, columns)
+        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
-        columns = slot.upload("plan", plan_columns(plan, stage))
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
         arguments = strata, margin, self._lengths, columns, state.columns, counters, active
         slot.launch("choose_reads", self.context.n, self._n, *arguments)
-        size = int(self._counts(counters)["ACTIVE"])
+        size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
 
-    def _counts(self, counters: Any) -> dict[str, int]:
-        counts = self._slot.download(counters, len(COUNTERS), np.uint32).tolist()
-        found = dict(zip(COUNTERS, counts, strict=True))
+    def _counts(self, stage: int) -> dict[str, int]:
+        """Those of a stage, as they are once all that is under way is done."""
+        slot, stages = self._slot, self.context.plan.MAX_STAGES
+        counts = slot.download("counters", self._counters, COUNTERS_BYTES // 4 * stages, np.uint32)
+        slot.wait()
+        return self._counts_in(counts, stage)
+
+    def _counts_in(self, counts: U32, stage: int) -> dict[str, int]:
+        of_stage = counts.reshape(-1, COUNTERS_BYTES // 4)[stage, : len(COUNTERS)].tolist()
+        found = dict(zip(COUNTERS, of_stage, strict=True))
         if found["OVERFLOW"]:
             raise OutOfDeviceMemory(f"{self._index.engine.info.name}: a batch has too many anchors")
         return found
@@ -211,7 +300,8 @@ class DeviceBackend:
     ) -> DeviceSeeds:
         slot, index, plan = self._slot, self._index, self.context.plan
         rows, a = plan.rows(stage), reads.size
-        width = 2 * int((-(-rows.number[self._present].astype(np.int64) // rows.every[self._present])).max())
+        present = self.context.present
+        width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
         lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
         length = slot.buffer("length", a * width)
         whole = index.index
@@ -225,7 +315,7 @@ class DeviceBackend:
         seeds = reads.plan, self._caps, count, length, at, np.uint32(stage)
         out = state.columns, reads.counters, segment, many
         slot.launch("limit_seeds", a, self._n, self._lengths, *active, *seeds, *out)
-        counts = self._counts(reads.counters)
+        counts = self._counts(stage)
         self.stats.occurrences += counts["ANCHORS"]
         return DeviceSeeds(
             reads, width, lo, count, length, at, segment, many, counts["ANCHORS"], counts["MANY"]
@@ -291,7 +381,7 @@ class DeviceBackend:
         most = np.int32(cascade.flanks.most if "flanks" in cascade.names else -1)
         size, shortest = np.uint32(candidates.size), np.uint32(cascade.flanks.shortest)
         listed = slot.buffer("listed", 4 * candidates.size)
-        rows = np.uint64(len(self.context.packed.planes)), self._n, state.columns, *self._planes
+        rows = np.uint64(self._rows), self._n, state.columns, *self._planes
         flanks = size, candidates.owner, most, shortest, candidates.anchors, listed, counters
         slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *flanks)
         if "band32" in cascade.names:
@@ -324,7 +414,7 @@ class DeviceBackend:
         reads = buckets.reads
         count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_scout else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found
-        for words in np.unique(self.context.plan.words[self._present]).tolist():
+        for words in np.unique(self.context.plan.words[self.context.present]).tolist():
             items, seen = min(buckets.room, ITEMS), (reads.plan, *self._planes)
             self._slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
         yield buckets
@@ -339,37 +429,47 @@ class DeviceBackend:
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def collect(self, bands: list[DeviceBands]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`bands`, `scores` and `start` of `Found`. The bands of a read come in the order of its stages."""
-        slot, context = self._slot, self.context
-        start = np.zeros(context.n + 1, np.int64)
-        np.cumsum(slot.download(slot.buffers["number"], context.n, np.uint32), out=start[1:])
+    def collect(self, state: DeviceState) -> Iterator[Found]:
+        """What was found of every request. The bands of a read come in the order of its stages."""
+        slot, batch, stages = self._slot, self.context, self.context.plan.MAX_STAGES
+        number = slot.download("number", state.number, batch.n, np.uint32)
+        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
+        counters = slot.download("counters", self._counters, COUNTERS_BYTES // 4 * stages, np.uint32)
+        slot.wait()
+        for anchors in state.stages:
+            self._count(self._counts_in(counters, anchors.reads.stage))
+        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
+        np.cumsum(number, out=start[1:])
+        np.copyto(following, start[:-1], casting="unsafe")
         kept = int(start[-1])
-        following = slot.upload("next", start[:-1].astype(np.uint32))
-        columns, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
+        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
+        self._collect_bands(state.bands, slot.upload_pinned("next", following), kept, places, scores)
+        read_strand, first = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        edits, end = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        slot.wait()
+        of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
+        for a, b in pairwise(batch.first):
+            bands = slice(start[a], start[b])
+            found = read_strand[bands], first[bands], edits[bands], end[bands], start[a : b + 1]
+            yield Found(a, *found, [column[a:b] for column in of_state], counted)
+            counted = Stats()
+
+    def _collect_bands(
+        self, bands: list[DeviceBands], following: Any, kept: int, places: Any, scores: Any
+    ) -> None:
+        """The bands within the limits to the places of their reads, which `following` has."""
         for part in bands:
             which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_scout), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
-            out = following, np.uint32(kept), columns, scores
-            slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
-        return (
-            slot.download(columns, (2, kept), np.uint32),
-            slot.download(scores, (2, kept), np.uint16),
-            start,
-        )
-
-    def state_of(self, state: DeviceState) -> np.ndarray:
-        """uint16[len(STATE), n]: what is known of the reads. Adds what was counted to `stats`."""
-        for anchors in state.stages:
-            self._count(self._counts(anchors.reads.counters))
-        return self._slot.download(state.columns, (len(STATE), self.context.n), np.uint16)
+            out = following, np.uint32(kept), places, scores
+            self._slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
 
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names
         stats.candidates += counts["CANDIDATES"]
         stats.scored += counts["SCOUTS"] + counts["BANDS"]
         left = counts["FILTERED"]
-        if "flanks" in names and self._present[-1] >= self.context.cascade.flanks.shortest:
+        if "flanks" in names and self.context.present[-1] >= self.context.cascade.flanks.shortest:
             for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
                 stats.funnel.count(step, left, left - counts[by], 0)
                 left -= counts[by]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gassst.layouts import NO_SCORE
 from gassst.params import MAX_READ_LENGTH
 from gassst.seeding.plan import SearchPlan
 
@@ -57,7 +58,13 @@ MOST_ANCHORS = 1 << 26
 def definitions() -> list[str]:
     """Options of the compiler that define what the kernels take from here."""
     numbers = {name: i for names in (STATE, PLAN, COUNTERS) for i, name in enumerate(names)}
-    numbers |= {"GROUP": GROUP, "FEW": FEW, "NEAR": NEAR, "LENGTHS": MAX_READ_LENGTH + 1}
+    numbers |= {
+        "GROUP": GROUP,
+        "FEW": FEW,
+        "NEAR": NEAR,
+        "LENGTHS": MAX_READ_LENGTH + 1,
+        "NO_SCORE": NO_SCORE,
+    }
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 
 

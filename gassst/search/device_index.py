@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.search.device_arrays import GROUP, definitions
+from gassst.search.arrays import U8
+from gassst.search.device_arrays import GROUP, definitions, plan_columns
+from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
 SOURCES = ("band.h", "score.cl", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl")
@@ -25,10 +28,16 @@ IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
 WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
+MOST_AHEAD = 1 << 28
+"""Bytes of a buffer, at most, that are taken ahead of need."""
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
-COPIED = 1 << 26
-"""Bytes uploaded at once."""
+COPIED = 1 << 22
+"""Bytes uploaded at once. An H100 takes 26 GB/s in pieces of 4 MiB from 8 threads, 12 in pieces of 16 MiB."""
+UPLOADERS = 8
+"""Threads that upload an index, at most."""
+PIECES_EACH = 4
+"""Pieces from which on a thread is worth its pinned memory."""
 
 
 class Fit(NamedTuple):
@@ -76,33 +85,41 @@ class DeviceIndex:
         self.fit = fit(index, engine.info.memory, allocation or engine.device.max_mem_alloc_size)
         if self.fit.why:
             raise OutOfDeviceMemory(f"the index does not fit {engine.info.name}: {self.fit.why}")
+        self.reads_at_once = 0
+        """Of the largest batches that will come; 0 where nobody knows."""
         self._programs: dict[int, Any] = {}
         self._lock = threading.Lock()
         with engine.errors():
-            first = Slot(self)
-            self.table, self.positions, self.following = (
-                self._parts(first, array) for array in (index.table, index.positions, index.following)
-            )
-            first.queue.finish()
-        self.slots = [first, *(Slot(self) for _ in range(IN_FLIGHT - 1))]
+            arrays = index.table, index.positions, index.following
+            pieces = [self._cut(array) for array in arrays]
+            self.table, self.positions, self.following = (self._buffers(parts) for parts in pieces)
+            if not engine.shares_memory:
+                buffers = *self.table, *self.positions, *self.following
+                with ThreadPoolExecutor(1, thread_name_prefix="gassst-upload") as beside:
+                    uploaded = beside.submit(
+                        upload, engine, buffers, [part for cut in pieces for part in cut]
+                    )
+                    self.program(1)
+                    uploaded.result()
+        self.slots = [Slot(self) for _ in range(IN_FLIGHT)]
         self._idle: queue.LifoQueue[Slot] = queue.LifoQueue()
         for slot in self.slots:
             self._idle.put(slot)
 
-    def _parts(self, slot: Slot, array: np.ndarray) -> list[Any]:
-        """Buffers of an array; of all parts, those that it does not need are the first one again."""
-        cl, room = self.engine.cl, 1 << self.fit.part_bits
-        parts = [array] if self.fit.parts == 1 else [array[i : i + room] for i in range(0, len(array), room)]
-        buffers = []
-        for part in parts:
-            if self.engine.shares_memory and part.nbytes:
-                buffers.append(self.engine.in_place(part))
-                continue
-            buffers.append(cl.Buffer(self.engine.context, cl.mem_flags.READ_ONLY, max(part.nbytes, 64)))
-            data = part.view(np.uint8)
-            for at in range(0, len(data), COPIED):
-                cl.enqueue_copy(slot.queue, buffers[-1], data[at : at + COPIED], dst_offset=at)
-        return [*buffers, *buffers[:1] * (self.fit.parts - len(buffers))]
+    def _cut(self, array: np.ndarray) -> list[np.ndarray]:
+        """The parts of an array; of all parts, those that it does not need are empty."""
+        room = 1 << self.fit.part_bits
+        return (
+            [array[i * room : (i + 1) * room] for i in range(self.fit.parts)]
+            if self.fit.parts > 1
+            else [array]
+        )
+
+    def _buffers(self, parts: list[np.ndarray]) -> list[Any]:
+        cl, engine = self.engine.cl, self.engine
+        if engine.shares_memory:
+            return [engine.in_place(part if part.nbytes else np.zeros(64, np.uint8)) for part in parts]
+        return [cl.Buffer(engine.context, cl.mem_flags.READ_ONLY, max(part.nbytes, 64)) for part in parts]
 
     def program(self, words: int) -> Any:
         """The compiled kernels, for bands of 64 * words diagonals."""
@@ -124,31 +141,120 @@ class DeviceIndex:
             self._idle.put(slot)
 
 
+def upload(engine: Engine, buffers: Sequence[Any], arrays: Sequence[np.ndarray]) -> None:
+    """Copy each array into its buffer, and wait for it.
+
+    The bus takes 20 GB/s and more from pinned memory. One thread does not read a mapped file that fast, so several
+    fill pinned pieces, each one while the last is on its way.
+    """
+    views = [array.view(np.uint8) for array in arrays]
+    cut = [
+        (buffer, at, view[at : at + COPIED])
+        for buffer, view in zip(buffers, views, strict=True)
+        for at in range(0, len(view), COPIED)
+    ]
+    pieces, threads = iter(cut), min(UPLOADERS, -(-len(cut) // PIECES_EACH)) or 1
+    lock = threading.Lock()
+
+    def copy_share(_: int) -> None:
+        uploader = Uploader(engine)
+        while True:
+            with lock:
+                piece = next(pieces, None)
+            if piece is None:
+                break
+            uploader.copy(*piece)
+        uploader.queue.finish()
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="gassst-upload") as pool:
+        for _ in pool.map(copy_share, range(threads)):
+            pass
+
+
+class Uploader:
+    """A queue, and two pinned pieces of `COPIED` bytes that take turns."""
+
+    def __init__(self, engine: Engine):
+        self._cl = cl = engine.cl
+        self.queue = cl.CommandQueue(engine.context)
+        self._pinned = [pinned_memory(cl, engine.context, self.queue, COPIED) for _ in range(2)]
+        self._under_way: list[Any] = [None, None]
+        self._turn = 0
+
+    def copy(self, buffer: Any, at: int, data: U8) -> None:
+        """The bytes into the buffer from byte `at` on; they have been read when this returns."""
+        self._turn = 1 - self._turn
+        if self._under_way[self._turn] is not None:
+            self._under_way[self._turn].wait()
+        piece = self._pinned[self._turn][1][: len(data)]
+        np.copyto(piece, data)
+        self._under_way[self._turn] = self._cl.enqueue_copy(
+            self.queue, buffer, piece, dst_offset=at, is_blocking=False
+        )
+        self.queue.flush()
+
+
+def pinned_memory(cl: Any, context: Any, queue: Any, size: int) -> tuple[Any, U8]:
+    """A buffer in the host's memory that the driver has pinned, and its bytes."""
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
+    access = cl.map_flags.READ | cl.map_flags.WRITE
+    return buffer, cl.enqueue_map_buffer(queue, buffer, access, 0, size, np.uint8)[0]
+
+
 class Slot:
-    """The queue, kernels and buffers of one batch in flight. Buffers grow, and are kept from batch to batch."""
+    """The queue, kernels and memory of one batch in flight. Buffers grow, and are kept from batch to batch.
+
+    What a batch takes from the host, and gives back to it, goes through memory that the driver has pinned: transfers
+    from there run at the bus's rate beside the host's own work. It belongs to the batch until `end`.
+    """
 
     def __init__(self, index: DeviceIndex):
         self.index, self.engine, self.cl = index, index.engine, index.engine.cl
         properties = self.cl.command_queue_properties.PROFILING_ENABLE if self.engine.profiling else 0
         self.queue = self.cl.CommandQueue(self.engine.context, properties=properties)
         self.buffers: dict[str, Any] = {}
+        self._pinned: dict[str, tuple[Any, U8]] = {}
         self._kernels: dict[tuple[str, int], Any] = {}
-        self._sources: list[Any] = []  # of uploads under way
+        self._plan: tuple[Any, int] | None = None
+        self._scale = 1.5
         self.events: list[tuple[str, Any]] = []
+
+    def begin(self, reads: int) -> None:
+        """A batch of so many reads. What it needs is taken for the largest batch at once, as far as that is known."""
+        self._scale = max(self.index.reads_at_once / reads, 1.5)
+
+    def _room(self, size: int) -> int:
+        """For a buffer of `size` bytes: as much for each read of a larger batch."""
+        return max(min(int(size * self._scale), max(size + size // 2, MOST_AHEAD)), 256)
 
     def buffer(self, name: str, size: int) -> Any:
         """A buffer of at least `size` bytes under this name; what was in it is gone. Raises OutOfDeviceMemory."""
         held = self.buffers.get(name)
         if held is None or held.size < size:
             self.buffers[name] = held = None
-            size += size // 4
             used = sum(each.size for each in self.buffers.values() if each is not None)
-            most = self.index.fit.work_bytes
-            if used + size > most or size > self.engine.device.max_mem_alloc_size:
-                raise OutOfDeviceMemory(f"{self.engine.info.name}: a batch needs more than {_gib(most)}")
-            flags = self.cl.mem_flags.READ_WRITE
-            self.buffers[name] = held = self.cl.Buffer(self.engine.context, flags, max(size, 256))
+            most = min(self.index.fit.work_bytes - used, self.engine.device.max_mem_alloc_size)
+            if size > most:
+                raise OutOfDeviceMemory(
+                    f"{self.engine.info.name}: a batch needs more than {_gib(self.index.fit.work_bytes)}"
+                )
+            flags, room = self.cl.mem_flags.READ_WRITE, min(self._room(size), most)
+            self.buffers[name] = held = self.cl.Buffer(self.engine.context, flags, room)
         return held
+
+    def pinned(self, name: str, n: int, dtype: Any) -> np.ndarray:
+        """Pinned memory under this name for `n` numbers; what was in it is gone."""
+        size = max(n * np.dtype(dtype).itemsize, 64)
+        if name not in self._pinned or len(self._pinned[name][1]) < size:
+            cl, room = self.cl, size + size // 2
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+            buffer = cl.Buffer(self.engine.context, flags, room)
+            access = cl.map_flags.READ | cl.map_flags.WRITE
+            self._pinned[name] = (
+                buffer,
+                cl.enqueue_map_buffer(self.queue, buffer, access, 0, room, np.uint8)[0],
+            )
+        return self._pinned[name][1][: n * np.dtype(dtype).itemsize].view(dtype)
 
     def zeros(self, name: str, size: int) -> Any:
         """A buffer of this name, filled with zeros."""
@@ -157,26 +263,44 @@ class Slot:
         self._note("fill", event)
         return buffer
 
-    def upload(self, name: str, array: np.ndarray) -> Any:
-        """A buffer of this name with what is in an array, which must not change before the next download."""
-        array = np.ascontiguousarray(array)
-        buffer = self.buffer(name, array.nbytes)
-        if array.nbytes:
-            self._sources.append(array)
-            event = self.cl.enqueue_copy(self.queue, buffer, array, is_blocking=False)
-            self._note("upload", event)
-            self._sources.append(event)
+    def upload(self, name: str, *arrays: np.ndarray) -> Any:
+        """A buffer of this name with what is in these arrays of one type, one behind the other."""
+        staged = self.pinned(name, sum(map(len, arrays)), arrays[0].dtype)
+        at = 0
+        for array in arrays:
+            np.copyto(staged[at : at + len(array)], array)
+            at += len(array)
+        return self.upload_pinned(name, staged)
+
+    def upload_pinned(self, name: str, staged: np.ndarray) -> Any:
+        """A buffer of this name with what is in pinned memory."""
+        buffer = self.buffer(name, staged.nbytes)
+        if staged.nbytes:
+            self._note("upload", self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False))
         return buffer
 
-    def download(self, buffer: Any, shape: Any, dtype: Any) -> np.ndarray:
-        """Waits for all commands, and returns what is in a buffer."""
-        array = np.empty(shape, dtype)
-        if array.nbytes:
-            self._note("download", self.cl.enqueue_copy(self.queue, array, buffer))
-        else:
-            self.queue.finish()
-        self._sources.clear()
-        return array
+    def download(self, name: str, buffer: Any, n: int, dtype: Any) -> np.ndarray:
+        """Pinned memory with what will be in a buffer once `wait` has returned."""
+        staged = self.pinned(name, n, dtype)
+        if n:
+            self._note("download", self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False))
+        return staged
+
+    def wait(self) -> None:
+        """Until all commands are done."""
+        self.queue.finish()
+
+    def of_plan(self, plan: SearchPlan) -> list[Any]:
+        """Buffers of a plan: of the columns of every stage, and behind them of the caps."""
+        known = plan, int(np.count_nonzero(plan.known_lengths))
+        names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
+        is_held = self._plan is not None and self._plan[0] is plan and self._plan[1] == known[1]
+        if not is_held or "caps" not in self.buffers:
+            for stage, name in enumerate(names):
+                self.upload(name, plan_columns(plan, stage).ravel())
+            self.upload("caps", plan.caps)
+            self._plan = known
+        return [self.buffers[name] for name in (*names, "caps")]
 
     def launch(self, name: str, items: Any, *arguments: Any, words: int = 1, group: int = GROUP) -> None:
         """Run a kernel with so many work-items, or so many times so many."""
@@ -199,8 +323,6 @@ class Slot:
             self.queue.finish()
         except self.cl.Error as error:
             raise DeviceError(f"OpenCL device {self.engine.info.name}: {error}") from error
-        finally:
-            self._sources.clear()
 
     def seconds(self) -> dict[str, tuple[int, float]]:
         """Calls and seconds of every kernel and transfer since this was last asked for, by the device's own clock."""

@@ -7,6 +7,14 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 Result = TypeVar("Result")
+Value = TypeVar("Value", covariant=True)
+
+
+class Shared(Protocol[Value]):
+    """A value that many calls are given: it travels once to each process, not with each call."""
+
+    @property
+    def value(self) -> Value: ...
 
 
 class Work(Protocol):
@@ -29,6 +37,10 @@ class Workers(Protocol):
 
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
         """Call `function(work, *args)`, which a module must have by name, and which must not return its arguments."""
+        ...
+
+    def share(self, value: Result) -> Shared[Result]:
+        """Something to be an argument of many calls; it must stay as it is until the last of them is made."""
         ...
 
     def accounts(self) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gassst.children import die_with_parent
 from gassst.workers.base import Work
-from gassst.workers.shared_memory import SharedMemory
+from gassst.workers.shared_memory import SharedMemory, read_shared_values
 
 CALL = struct.Struct("<IQ")  # region, bytes
 RESULT = struct.Struct("<IQ?")  # region, bytes, whether it is an exception
@@ -51,6 +51,7 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         signal.signal(signal.SIGBUS, signal.SIG_DFL)  # the parent's handler removes what is the parent's
         gc.freeze()  # what the parent has made stays shared: the collector need not look at it
         _send_log_lines(pipes.own)
+        read_shared_values(memory)
         work.enter()
         others = [
             threading.Thread(target=_make_calls, args=(work, memory, pipes), name=f"gassst-{i}", daemon=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from gassst.children import load_libraries
 from gassst.errors import WorkerError
-from gassst.workers.base import Result, Work
+from gassst.workers.base import Result, Shared, Work
 from gassst.workers.process import (
     CALL,
     LENGTH,
@@ -26,7 +26,7 @@ from gassst.workers.process import (
     RemoteTraceback,
     serve,
 )
-from gassst.workers.shared_memory import SharedMemory
+from gassst.workers.shared_memory import SharedMemory, SharedValue
 
 log = logging.getLogger("gassst")
 MOST_REGIONS = 1 << 20
@@ -103,11 +103,7 @@ class ProcessWorkers:
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
         """As `Workers.submit`. Raises WorkerError where a process has died, or all have ended."""
         future: Future[Result] = Future()
-        with self._lock:
-            self._check()
-            region = self._free.pop() if self._free else self._used
-            self._used += region == self._used
-        size = self._memory.put(region, (function, args))
+        region, size = self._put((function, args))
         with self._lock:
             self._check()
             self._under_way[region] = future
@@ -116,6 +112,18 @@ class ProcessWorkers:
             ):  # all processes are gone: the collector is about to fail this call
                 os.write(self._calls, CALL.pack(region, size))
         return future
+
+    def share(self, value: Result) -> Shared[Result]:
+        """As `Workers.share`. Raises WorkerError as `submit`."""
+        return SharedValue(value, *self._put(value), self._release)
+
+    def _put(self, value: Any) -> tuple[int, int]:
+        """Writes a value into a free region, and returns that and the bytes."""
+        with self._lock:
+            self._check()
+            region = self._free.pop() if self._free else self._used
+            self._used += region == self._used
+        return region, self._memory.put(region, value)
 
     def _check(self) -> None:
         if self._why_dead is not None or self._ending:

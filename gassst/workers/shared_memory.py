@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 REGION = 1 << 36  # bytes of the file that each region may take; what is not written takes no memory
 ALIGNMENT = 64
+KEPT = 4  # shared values that a process keeps as it has read them
 LEAST = 1 << 20  # bytes of a region that are mapped at once
 HEAD = np.dtype(np.uint64)
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which `mmap` has no name for
@@ -123,6 +124,56 @@ class SharedMemory:
                 with suppress(OSError):
                     known.madvise(POPULATE_WRITE, 0, _aligned(size))
         return known
+
+
+class SharedValue:
+    """A value that is put into a region once, and read once by each process that calls go to (`Workers.share`).
+
+    Parameters
+    ----------
+    value : object
+        Kept here as long as this is.
+    region, size : int
+        Where it lies, and its bytes.
+    done : callable
+        Called with the region when nothing refers to this any more.
+    """
+
+    def __init__(self, value: Any, region: int, size: int, done: Callable[[int], object]):
+        self.value = value
+        self._key = os.urandom(8), region, size  # regions are used again, for other values
+        weakref.finalize(self, done, region).atexit = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ValueElsewhere, self._key
+
+
+class _ValueElsewhere(NamedTuple):
+    """A `SharedValue` in another process."""
+
+    name: bytes
+    region: int
+    size: int
+
+    @property
+    def value(self) -> Any:
+        if self.name in (kept := _kept.copy()):
+            return kept[self.name]
+        assert _inherited is not None, "read_shared_values() comes first"
+        value = _kept[self.name] = _inherited.get(self.region, self.size)
+        for name in list(_kept)[:-KEPT]:
+            _kept.pop(name, None)  # another thread may be doing the same
+        return value
+
+
+_inherited: SharedMemory | None = None
+_kept: dict[bytes, Any] = {}
+
+
+def read_shared_values(memory: SharedMemory) -> None:
+    """Have shared values read from this memory: called in a process that has inherited it."""
+    global _inherited
+    _inherited = memory
 
 
 def _address(array: NDArray[np.uint8]) -> int:

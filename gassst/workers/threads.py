@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
-from gassst.workers.base import Result
+from gassst.workers.base import Result, Shared
+
+
+class _Here(NamedTuple):
+    """A value in memory that all threads see."""
+
+    value: Any
 
 
 class ThreadWorkers:
@@ -20,6 +26,10 @@ class ThreadWorkers:
     def submit(self, function: Callable[..., Result], *args: Any) -> Future[Result]:
         """As `Workers.submit`."""
         return self._pool.submit(function, self._work, *args)
+
+    def share(self, value: Result) -> Shared[Result]:
+        """As `Workers.share`."""
+        return _Here(value)
 
     def accounts(self) -> list[Any]:
         """None: all was counted here."""

@@ -13,10 +13,11 @@ from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
-from gassst.search import device_index, single
+from gassst.search import device, device_index, single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch
+from gassst.search.device import DeviceSearch, Request, Searched
+from gassst.search.device_process import DEVICE, HOST, Load
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
@@ -62,6 +63,11 @@ class TestDeviceSearch:
         context = context_of(index, small_reads, **params)
         assert_same(search, context)
 
+    def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
+        monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
+        monkeypatch.setattr(device_index, "COPIED", 4096)
+        assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
+
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
         assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
@@ -69,6 +75,28 @@ class TestDeviceSearch:
     def test_batches_follow_each_other(self, search, index, small_reads):
         for some in (small_reads[:9], small_reads[100:300], small_reads[9:40]):
             assert_same(search, context_of(index, some))
+
+    def test_requests_that_are_searched_together_do_not_meet(self, search, index, small_reads):
+        requests = [
+            small_reads[:70],
+            [("short", "ACGTACGT", None)],
+            small_reads[300:310],
+            small_reads[70:200],
+        ]
+        contexts = [context_of(index, reads) for reads in requests]
+        assert_all_same(search, contexts)
+
+    def test_requests_without_room_for_all_are_searched_alone(self, search, index, small_reads, monkeypatch):
+        contexts = [context_of(index, reads) for reads in (small_reads[:200], small_reads[200:400])]
+        alone = device.DeviceBackend.__init__
+
+        def one_fits(backend, batch, slot):
+            if len(batch.requests) > 1:
+                raise opencl_engine.OutOfDeviceMemory("two are too many")
+            alone(backend, batch, slot)
+
+        monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
+        assert_all_same(search, contexts)
 
     @pytest.mark.parametrize("params", [{"mode": "local"}, {"all_hits": True}, {"filters": ("fd",)}])
     def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
@@ -133,17 +161,24 @@ def context_of(index, reads, **params) -> BatchContext:
     return BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
 
 
+def assert_all_same(search: DeviceSearch, contexts: list[BatchContext]) -> None:
+    searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
+    counted = Stats()
+    requests = [Request.of(context) for context in contexts]
+    results = []
+    for context, found in zip(contexts, search.found(searched, requests), strict=True):
+        assert found is not None
+        results.append(found.result(context, counted))
+    for context, result in zip(contexts, results, strict=True):
+        assert_same_result(result, expected(context)[0])
+    assert counted.scored == sum(expected(context)[1].scored for context in contexts)
+
+
 def assert_same(search: DeviceSearch, context: BatchContext) -> None:
-    counted, expected_counts = Stats(), Stats()
+    counted = Stats()
     found = search.search(context, counted)
-    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
-        expected = single.search(HostBackend(context, bands, expected_counts))
-    assert found is not None
-    for name in GlobalResult.__dataclass_fields__:
-        if name != "bands":
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-    for name, column in vars(expected.bands).items():
-        np.testing.assert_array_equal(getattr(found.bands, name), column, err_msg=name)
+    result, expected_counts = expected(context)
+    assert_same_result(found, result)
     for name in ("occurrences", "candidates", "scored", "capped"):
         assert getattr(counted, name) == getattr(expected_counts, name), name
     for step, counts in expected_counts.funnel.stages.items():
@@ -151,14 +186,122 @@ def assert_same(search: DeviceSearch, context: BatchContext) -> None:
         assert (mine.entered, mine.left) == (counts.entered, counts.left), step
 
 
-def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path):
+def expected(context: BatchContext) -> tuple[GlobalResult, Stats]:
+    """What the host finds, and what it counts."""
+    counts = Stats()
+    with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+        return single.search(HostBackend(context, bands, counts)), counts
+
+
+def assert_same_result(found: GlobalResult | None, expected: GlobalResult) -> None:
+    assert found is not None
+    for name in GlobalResult.__dataclass_fields__:
+        if name != "bands":
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name, column in vars(expected.bands).items():
+        np.testing.assert_array_equal(getattr(found.bands, name), column, err_msg=name)
+
+
+class TestLoad:
+    def test_a_batch_goes_where_it_is_done_first(self):
+        load = Load(3)
+        load.note(DEVICE, 1000, 1e5)
+        load.waiting[:2] = 1000
+        assert not load.is_host_faster(100)  # the host has not been measured
+        load.note(HOST, 1000, 4e6)
+        assert not load.is_host_faster(100)
+        load.waiting[2] = 2000
+        assert load.is_host_faster(100)
+        load.note(DEVICE, 1000, 9e4)
+        assert not load.is_host_faster(100)
+
+    def test_a_few_slow_reads_say_little_of_the_pace(self):
+        load = Load(1)
+        load.note(DEVICE, 1000, 1e5)
+        load.note(DEVICE, 1, 1e5)
+        assert load.paces[DEVICE] == pytest.approx(110)
+
+
+SERVED = """
+import gzip, sys, threading, time
+import gassst
+from gassst.io.read_records import batch_of_records
+from gassst.search.device_process import READY, DeviceProcess, Job
+from gassst.search.device_server import DeviceServer, serve
+from gassst.extension.cpu import CpuExtender
+from gassst.search import single
+from gassst.search.context import BatchContext
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+index = gassst.Index.open(sys.argv[1])
+process = DeviceProcess(sys.argv[3], 2, serve)
+mapper = gassst.Mapper(index, device="none")
+process.tell(Job(None, index.path, (), mapper.params))
+process.verify()
+while process.status < READY:
+    time.sleep(0.01)
+server, found = DeviceServer(process), {}
+
+def contexts(of):
+    lines = gzip.open(sys.argv[2], "rt").read().split()[1::4]
+    for at in range(0, 200, 50):
+        reads = [(str(i), read, None) for i, read in enumerate(lines[of * 200 + at : of * 200 + at + 50])]
+        packed = batch_of_records(reads).pack()
+        searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
+        yield BatchContext.of(*searched, packed)
+
+def ask(of):
+    found[of] = [server.search(context, Stats()) for context in contexts(of)]
+
+asking = [threading.Thread(target=ask, args=(of,)) for of in range(2)]
+for thread in asking: thread.start()
+for thread in asking: thread.join()
+taken = 0
+for of in range(2):
+    for context, result in zip(contexts(of), found[of], strict=True):
+        with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+            expected = single.search(HostBackend(context, bands, Stats()))
+        if result is not None:  # else the host would have been faster
+            taken += 1
+            assert (result.quality == expected.quality).all() and (result.rows == expected.rows).all()
+            assert (result.bands.band_start == expected.bands.band_start).all()
+            assert (result.bands.read_strand == expected.bands.read_strand).all()
+assert taken
+server.close()
+"""
+
+
+@needs_device
+def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
+    command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), USABLE[0].index]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--mode", "local"]], ids=["searched there", "mapped on the host"])
+def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path, more):
     """It is looked for while reads are mapped already."""
     output = tmp_path / "out.sam"
     command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
     environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
     environment.pop("GASSST_OPENCL", None)
     done = subprocess.run(
-        [*command, "--device", "gpu", "-o", str(output)], env=environment, capture_output=True, text=True
+        [*command, *more, "--device", "gpu", "-o", str(output)],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0 and not output.exists()
     assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
+
+
+def test_a_gpu_that_nobody_named_may_fail(small_index, small_fastq, tmp_path):
+    """Its driver is registered, so it is tried; the host maps all reads."""
+    (tmp_path / "none.icd").write_text("libnone.so\n")
+    output = tmp_path / "out.sam"
+    command = [sys.executable, "-m", "gassst", "map", str(small_index), str(small_fastq), "-q"]
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run([*command, "-o", str(output)], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and output.exists()

@@ -106,9 +106,9 @@ def test_marks_that_do_not_fit_are_refused(tmp_path):
     keys, ends = sort_keys(bam, bam.records)
     order = np.argsort(keys)
     marks = np.ones(len(order), np.uint8)
-    assert len(gather(bam, ends, order, marks, True)) == len(bam) + 6 * len(order)
+    assert len(gather([(ends, bam)], order, marks, True)[0]) == len(bam) + 6 * len(order)
     with pytest.raises(ValueError):
-        gather(bam, ends, order, marks[1:], True)
+        gather([(ends, bam)], order, marks[1:], True)
 
 
 def test_a_tie_without_records_is_an_error():

@@ -42,6 +42,10 @@ def total(work, arrays):
     return sum(int(array.sum()) for array in arrays)
 
 
+def total_of(work, shared, factor):
+    return factor * total(work, shared.value)
+
+
 def process_id(work):
     return os.getpid()
 
@@ -120,6 +124,23 @@ def test_results_are_arguments_without_a_copy(workers):
     size = workers._memory.put(1000, (total, (pieces,)))
     assert size < 10_000
     assert workers._memory.put(1000, (total, ([np.array(piece) for piece in pieces],))) > 4 * 8 * 89_999
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_a_shared_value_travels_once(kind):
+    with closing(
+        ThreadWorkers(Counting(), 3) if kind == "threads" else ProcessWorkers(Counting(), 2, 3)
+    ) as workers:
+        for i in range(6):
+            result = workers.submit(doubled, np.full(1000, i)).result()
+            shared = workers.share([result, np.arange(5)])
+            futures = [workers.submit(total_of, shared, factor) for factor in range(20)]
+            assert [future.result() for future in futures] == [k * (2000 * i + 10) for k in range(20)]
+        del shared, futures, result
+        gc.collect()
+        if kind == "processes":
+            assert workers._used <= 20 + 2
+            assert len(workers._free) == workers._used
 
 
 def test_shared_memory_holds_what_was_put():

@@ -143,6 +143,18 @@ static seed_place place_of(const seed_plan *seeds, uint number)
     return place;
 }
 
+/* The state before anything was looked up. `plan`: of any stage. */
+__kernel void begin_reads(uint n_reads, __global const uint *read_length, __global const short *plan,
+                          __global ushort *state)
+{
+    uint read = get_global_id(0);
+    if (read >= n_reads)
+        return;
+    STATE(BEST, read) = STATE(RIVAL, read) = NO_SCORE;
+    STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
+    STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
+}
+
 /* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
 __kernel void choose_reads(uint n_reads, uint strata, uint margin, __global const uint *read_length,
                            __global const short *plan, __global const ushort *state, __global uint *counters,

@@ -1,0 +1,180 @@
+"""The process that drives a device, as the others see it: started early, told later what to search in (Linux).
+
+`gassst map` starts it before anything large is imported: the device's libraries load while the host opens the index.
+So this module imports little. What the process does is in `device_server`, and so is what workers ask of it;
+`device_start` starts it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import struct
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gassst.children import die_with_parent, load_libraries
+from gassst.errors import DeviceError
+from gassst.workers.shared_memory import SharedMemory
+
+CALL = struct.Struct("<IQ")  # client, bytes
+TICKET = struct.Struct("<I")
+STARTING, FOUND, READY, WITHOUT, FAILED = range(5)
+"""In the first byte that all processes share; WITHOUT: the host searches. Behind it lies the text of a failure."""
+MOST_TEXT = 4000
+POLL = 0.01  # s
+DEVICE, HOST = range(2)
+FIRST_PACE = 1000.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
+
+
+class Load:
+    """How much waits for the device, and how fast it and the host are; in memory that processes share.
+
+    Each number has one writer, or is an average of many to which any may add; nobody needs them to agree.
+
+    Parameters
+    ----------
+    clients : int
+        That may ask.
+    """
+
+    def __init__(self, clients: int):
+        self._numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + clients)), np.float64)
+        self.paces, self.waiting = self._numbers[:2], self._numbers[2:]
+        self.paces[DEVICE] = FIRST_PACE
+
+    def note(self, which: int, reads: int, nanoseconds: float) -> None:
+        """`DEVICE` or `HOST` has searched so many reads in so much time.
+
+        What a few reads take is mostly the same for many: the pace falls at once, and rises by a tenth at most.
+        """
+        pace, known = nanoseconds / max(reads, 1), self.paces[which]
+        self.paces[which] = pace if known == 0 else min(pace, 1.1 * known)
+
+    def is_host_faster(self, reads: int) -> bool:
+        """Whether the host would have searched these reads before the device could."""
+        device, host = self.paces.tolist()
+        return bool(0 < reads * host < (float(self.waiting.sum()) + reads) * device)
+
+
+class Job(NamedTuple):
+    """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters."""
+
+    index: Any
+    path: str | None
+    parts: tuple[int, ...]
+    params: Any
+
+
+class DeviceProcess:
+    """The process, its pipes and the memory that it shares. Workers inherit them.
+
+    There is a pipe for calls, and for each thread that may call one for its answers.
+
+    Parameters
+    ----------
+    device : str
+        As `opencl_engine.choose` takes it.
+    threads : int
+        That may call.
+    serve : callable
+        What the process does, with this object, the job, and the file descriptors of the pipe of jobs, of that of
+        calls and of those of answers.
+    job : Job, optional
+        None: `tell` gives it later.
+
+    Raises OSError where the system grants no process, no pipe or no shared memory.
+    """
+
+    def __init__(self, device: str, threads: int, serve: Callable[..., None], job: Job | None = None):
+        load_libraries()
+        self.device, self.threads = device, threads
+        self.is_told = job is not None
+        self.memory, self.load = SharedMemory(threads), Load(threads)
+        self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
+        self._lock = threading.Lock()
+        calls, self.calls = os.pipe()
+        jobs, self._jobs = os.pipe()
+        self.tickets, tickets = os.pipe()
+        answers = [os.pipe() for _ in range(threads)]
+        self.answers = [pipe[0] for pipe in answers]
+        for i in range(threads):
+            os.write(tickets, TICKET.pack(i))
+        own = os.getpid()
+        with warnings.catch_warnings():  # Python 3.12 warns beside any thread; `layout` has looked at them
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid: int | None = os.fork()
+        if self._pid == 0:
+            for fd in (self.calls, self._jobs, self.tickets, tickets, *self.answers):
+                os.close(fd)
+            self._drive(lambda: serve(self, job, jobs, calls, [pipe[1] for pipe in answers]), own)
+        self._open = [self.calls, self._jobs, self.tickets, *self.answers]
+        for fd in (calls, jobs, tickets, *(pipe[1] for pipe in answers)):
+            os.close(fd)
+
+    def _drive(self, serve: Callable[[], None], parent: int) -> None:
+        """In the process, which ends here."""
+        try:
+            die_with_parent(parent)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGBUS, signal.SIG_DFL)  # the parent's handler removes what is the parent's
+            serve()
+        except DeviceError as error:
+            self.say(FAILED, str(error).splitlines()[0])
+        except BaseException as error:
+            self.say(FAILED, f"device {self.device}: {type(error).__name__}: {error}")
+        finally:
+            os._exit(0)
+
+    def say(self, status: int, text: str = "") -> None:
+        """To all that share the memory; of the process alone."""
+        encoded = text.encode()[: MOST_TEXT - 1]
+        self._status[1 : 1 + len(encoded)] = encoded
+        self._status[0] = status
+
+    @property
+    def status(self) -> int:
+        """STARTING to WITHOUT. Raises DeviceError where the device has failed."""
+        if self._status[0] == FAILED:
+            raise DeviceError(self._status[1:MOST_TEXT].rstrip(b"\0").decode("utf-8", "replace"))
+        return self._status[0]
+
+    # --- in the parent -------------------------------------------------------------------------------------------
+
+    def tell(self, job: Job) -> None:
+        """What to search in, once; of an index its path."""
+        self.is_told = True
+        with suppress(BrokenPipeError), os.fdopen(self._jobs, "wb", closefd=False) as pipe:
+            pickle.dump(job._replace(index=None), pipe)
+
+    def verify(self) -> None:
+        """Wait until it is known whether there is such a device. Raises DeviceError where there is none."""
+        while self.status == STARTING:
+            if not self._is_alive() and self.status == STARTING:
+                raise DeviceError(f"device {self.device}: the process that drives it has ended")
+            time.sleep(POLL)
+
+    def _is_alive(self) -> bool:
+        with self._lock:
+            if self._pid is not None and os.waitpid(self._pid, os.WNOHANG)[0]:
+                self._pid = None
+            return self._pid is not None
+
+    def close(self) -> None:
+        """End the process: nothing that it still does is of use."""
+        with self._lock:
+            if self._pid is not None:
+                with suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(self._pid, signal.SIGKILL)
+                    os.waitpid(self._pid, 0)
+            self._pid, closed, self._open = None, self._open, []
+        for fd in closed:
+            os.close(fd)

@@ -1,0 +1,23 @@
+"""Starts the process that drives a device: early, before anything large is imported (Linux)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gassst.extension.devices import is_named
+from gassst.search.device_process import DeviceProcess, Job
+
+
+def start(device: str | None, threads: int, job: Job | None = None) -> DeviceProcess:
+    """A process that drives `device`, or any GPU, for a run of so many threads. Raises OSError as `DeviceProcess` does.
+
+    Threads that wait for the device leave their core to others, so half as many again may call it.
+    """
+    name = str(device).lower() if is_named(device) else "gpu"
+    return DeviceProcess(name, threads + -(-threads // 2), _serve, job)
+
+
+def _serve(*arguments: Any) -> None:
+    from gassst.search.device_server import serve  # what it imports is loaded in the process alone
+
+    serve(*arguments)
