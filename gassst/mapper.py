@@ -11,7 +11,6 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from gassst.alt import map_batch_with_alt
 from gassst.batch import count_places, map_batch
 from gassst.errors import ParameterError, UsageError
 from gassst.extension.base import Times
@@ -50,7 +49,6 @@ from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.layout import processes_for, why_threads
-from gassst.workers.processes import ProcessWorkers
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
@@ -244,7 +242,9 @@ class Mapper:
             packed = batch.pack(params.longest_read)
         searched = self.index, self.parts, self.plan, self.cascade, params
         context = BatchContext.of(*searched, packed, self.on_device)
-        mapped = map_batch if self.index.reference.alt is None else map_batch_with_alt
+        mapped = map_batch
+        if self.index.reference.alt is not None:
+            from gassst.alt import map_batch_with_alt as mapped
         result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
         stats.too_long = batch.longer_than(params.longest_read)
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
@@ -750,6 +750,8 @@ def _device_search(index: SeedIndex, extender: Any) -> Any:
 def _start(work: MappingWork[Any], processes: int, threads: int) -> Workers:
     """Workers of so many processes; where the system grants none, threads do the work."""
     if processes > 1:
+        from gassst.workers.processes import ProcessWorkers
+
         try:
             workers = ProcessWorkers(work, processes, threads)
         except OSError as error:

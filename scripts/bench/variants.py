@@ -2,11 +2,13 @@
 
     python scripts/bench/variants.py genome.fa --tools gassst bwa-mem2 --json variants.json
     python scripts/bench/variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
+    python scripts/bench/variants.py genome.fa --bed vntr.bed --pad 1000 --callers bcftools freebayes
 
-SNPs and indels are planted in two haplotypes of one region, read pairs drawn from these, and mapped to the whole
-genome. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup | bcftools call -mv` or `freebayes`,
-defaults throughout. Calls and planted variants are compared after `bcftools norm`, allele by allele; `--tsv` lists what
-was missed and what was called in error, for people to look at.
+SNPs and indels are planted in two haplotypes of one region, or of many, read pairs drawn from these, and mapped to the
+whole genome. `--bed` names the regions that are judged, as `scripts/bench/hard_places.py` finds them, and reads come
+from `--pad` bases on both sides, too. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup |
+bcftools call -mv` or `freebayes`, defaults throughout. Calls and planted variants are compared after `bcftools norm`,
+allele by allele; `--tsv` lists what was missed and what was called in error, for people to look at.
 """
 
 from __future__ import annotations
@@ -120,22 +122,57 @@ def pipe(*commands: Sequence[str | Path]) -> None:
             raise RunFailed(f"{failed[-1]}: {(said.read().strip() or 'no message').splitlines()[-1]}")
 
 
+def merged(regions: Sequence[Region]) -> list[Region]:
+    """The same bases, ascending, without overlaps."""
+    found: list[Region] = []
+    for region in sorted(regions, key=lambda region: (region.contig, region.start)):
+        if found and found[-1].contig == region.contig and region.start <= found[-1].end + 1:
+            found[-1] = Region(region.contig, found[-1].start, max(found[-1].end, region.end))
+        else:
+            found.append(region)
+    return found
+
+
+def regions_of_bed(path: Path) -> list[Region]:
+    """Raises InputError."""
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    try:
+        return merged([Region(row[0], int(row[1]) + 1, int(row[2])) for row in rows])
+    except (IndexError, ValueError):
+        raise InputError(f"{path}: no BED") from None
+
+
 @dataclass(frozen=True)
 class Sample:
-    """What is sequenced: the reference, the region, its planted alleles, and the reads of it."""
+    """What is sequenced: the reference, the regions that are judged, their planted alleles, and the reads."""
 
     reference: Path
-    region: Region
+    regions: list[Region]
+    bed: Path
     truth: Calls
     reads: ReadSet
 
+    @property
+    def name(self) -> str:
+        """Of the regions."""
+        size = sum(region.size for region in self.regions)
+        return (
+            str(self.regions[0]) if len(self.regions) == 1 else f"{len(self.regions)} regions, {size} bases"
+        )
 
-def normalised(vcf: Path, reference: Path, work: Path) -> Calls:
-    """Alleles of a VCF, left-aligned, one alternative each. Raises RunFailed."""
+
+def normalised(vcf: Path, reference: Path, regions: Sequence[Region], work: Path) -> Calls:
+    """Alleles of a VCF in these regions, left-aligned, one alternative each. Raises RunFailed."""
     plain = work / "normalised.vcf"
     # freebayes joins neighbouring variants to one allele: atoms can be compared.
     atoms = ["bcftools", "norm", "--atomize", "-Ou", "-f", reference, vcf]
     pipe(atoms, ["bcftools", "norm", "-m", "-any", "-f", reference, "-Ov", "-o", plain])
+    starts = {
+        region.contig: np.array([r.start for r in regions if r.contig == region.contig]) for region in regions
+    }
+    ends = {
+        region.contig: np.array([r.end for r in regions if r.contig == region.contig]) for region in regions
+    }
     found: Calls = {}
     for line in plain.read_text().splitlines():
         if line.startswith("#"):
@@ -143,23 +180,30 @@ def normalised(vcf: Path, reference: Path, work: Path) -> Calls:
         contig, position, _, ref, alt, quality, *_, values = line.split("\t")
         if alt == "*":  # a base that the other allele of the genotype covers
             continue
+        at = np.searchsorted(starts.get(contig, np.empty(0)), int(position), side="right") - 1
+        if at < 0 or int(position) > ends[contig][at]:
+            continue
         genotype = values.split(":")[0]
         call = Call(float(quality) if quality != "." else float("inf"), genotype.count("1"))
         found[Allele(contig, int(position), ref.upper(), alt.upper())] = call
     return found
 
 
-def lifted(vcf: Path, target: Path, region: Region, length: int) -> None:
-    """Writes a VCF of a region cut out as one of the whole contig."""
-    lines = []
+def lifted(vcf: Path, target: Path, lengths: dict[str, int]) -> None:
+    """Writes a VCF of regions cut out, each a contig named as `Region` is shown, as one of the whole contigs."""
+    lines, rows = ["##fileformat=VCFv4.2"], []
     for line in vcf.read_text().splitlines():
-        if line.startswith("##contig"):
-            line = f"##contig=<ID={region.contig},length={length}>"
+        if line.startswith("#CHROM"):
+            header = line
+        elif line.startswith("##") and not line.startswith(("##contig", "##fileformat")):
+            lines.append(line)
         elif not line.startswith("#"):
-            _, position, rest = line.split("\t", 2)
-            line = f"{region.contig}\t{int(position) + region.start - 1}\t{rest}"
-        lines.append(line + "\n")
-    target.write_text("".join(lines))
+            name, position, rest = line.split("\t", 2)
+            region = parse_region(name)
+            rows.append((region.contig, int(position) + region.start - 1, rest))
+    lines += [f"##contig=<ID={name},length={length}>" for name, length in lengths.items()]
+    lines += [header, *(f"{contig}\t{position}\t{rest}" for contig, position, rest in sorted(rows))]
+    target.write_text("\n".join(lines) + "\n")
 
 
 def make_sample(args: argparse.Namespace, work: Path) -> Sample:
@@ -169,17 +213,30 @@ def make_sample(args: argparse.Namespace, work: Path) -> Sample:
     # bcftools wants the index of a FASTA file beside it.
     (work / "genome.fa").symlink_to(reference)
     (work / "genome.fai").rename(work / "genome.fa.fai")
-    region = args.region or first_region(reference, args.size)
+    judged = regions_of_bed(args.bed) if args.bed else [args.region or first_region(reference, args.size)]
+    if not judged:
+        raise InputError(f"{args.bed}: no regions")
     with pysam.FastaFile(str(work / "genome.fa")) as fasta:
-        if region.contig not in fasta.references or region.end > fasta.get_reference_length(region.contig):
-            raise InputError(f"{args.reference}: has no {region}")
-        bases = fasta.fetch(region.contig, region.start - 1, region.end)
-        length = fasta.get_reference_length(region.contig)
-    (work / "region.fa").write_text(f">{region.contig}\n{bases}\n")
-    pairs = round(args.coverage * region.size / (2 * args.length))
+        lengths = dict(zip(fasta.references, fasta.lengths, strict=True))
+        for region in judged:
+            if region.end > lengths.get(region.contig, 0):
+                raise InputError(f"{args.reference}: has no {region}")
+        drawn = merged([padded(region, args.pad, lengths[region.contig]) for region in judged])
+        with (work / "region.fa").open("w") as target:
+            for region in drawn:
+                target.write(f">{region}\n{fasta.fetch(region.contig, region.start - 1, region.end)}\n")
+    bed = work / "judged.bed"
+    bed.write_text("".join(f"{region.contig}\t{region.start - 1}\t{region.end}\n" for region in judged))
+    pairs = round(args.coverage * sum(region.size for region in drawn) / (2 * args.length))
     reads = simulate(work, pairs, args)
-    lifted(work / "planted.vcf", work / "truth.vcf", region, length)
-    return Sample(work / "genome.fa", region, normalised(work / "truth.vcf", work / "genome.fa", work), reads)
+    lifted(work / "planted.vcf", work / "truth.vcf", lengths)
+    truth = normalised(work / "truth.vcf", work / "genome.fa", judged, work)
+    return Sample(work / "genome.fa", judged, bed, truth, reads)
+
+
+def padded(region: Region, pad: int, length: int) -> Region:
+    """With `pad` bases more on both sides, as far as its contig goes."""
+    return Region(region.contig, max(1, region.start - pad), min(length, region.end + pad))
 
 
 def simulate(work: Path, pairs: int, args: argparse.Namespace) -> ReadSet:
@@ -211,7 +268,7 @@ def simulate(work: Path, pairs: int, args: argparse.Namespace) -> ReadSet:
 def bcftools_call(sample: Sample, bam: Path, vcf: Path, *options: str) -> None:
     """Raises RunFailed."""
     pipe(
-        ["bcftools", "mpileup", *options, "-f", sample.reference, "-r", str(sample.region), "-Ou", bam],
+        ["bcftools", "mpileup", *options, "-f", sample.reference, "-R", sample.bed, "-Ou", bam],
         ["bcftools", "call", "-mv", "-Ov", "-o", vcf],
     )
 
@@ -228,9 +285,7 @@ def bcftools_with_baq(sample: Sample, bam: Path, vcf: Path) -> None:
 
 def freebayes_call(sample: Sample, bam: Path, vcf: Path) -> None:
     """Raises RunFailed."""
-    region = sample.region
-    place = f"{region.contig}:{region.start - 1}-{region.end}"
-    pipe(["freebayes", "-f", sample.reference, "-r", place, "-v", vcf, bam])
+    pipe(["freebayes", "-f", sample.reference, "-t", sample.bed, "-v", vcf, bam])
 
 
 CALLERS = {
@@ -250,7 +305,7 @@ def call(alignments: Path, sample: Sample, work: Path, callers: Sequence[str]) -
     found = {}
     for caller in callers:
         CALLERS[caller](sample, bam, vcf)
-        found[caller] = normalised(vcf, sample.reference, work)
+        found[caller] = normalised(vcf, sample.reference, sample.regions, work)
     return found
 
 
@@ -355,6 +410,8 @@ def build_parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("reference", type=Path, metavar="GENOME.fa")
     add("--region", type=parse_region, metavar="CONTIG:START-END", help="[the first --size bases without N]")
+    add("--bed", type=Path, help="regions, judged together; instead of --region")
+    add("--pad", type=int, default=0, help="bases beside each region from which reads are drawn, too [0]")
     add("--size", type=int, default=1_000_000, help="bases of the region [1000000]")
     add("--coverage", type=float, default=30.0, help="[30]")
     add("--length", type=int, default=150, help="of a read [150]")
@@ -408,13 +465,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name, how in missing.items():
         print(f"not found: {name}; {how}, or --bin {name}=PATH", file=sys.stderr)
     print(
-        f"{sample.region} of {args.reference.name}, {sample.reads.name}: {len(sample.truth)} alleles planted\n"
+        f"{sample.name} of {args.reference.name}, {sample.reads.name}: {len(sample.truth)} alleles planted\n"
     )
     rows = [row for result in results.values() for row in result.pop("rows", [])]
     print(report(results))
     if args.tsv:
         args.tsv.write_text("".join("\t".join(row) + "\n" for row in [TSV, *rows]))
-    about = {"reference": args.reference.name, "region": str(sample.region), "missing": missing}
+    about = {"reference": args.reference.name, "region": sample.name, "missing": missing}
     keys = ("coverage", "length", "pairs", "profile", "error", "snp_rate", "indel_rate", "seed", "single")
     write_json(args.json, {**about, **{key: getattr(args, key) for key in keys}, "tools": results})
 

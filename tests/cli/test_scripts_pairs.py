@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import brute_force as bf
+import hard_places
 import numpy as np
 import peer_agreement
 import peer_tables
@@ -326,6 +327,38 @@ def test_regions(tmp_path):
     assert str(variants.first_region(genome, 10)) == "two:1-10"
     assert str(variants.first_region(genome, 99)) == "two:1-10"
     assert variants.parse_region("a:b:1,001-2,000") == variants.Region("a:b", 1001, 2000)
+
+
+def test_regions_of_a_bed_file_are_joined_and_their_variants_put_back(tmp_path):
+    bed, cut, whole = (tmp_path / name for name in ("r.bed", "cut.vcf", "whole.vcf"))
+    bed.write_text("one\t10\t20\none\t0\t5\none\t15\t30\ntwo\t4\t9\n")
+    regions = variants.regions_of_bed(bed)
+    assert list(map(str, regions)) == ["one:1-5", "one:11-30", "two:5-9"]
+    assert str(variants.padded(regions[1], 15, 40)) == "one:1-40"
+    cut.write_text(
+        "##fileformat=VCFv4.2\n##contig=<ID=two:5-9,length=5>\n#CHROM\tPOS\n"
+        "two:5-9\t2\tb\none:11-30\t20\tc\none:11-30\t3\ta\n"
+    )
+    variants.lifted(cut, whole, {"one": 40, "two": 9})
+    rows = [line for line in whole.read_text().splitlines() if not line.startswith("#")]
+    assert rows == ["one\t13\ta", "one\t30\tc", "two\t6\tb"]
+    assert "##contig=<ID=one,length=40>" in whole.read_text()
+
+
+def test_places_hard_to_call_in_are_found():
+    rng = np.random.default_rng(5)
+    bases = rng.integers(0, 4, 60_000).astype(np.uint8)
+    bases[1000:1160] = np.tile(bases[1000:1020], 8)  # a VNTR of 20 bases
+    bases[3000:3200] = np.tile(bases[3000:3002], 100)  # a dinucleotide is none
+    ((name, begin, end),) = hard_places.vntrs("one", bases)
+    assert name == "one" and abs(begin - 1000) <= 20 and abs(end - 1160) <= 20
+    bases[30_000:36_000] = 3 - bases[10_000:16_000][::-1]  # on the other strand, too
+    found = hard_places.segments([("one", bases), ("two", rng.integers(0, 4, 9000).astype(np.uint8))])
+    assert [(name, round(begin, -3), round(end, -3)) for name, begin, end in found] == [
+        ("one", 10_000, 16_000),
+        ("one", 30_000, 36_000),
+    ]
+    assert hard_places.chosen(found, 1, seed=1) in ([found[0]], [found[1]])
 
 
 @needs_bcftools
