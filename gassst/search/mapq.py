@@ -20,6 +20,7 @@ REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
+AS_LIKELY = 1 - 1e-6  # weight of other places that is no less than that of the one reported, but for rounding
 KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
@@ -140,10 +141,15 @@ def stretched(quality: np.ndarray) -> np.ndarray:
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:
-    """uint8[n]: mapping quality where the other places weigh `wrong` (float64[n]) times as much as the one reported."""
+    """uint8[n]: mapping quality where the other places weigh `wrong` (float64[n]) times as much as the one reported.
+
+    0 where they weigh as much or more: callers count on it that a read that may as well be elsewhere has no quality.
+    """
     wrong = np.minimum(wrong, 1e9)
     share = np.maximum(wrong / (1 + wrong), 1e-9)
-    return np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(share))).astype(np.uint8)
+    quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(share))).astype(np.uint8)
+    quality[wrong > AS_LIKELY] = 0
+    return quality
 
 
 def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) -> np.ndarray:
