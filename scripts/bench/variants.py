@@ -283,9 +283,14 @@ def bcftools_with_baq(sample: Sample, bam: Path, vcf: Path) -> None:
     bcftools_call(sample, bam, vcf, "--full-BAQ")
 
 
-def freebayes_call(sample: Sample, bam: Path, vcf: Path) -> None:
+def freebayes_call(sample: Sample, bam: Path, vcf: Path, *options: str) -> None:
     """Raises RunFailed."""
-    pipe(["freebayes", "-f", sample.reference, "-t", sample.bed, "-v", vcf, bam])
+    pipe(["freebayes", *options, "-f", sample.reference, "-t", sample.bed, "-v", vcf, bam])
+
+
+def freebayes_of_sure_reads(sample: Sample, bam: Path, vcf: Path) -> None:
+    """Reads from MAPQ 10 on: by default one of MAPQ 1 counts as much as one of MAPQ 60. Raises RunFailed."""
+    freebayes_call(sample, bam, vcf, "--min-mapping-quality", "10")
 
 
 CALLERS = {
@@ -293,6 +298,7 @@ CALLERS = {
     "bcftools-no-baq": bcftools_without_baq,
     "bcftools-full-baq": bcftools_with_baq,
     "freebayes": freebayes_call,
+    "freebayes-mapq10": freebayes_of_sure_reads,
 }
 
 
