@@ -373,11 +373,14 @@ def test_alleles_are_normalised_and_split(tmp_path):
         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts\n"
         "one\t7\t.\tTT\tT\t30\t.\t.\tGT\t1/1\none\t10\t.\tC\tA,G\t.\t.\t.\tGT\t1|2\n"
     )
-    assert variants.normalised(vcf, genome, tmp_path) == {
+    whole = variants.normalised(vcf, genome, [variants.Region("one", 1, 15)], tmp_path)
+    assert whole == {
         Allele("one", 3, "AT", "A"): Call(30, 2),
         Allele("one", 10, "C", "A"): Call(float("inf"), 1),
         Allele("one", 10, "C", "G"): Call(float("inf"), 1),
     }
+    beside = [variants.Region("one", 1, 3), variants.Region("one", 11, 15)]
+    assert variants.normalised(vcf, genome, beside, tmp_path) == {Allele("one", 3, "AT", "A"): Call(30, 2)}
 
 
 @needs_bwa
