@@ -98,7 +98,7 @@ class DeviceProcess:
     def __init__(self, device: str, threads: int, serve: Callable[..., None], job: Job | None = None):
         load_libraries()
         self.device, self.threads = device, threads
-        self.is_told = job is not None
+        self._is_told = job is not None
         self.memory, self.load = SharedMemory(threads), Load(threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
         self._lock = threading.Lock()
@@ -158,9 +158,14 @@ class DeviceProcess:
 
     def tell(self, job: Job) -> None:
         """What to search in, once; of an index its path."""
-        self.is_told = True
+        self._is_told = True
         with suppress(BrokenPipeError), os.fdopen(self._jobs, "wb", closefd=False) as pipe:
             pickle.dump(job._replace(index=None), pipe)
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether it waits for what to search in: it is told once, and not after `close`."""
+        return not self._is_told and bool(self._open)
 
     def verify(self) -> None:
         """Wait until it is known whether there is such a device. Raises DeviceError where there is none."""
