@@ -137,8 +137,7 @@ class DeviceProcess:
 
     def say(self, status: int, text: str = "") -> None:
         """To all that share the memory; of the process alone."""
-        encoded = text.encode()[: MOST_TEXT - 1]
-        self._status[1 : 1 + len(encoded)] = encoded
+        self._status[1:MOST_TEXT] = text.encode()[: MOST_TEXT - 1].ljust(MOST_TEXT - 1, b"\0")
         self._status[WAS_FOUND] |= status == FOUND
         self._status[0] = status
 

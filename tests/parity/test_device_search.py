@@ -20,7 +20,7 @@ from gassst.search import device, device_index, single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch, Request, Searched
-from gassst.search.device_process import DEVICE, HOST, DeviceProcess, Load
+from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
 from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
@@ -315,6 +315,14 @@ def test_a_request_that_cannot_be_read_ends_the_process():
         with pytest.raises(DeviceError):
             DeviceServer(process)._asked(0, Request(*[nothing] * 5))
         with pytest.raises(DeviceError, match="AttributeError"):
+            process.verify()
+
+
+def test_the_last_failure_is_told_alone():
+    with closing(DeviceProcess("gpu", 1, lambda *_: None)) as process:
+        process.say(FAILED, "a long failure of one thread")
+        process.say(FAILED, "a short one")
+        with pytest.raises(DeviceError, match="^a short one$"):
             process.verify()
 
 
