@@ -655,12 +655,14 @@ class Mapper:
         from gassst.search.device_start import start
 
         index, params, named = self.index, self.params, is_named(self.params.device)
-        if not is_served and not named:
+        is_new = self.started is None or self.started.can_be_told
+        # The run of a sample before has found the device that was named, and ended the process.
+        if not is_served and not (named and is_new):
             return None
         if not is_served:
             log.info("device %s: only single reads that are aligned whole are searched there", params.device)
         job = Job(index, index.path, tuple(part.number for part in index.parts), params)
-        if self.started is not None and not self.started.is_told and index.path is not None:
+        if self.started is not None and is_new and index.path is not None:
             if is_served:
                 self.started.tell(job)
             return DeviceServer(self.started, named)

@@ -31,10 +31,10 @@ def upload(cl: Any, context: Any, buffers: Sequence[Any], arrays: Sequence[np.nd
         for at in range(0, len(view), COPIED)
     ]
     pieces, threads = iter(cut), min(UPLOADERS, -(-len(cut) // PIECES_EACH)) or 1
-    lock = threading.Lock()
+    lock, handing = threading.Lock(), threading.Lock()
 
     def copy_share(_: int) -> None:
-        uploader = Uploader(cl, context)
+        uploader = Uploader(cl, context, handing)
         while True:
             with lock:
                 piece = next(pieces, None)
@@ -49,10 +49,14 @@ def upload(cl: Any, context: Any, buffers: Sequence[Any], arrays: Sequence[np.nd
 
 
 class Uploader:
-    """A queue, and two pinned pieces of `COPIED` bytes that take turns."""
+    """A queue, and two pinned pieces of `COPIED` bytes that take turns.
 
-    def __init__(self, cl: Any, context: Any):
-        self._cl = cl
+    `handing`: held while a command is handed over. PoCL 3.0 crashes where several queues are given commands of one
+    buffer at once.
+    """
+
+    def __init__(self, cl: Any, context: Any, handing: threading.Lock):
+        self._cl, self._handing = cl, handing
         self.queue = cl.CommandQueue(context)
         self._pinned = [pinned_memory(cl, context, self.queue, COPIED) for _ in range(2)]
         self._under_way: list[Any] = [None, None]
@@ -65,10 +69,11 @@ class Uploader:
             self._under_way[self._turn].wait()
         piece = self._pinned[self._turn][1][: len(data)]
         np.copyto(piece, data)
-        self._under_way[self._turn] = self._cl.enqueue_copy(
-            self.queue, buffer, piece, dst_offset=at, is_blocking=False
-        )
-        self.queue.flush()
+        with self._handing:
+            self._under_way[self._turn] = self._cl.enqueue_copy(
+                self.queue, buffer, piece, dst_offset=at, is_blocking=False
+            )
+            self.queue.flush()
 
 
 def pinned_memory(cl: Any, context: Any, queue: Any, size: int) -> tuple[Any, NDArray[np.uint8]]:

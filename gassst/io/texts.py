@@ -310,7 +310,7 @@ class InterleavedCutter(StreamCutter):
     """
 
     def _is_within_template(self, buffer: _Buffer, count: int, eof: bool) -> bool:
-        while not eof and b"\n" not in buffer.uncut.tobytes().lstrip(b"\r\n"):
+        while not eof and not _has_line(buffer.uncut):
             eof = not buffer.fill(self._source)
         name, whole = _name_of(buffer.uncut), buffer.whole_text
         before = _names_of(whole[cut(whole, max(count - 2, 0))[0] :])
@@ -318,6 +318,11 @@ class InterleavedCutter(StreamCutter):
             before = _names_of(whole)
         same = next((i for i, other in enumerate(reversed(before)) if other != name), len(before))
         return same % 2 == 1
+
+
+def _has_line(text: memoryview) -> bool:
+    """Whether the first line of a record is here, or as much as there is of one in a file of reads."""
+    return text.nbytes >= LONG_RECORD or b"\n" in text.tobytes().lstrip(b"\r\n")
 
 
 _AS_PARSED = bytes(c if 0x20 < c < 0x7F else ord("_") for c in range(256))

@@ -430,10 +430,10 @@ class DeviceBackend:
             return candidates
         # Without the flanks no limit is low enough for them: all anchors are listed for the narrow band.
         most = np.int32(MAX_ERRORS if "flanks" in cascade.names else -1)
-        size, shortest = np.uint32(candidates.size), np.uint32(0)
+        size = np.uint32(candidates.size)
         listed = slot.buffer("listed", 4 * candidates.size)
         rows = np.uint64(self._rows), self._n, state.columns, *self._planes
-        flanks = size, candidates.owner, most, shortest, candidates.anchors, listed, counters
+        flanks = size, candidates.owner, most, candidates.anchors, listed, counters
         slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *flanks)
         if "band32" in cascade.names:
             seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)

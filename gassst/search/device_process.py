@@ -98,7 +98,7 @@ class DeviceProcess:
     def __init__(self, device: str, threads: int, serve: Callable[..., None], job: Job | None = None):
         load_libraries()
         self.device, self.threads = device, threads
-        self.is_told = job is not None
+        self._is_told = job is not None
         self.memory, self.load = SharedMemory(threads), Load(threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
         self._lock = threading.Lock()
@@ -137,8 +137,7 @@ class DeviceProcess:
 
     def say(self, status: int, text: str = "") -> None:
         """To all that share the memory; of the process alone."""
-        encoded = text.encode()[: MOST_TEXT - 1]
-        self._status[1 : 1 + len(encoded)] = encoded
+        self._status[1:MOST_TEXT] = text.encode()[: MOST_TEXT - 1].ljust(MOST_TEXT - 1, b"\0")
         self._status[WAS_FOUND] |= status == FOUND
         self._status[0] = status
 
@@ -158,9 +157,14 @@ class DeviceProcess:
 
     def tell(self, job: Job) -> None:
         """What to search in, once; of an index its path."""
-        self.is_told = True
+        self._is_told = True
         with suppress(BrokenPipeError), os.fdopen(self._jobs, "wb", closefd=False) as pipe:
             pickle.dump(job._replace(index=None), pipe)
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether it waits for what to search in: it is told once, and not after `close`."""
+        return not self._is_told and bool(self._open)
 
     def verify(self) -> None:
         """Wait until it is known whether there is such a device. Raises DeviceError where there is none."""

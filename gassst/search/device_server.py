@@ -177,11 +177,29 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     log.debug("%s: found in %.2f s, ready in %.2f s", names, found, time.monotonic() - began)
     gc.freeze()
     sys.setswitchinterval(SWITCH)
-    inbox, drivers = Inbox(calls, process.memory), IN_FLIGHT * len(searches)
-    threads = [
-        threading.Thread(target=_answer, args=(search, searched, inbox, process, answers, drivers))
-        for search in searches * IN_FLIGHT
-    ]
+    drive(searches, searched, Inbox(calls, process.memory), process, answers)
+
+
+def drive(
+    searches: Sequence[DeviceSearch],
+    searched: Searched,
+    inbox: Inbox,
+    process: DeviceProcess,
+    answers: Sequence[int],
+) -> None:
+    """Answer calls by threads, `IN_FLIGHT` for each device, until nobody can make one.
+
+    What one of them cannot tell as an answer ends the process: no client waits in vain.
+    """
+
+    def answer(search: DeviceSearch) -> None:
+        try:
+            _answer(search, searched, inbox, process, answers, IN_FLIGHT * len(searches))
+        except BaseException as error:
+            process.say(FAILED, f"device {process.device}: {type(error).__name__}: {error}")
+            os._exit(1)
+
+    threads = [threading.Thread(target=answer, args=(search,)) for search in [*searches] * IN_FLIGHT]
     for thread in threads:
         thread.start()
     for thread in threads:

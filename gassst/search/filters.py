@@ -87,8 +87,8 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
 }
 
 
-# What "auto" stands for. A narrow band costs a third of a band and rejects twelve to nineteen in twenty. Looking at the
-# flanks before costs as much and rejects less (docs/benchmarks/sensitivity.md).
+# What "auto" stands for. A narrow band costs a third of a band and rejects three in five to nineteen in twenty. Looking
+# at the flanks before costs as much and rejects less (docs/benchmarks/sensitivity.md).
 AUTO_FILTERS = ("band32",)
 
 

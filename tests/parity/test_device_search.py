@@ -4,6 +4,8 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
+from gassst.mapper import LateMapper
 from gassst.search import device, device_index, single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch, Request, Searched
-from gassst.search.device_process import DEVICE, HOST, Load
+from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
+from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
@@ -296,6 +300,40 @@ def test_a_process_of_its_own_answers_threads(small_index, small_fastq):
     command = [sys.executable, "-c", SERVED, str(small_index), str(small_fastq), f"{USABLE[0].type}:all"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
+
+
+def without_memory(process, _job, _jobs, calls, answers):
+    memory: Any = None
+    search: Any = None
+    drive([search], search, Inbox(calls, memory), process, answers)
+
+
+def test_a_request_that_cannot_be_read_ends_the_process():
+    """Its client would wait for ever: another thread keeps the pipes of answers open."""
+    with closing(DeviceProcess("gpu", 1, without_memory)) as process:
+        nothing = np.empty(0, np.uint32)
+        with pytest.raises(DeviceError):
+            DeviceServer(process)._asked(0, Request(*[nothing] * 5))
+        with pytest.raises(DeviceError, match="AttributeError"):
+            process.verify()
+
+
+def test_the_last_failure_is_told_alone():
+    with closing(DeviceProcess("gpu", 1, lambda *_: None)) as process:
+        process.say(FAILED, "a long failure of one thread")
+        process.say(FAILED, "a short one")
+        with pytest.raises(DeviceError, match="^a short one$"):
+            process.verify()
+
+
+def test_a_process_that_has_ended_serves_no_other_sample(index):
+    """Its file descriptors may be those of other files by then."""
+    ended = DeviceProcess("gpu", 1, lambda *_: None)
+    mapper = LateMapper(index, device="gpu").beside(ended)
+    ended.close()
+    with closing(mapper._server(is_served=True)) as server:
+        assert server._process is not ended
+    assert mapper._server(is_served=False) is None  # it has been looked for
 
 
 @pytest.mark.parametrize("more", [[], ["--mode", "local"]], ids=["searched there", "mapped on the host"])

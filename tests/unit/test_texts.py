@@ -203,6 +203,21 @@ def test_mates_that_lie_in_two_buffers(tmp_path):
     assert [len(batch) for batch in batches] == [4] * 10
 
 
+def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
+    """It lies where a batch may end, and the line tells whether it does."""
+    path = tmp_path / "reads"
+    path.write_bytes(b"@a\nACGT\n+\nIIII\n" + bytes(1 << 20))
+    monkeypatch.setattr("gassst.io.reads.BUFFER_SIZE", 1 << 10)
+    monkeypatch.setattr(texts, "LONG_RECORD", 1 << 14)
+    readinto, read = Source.readinto, []
+    monkeypatch.setattr(Source, "readinto", lambda *args: read.append(readinto(*args)) or read[-1])
+    first, last = open_unparsed(path, batch_size=1, interleaved=True)
+    assert len(first.parsed()) == 1
+    with pytest.raises(InputError):
+        last.parsed()
+    assert sum(read) < 1 << 16
+
+
 def test_other_batches_than_by_lines(tmp_path):
     """Batches that may hold too many bases are parsed where they are read."""
     path = tmp_path / "reads"

@@ -80,10 +80,10 @@ static flank_bounds bounds_of_flank(flank_bases read, flank_bases reference, int
 }
 
 /* Lists the live anchors that the bounds of their flanks do not reject: listed uint[]. The others are dropped. Not looked at
- * are those with a limit above `most`, and those of reads of less than `shortest` bases. */
+ * are those with a limit above `most`. */
 __kernel void bound_flanks(READ_ARGS, ulong read_rows, uint n_reads, __global const ushort *state,
                            __global const ulong *planes, ulong rows, uint n_anchors, __global const uint *owner,
-                           int most, uint shortest, __global ulong *anchors, __global uint *listed,
+                           int most, __global ulong *anchors, __global uint *listed,
                            __global uint *counters)
 {
     __local uint sums[GROUP], rejected[4];
@@ -97,7 +97,7 @@ __kernel void bound_flanks(READ_ARGS, ulong read_rows, uint n_reads, __global co
         uint read = owner[i], length = read_length[read];
         int offset = anchor_offset(anchor), end = offset + anchor_length(anchor), limit = STATE(LIMIT, read);
         atomic_inc(rejected);
-        if (limit <= most && length >= shortest && limit < min(FLANK, offset) + min(FLANK, (int)length - end)) {
+        if (limit <= most && limit < min(FLANK, offset) + min(FLANK, (int)length - end)) {
             long own = 64 * (long)row_of(read_row[read], length, anchor_strand(anchor) ^ read_flip[read]);
             long at = anchor_diagonal(anchor);
             flank_bounds a = bounds_of_flank(flank_at(reads, read_rows, own + offset - FLANK),
