@@ -19,13 +19,12 @@ from contextlib import contextmanager
 from pickle import PickleBuffer
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gassst.errors import InputError
 from gassst.workers.base import Workers
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
 try:
@@ -366,6 +365,8 @@ def whole_blocks(data: bytes) -> int:
 
 def inflated(chunk: Buffer) -> Inflated:
     """The text of blocks up to the first one that is not sound."""
+    import numpy as np  # not for the command line, which asks here for formats only
+
     texts: list[bytes] = []
     used, view = 0, memoryview(chunk)
     while used < len(view):

@@ -20,7 +20,9 @@ REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
-AS_LIKELY = 1 - 1e-6  # weight of other places that is no less than that of the one reported, but for rounding
+# Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
+# strand is taken to be a base or two longer or shorter, at most as much as that.
+AS_LIKELY = 0.8
 KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
@@ -143,7 +145,7 @@ def stretched(quality: np.ndarray) -> np.ndarray:
 def phred(wrong: np.ndarray) -> np.ndarray:
     """uint8[n]: mapping quality where the other places weigh `wrong` (float64[n]) times as much as the one reported.
 
-    0 where they weigh as much or more: callers count on it that a read that may as well be elsewhere has no quality.
+    0 from `AS_LIKELY` on: callers count on it that a read that may as well be elsewhere has no quality.
     """
     wrong = np.minimum(wrong, 1e9)
     share = np.maximum(wrong / (1 + wrong), 1e-9)

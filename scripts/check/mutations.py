@@ -356,7 +356,7 @@ MUTATIONS = [
     ),
     Mutation(
         "duplicates: marks are not sorted with their records", SORTING,
-        "mark = marks[order[i]] if",
+        "mark = marks[source] if",
         "mark = marks[i] if",
         AS_SAMTOOLS,
     ),

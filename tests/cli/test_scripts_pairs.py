@@ -372,9 +372,10 @@ def test_alleles_are_normalised_and_split(tmp_path):
         '##FORMAT=<ID=GT,Number=1,Type=String,Description="g">\n'
         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts\n"
         "one\t7\t.\tTT\tT\t30\t.\t.\tGT\t1/1\none\t10\t.\tC\tA,G\t.\t.\t.\tGT\t1|2\n"
+        "one\t12\t.\tT\tC\t30\t.\t.\tGT\t0/1\n"  # outside
     )
-    whole = variants.normalised(vcf, genome, [variants.Region("one", 1, 15)], tmp_path)
-    assert whole == {
+    regions = [variants.Region("one", 1, 3), variants.Region("one", 9, 11)]
+    assert variants.normalised(vcf, genome, regions, tmp_path) == {
         Allele("one", 3, "AT", "A"): Call(30, 2),
         Allele("one", 10, "C", "A"): Call(float("inf"), 1),
         Allele("one", 10, "C", "G"): Call(float("inf"), 1),

@@ -126,9 +126,13 @@ def test_rival_odds_is_the_product_of_single_errors():
 
 
 def test_phred_is_capped_rounds_down_and_takes_any_weight():
-    weights = np.array([0, 1e-12, 1e-3, 1 / 99.0001, 1 / 98.9, 1, 1e6, np.inf])
+    weights = np.array([0, 1e-12, 1e-3, 1 / 99.0001, 1 / 98.9, 0.75, 1e6, np.inf])
     assert phred(weights).tolist() == [60, 60, 30, 20, 19, 3, 0, 0]
     assert phred(weights).dtype == np.uint8
+
+
+def test_phred_of_a_place_no_likelier_than_the_others_is_0():
+    assert phred(np.array([0.82, 1 - 1e-12, 1, 1 + 1e-12, 1.004])).tolist() == [0] * 5
 
 
 def test_unseen_rivals_are_positive_and_finite_for_every_read():
