@@ -381,7 +381,10 @@ def test_alleles_are_normalised_and_split(tmp_path):
         Allele("one", 10, "C", "G"): Call(float("inf"), 1),
     }
     beside = [variants.Region("one", 1, 3), variants.Region("one", 11, 15)]
-    assert variants.normalised(vcf, genome, beside, tmp_path) == {Allele("one", 3, "AT", "A"): Call(30, 2)}
+    assert variants.normalised(vcf, genome, beside, tmp_path) == {
+        Allele("one", 3, "AT", "A"): Call(30, 2),
+        Allele("one", 12, "T", "C"): Call(30, 1),
+    }
 
 
 @needs_bwa
