@@ -661,7 +661,7 @@ class Mapper:
             return None
         if not is_served:
             log.info("device %s: only single reads that are aligned whole are searched there", params.device)
-        job = Job(index, index.path, tuple(part.number for part in index.parts), params)
+        job = Job.of(index, params)
         if self.started is not None and is_new and index.path is not None:
             if is_served:
                 self.started.tell(job)

@@ -14,8 +14,6 @@ from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
 from gassst.extension.devices import is_disabled
 
-ALL = ":all"
-
 
 class Machine:
     """A device at work. Threads share its programs, not its queues' order."""
@@ -70,17 +68,7 @@ def machines(device: str, threads: int) -> list[Machine]:
     wanted = device.lower()
     if is_disabled(wanted):
         raise DeviceError("GASSST_OPENCL=0 keeps OpenCL out of this run")
-    first, _ = opencl_engine.choose(wanted.removesuffix(ALL), threads)
-    found = [first]
-    if wanted.endswith(ALL):
-        found = [
-            info for info in opencl_engine.devices(threads) if info.usable and _kind(info) == _kind(first)
-        ]
-    return [_machine(info.index, threads) for info in found]
-
-
-def _kind(info: opencl_engine.DeviceInfo) -> tuple[str, str, str]:
-    return info.platform, info.type, info.name
+    return [_machine(info.index, threads) for info, _ in opencl_engine.choose_all(wanted, threads)]
 
 
 @functools.cache

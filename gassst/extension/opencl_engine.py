@@ -148,12 +148,19 @@ def choose(wanted: str | None = None, threads: int | None = None):
     return _ranked(wanted and wanted.removesuffix(ALL), threads)[0]
 
 
-def choose_all(wanted: str):
-    """The devices to use together: one as `choose` says, or with ":all" behind a kind or name all that are like it."""
-    ranked = _ranked(wanted.removesuffix(ALL), None)
+def choose_all(wanted: str, threads: int | None = None):
+    """The devices to use together: that of `choose`, or with ":all" behind `wanted` all usable ones like it.
+
+    Devices are alike that have a platform, a type and a name in common. Raises DeviceError when none is left.
+    """
+    first = choose(wanted, threads)
     if not wanted.endswith(ALL):
-        return ranked[:1]
-    return [pair for pair in ranked if pair[0].type == ranked[0][0].type]
+        return [first]
+    return [pair for pair in _discover(threads) if pair[0].usable and _kind(pair[0]) == _kind(first[0])]
+
+
+def _kind(info: DeviceInfo) -> tuple[str, str, str]:
+    return info.platform, info.type, info.name
 
 
 def _ranked(wanted: str | None, threads: int | None):

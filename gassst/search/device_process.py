@@ -67,12 +67,22 @@ class Load:
 
 
 class Job(NamedTuple):
-    """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters."""
+    """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters.
+
+    `md5` of its contigs: there may be another index under the name by then.
+    """
 
     index: Any
     path: str | None
     parts: tuple[int, ...]
+    md5: tuple[str, ...]
     params: Any
+
+    @classmethod
+    def of(cls, index: Any, params: Any) -> Job:
+        """The job of searching in an index that the run has opened."""
+        parts = tuple(part.number for part in index.parts)
+        return cls(index, index.path, parts, tuple(index.reference.md5), params)
 
 
 class DeviceProcess:

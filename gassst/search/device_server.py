@@ -156,6 +156,8 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     if job is None:  # the parent needs no device
         return
     index = job.index if job.path is None else SeedIndex.open(job.path, False, job.parts)
+    if tuple(index.reference.md5) != job.md5:
+        raise DeviceError(f"{job.path} was replaced while the run began")
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
 

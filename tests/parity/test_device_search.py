@@ -260,7 +260,7 @@ from gassst.stats import Stats
 index = gassst.Index.open(sys.argv[1])
 process = DeviceProcess(sys.argv[3], 2, serve)
 mapper = gassst.Mapper(index, device="none")
-process.tell(Job(None, index.path, (), mapper.params))
+process.tell(Job.of(index, mapper.params))
 process.verify()
 while process.status < READY:
     time.sleep(0.01)
@@ -324,6 +324,32 @@ def test_the_last_failure_is_told_alone():
         process.say(FAILED, "a short one")
         with pytest.raises(DeviceError, match="^a short one$"):
             process.verify()
+
+
+@needs_device
+def test_an_index_that_was_replaced_meanwhile_is_not_searched(small_index):
+    """The process opens the file by its name, after the run did."""
+    command = [sys.executable, "-c", REPLACED, str(small_index), USABLE[0].type]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.stdout == f"{small_index} was replaced while the run began\n", run.stderr
+
+
+REPLACED = """
+import sys, time
+import gassst
+from gassst.errors import DeviceError
+from gassst.search.device_process import READY, DeviceProcess, Job
+from gassst.search.device_server import serve
+
+mapper = gassst.Mapper(sys.argv[1], device="none")
+process = DeviceProcess(sys.argv[2], 1, serve)
+process.tell(Job.of(mapper.index, mapper.params)._replace(md5=("of another",)))
+try:
+    while process.status < READY:
+        time.sleep(0.01)
+except DeviceError as error:
+    print(error)
+"""
 
 
 def test_a_process_that_has_ended_serves_no_other_sample(index):
