@@ -305,14 +305,8 @@ class _Engine:
     def _kernel(self, name: str, columns: int, each: int, own: bool, strips: bool) -> Any:
         key = name, columns, each, own, strips
         if key not in self._kernels:
-            options = [
-                "-cl-std=CL1.2",
-                "-w",
-                f"-DITEMS={self.items}",
-                f"-DPAIRS={each}",
-                f"-DCOLUMNS={columns}",
-            ]
-            options += [f"-DLETTERS={self._letters}"]
+            options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
+            options += [f"-DPAIRS={each}", f"-DCOLUMNS={columns}"]
             if self.machine.is_nvidia:
                 options += [
                     "-DNVIDIA",

@@ -7,6 +7,7 @@ import logging
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,9 @@ from gassst.cli.reference import load_index
 
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
+    from gassst.io.shards import Shard
     from gassst.params import MapParams
+    from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
 
@@ -54,9 +57,9 @@ def _device_started(
 
     if not is_late(params.device) or why_threads():
         return None
-    is_plain = params.mode != "local" and not params.all_hits and args.dask is None
     is_single = samples[0].mates is None and not args.interleaved
-    if not is_named(params.device) and not (is_plain and is_single):
+    is_here = args.dask is None
+    if not is_named(params.device) and not (params.best_of_whole_reads and is_single and is_here):
         return None
     from gassst.search.device_start import start
 
@@ -69,12 +72,9 @@ def _device_started(
 
 def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], started: Any) -> int:
     from gassst.cli.console import STDERR
-    from gassst.cli.progress import Progress
     from gassst.cli.summary import internals, summary
-    from gassst.io.input_progress import InputProgress
     from gassst.io.read_groups import doubts
     from gassst.io.shards import Shard
-    from gassst.mapper import LateMapper
     from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 
@@ -104,31 +104,13 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
             **output_options(args),
         }
 
-    start, runs = time.monotonic(), {}
+    start = time.monotonic()
     if args.dask is not None:
         from gassst.cli.dask import map_on_cluster
 
         runs = map_on_cluster(args, params, samples, options_for)
     else:
-        parts = () if params.servers else None
-        index = load_index(args.index, args.threads, args.check, parts)
-        mapper = LateMapper(index, **vars(params)).beside(started)
-        log.debug("extension: %s", mapper.extender.describe())
-    for sample in samples if args.dask is None else ():
-        inputs = InputProgress([*sample.reads, *(sample.mates or [])])
-        in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
-        if args.sheet:
-            log.info("%s:", sample.output)
-        with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
-            runs[sample.output] = mapper.map_file(
-                sample.reads,
-                sample.output,
-                progress=progress,
-                input_progress=inputs,
-                details=bool(args.stats or args.report or args.multiqc),
-                shard=shard,
-                **options_for(sample),
-            )
+        runs = _mapped_here(args, params, samples, options_for, shard, started)
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
     if args.stats:
@@ -146,3 +128,38 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     if not args.quiet:
         STDERR.say(summary(stats, seconds))
     return 0
+
+
+def _mapped_here(
+    args: argparse.Namespace,
+    params: MapParams,
+    samples: list[Sample],
+    options_for: Callable[[Sample], dict[str, Any]],
+    shard: Shard | None,
+    started: Any,
+) -> dict[str, Stats]:
+    """What was mapped on this machine, one sample after the other, by output."""
+    from gassst.cli.progress import Progress
+    from gassst.io.input_progress import InputProgress
+    from gassst.mapper import LateMapper
+
+    runs = {}
+    index = load_index(args.index, args.threads, args.check, () if params.servers else None)
+    mapper = LateMapper(index, **vars(params)).beside(started)
+    log.debug("extension: %s", mapper.extender.describe())
+    for sample in samples:
+        inputs = InputProgress([*sample.reads, *(sample.mates or [])])
+        in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
+        if args.sheet:
+            log.info("%s:", sample.output)
+        with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
+            runs[sample.output] = mapper.map_file(
+                sample.reads,
+                sample.output,
+                progress=progress,
+                input_progress=inputs,
+                details=bool(args.stats or args.report or args.multiqc),
+                shard=shard,
+                **options_for(sample),
+            )
+    return runs

@@ -155,9 +155,8 @@ class Found(NamedTuple):
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
     """Whether a device can search so: reads aligned whole, with an index of step 1 in one piece."""
-    plain = params.mode != "local" and not params.all_hits
     whole = index.step == 1 and not lookup.copies
-    return plain and whole and cascade.names in CASCADES
+    return params.best_of_whole_reads and whole and cascade.names in CASCADES
 
 
 def is_taken(context: BatchContext) -> bool:
