@@ -125,9 +125,8 @@ class FileRun:
         Raises as `Mapper.map_file`.
         """
         mapper, threads = self._mapper, self._mapper.params.threads
-        inflaters = (
-            Inflaters() if self._processes > 1 else None
-        )  # one process copies no texts: the reader inflates
+        # In one process no text has to be copied for workers, so the reader inflates.
+        inflaters = Inflaters() if self._processes > 1 else None
         with ExitStack() as stack:
             batches = stack.enter_context(closing(self._batches(inflaters)))
             server = self._device.server()
