@@ -31,7 +31,7 @@ from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."
 METHODS = {
-    state.Placements: ("add", "tighten", "windows", "alone", "settle"),
+    state.Placements: ("add_bands", "windows", "alone", "settle", "rivals_seen"),
     cpu.Band: ("score", "profile", "align", "local", "align_local"),
 }
 
