@@ -23,10 +23,13 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import chance_places, edit_odds, phred
+from gassst.search.mapq import chance_places, edit_odds, phred, size_factor
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
+# How many rivals of a read are assumed that dense seeds did not lead to, in a reference of REFERENCE_BASES: where every
+# occurrence of its seeds was looked at, and where some were passed over (scripts/fit/local.py, docs/mapq.md).
+UNSEEN, UNSEEN_BESIDE_REPEATS = 0.03, 8.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,15 +77,35 @@ class Sight:
     share: F64
     passed_over: PassedOver
 
-    def differences(self, lines: Lines, stretch: int) -> np.ndarray:
-        """float64[k]: in how many places a rival must differ from the alignment so that no seed led to it.
+    def unseen(self, lines: Lines, stretch: int, n_bases: float) -> tuple[F64, F64]:
+        """The rivals that are assumed of lines, as no seed led to them.
 
-        Dense seeds leave it one difference in every `stretch` of the aligned bases that they cover. Where nothing was
-        passed over there it has one at least, however short the alignment is.
+        Dense seeds leave a rival one difference in every `stretch` of the aligned bases that they cover. Where nothing
+        was passed over there it has one at least, however short the alignment is. `n_bases` has the reference.
+
+        Returns
+        -------
+        count : float64[k]
+            How many there are.
+        differences : float64[k]
+            In how many places they differ from the alignment.
         """
-        over = self.passed_over.within(lines.read, lines.begin, lines.end)
-        dense = np.maximum((lines.end - lines.begin - over) // stretch, np.where(over > 0, 0, 1))
-        return np.where(self.reseeded[lines.read], dense, (EXTRA_STRATA + 1) * (1 - self.share[lines.read]))
+        read = lines.read
+        reseeded, aligned = self.reseeded[read], lines.end - lines.begin
+        over = self.passed_over.within(read, lines.begin, lines.end)
+        dense = np.where(over > 0, np.maximum(aligned - over, 0) / stretch, np.maximum(aligned // stretch, 1))
+        some = np.where(over > 0, UNSEEN_BESIDE_REPEATS, UNSEEN) * size_factor(n_bases)
+        count = np.where(reseeded, some, 1.0)
+        return count, np.where(reseeded, dense, (EXTRA_STRATA + 1) * (1 - self.share[read]))
+
+    def lies_elsewhere(self, lines: Lines) -> Bool:
+        """bool[k]: lines that leave out more bases whose seeds were passed over than they align.
+
+        Those bases have many places in the reference, and all of them score more than the line does.
+        """
+        read = lines.read
+        outside = self.passed_over.bases[read] - self.passed_over.within(read, lines.begin, lines.end)
+        return self.reseeded[read] & (outside > lines.end - lines.begin)
 
 
 def quality_of(
@@ -101,7 +124,7 @@ def quality_of(
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
     mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
-    (`Sight.differences`).
+    (`Sight.unseen`).
     """
     scoring = context.params.scoring
     aligned = np.maximum(lines.end - lines.begin, 1)
@@ -112,9 +135,10 @@ def quality_of(
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    wrong = seen + odds ** (sight.differences(lines, stretch) + over_unseen / mismatch)
+    count, differences = sight.unseen(lines, stretch, context.plan.n_bases)
+    wrong = seen + count * odds ** (differences + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
-    quality[known & (rivals.total >= total)] = 0
+    quality[known & (rivals.total >= total) | sight.lies_elsewhere(lines)] = 0
     return quality
 
 
