@@ -23,13 +23,13 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import chance_places, edit_odds, phred, size_factor
+from gassst.search.mapq import chance_places, edit_odds, lost_growth, phred
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
-# How many rivals of a read are assumed that dense seeds did not lead to, in a reference of REFERENCE_BASES: where every
-# occurrence of its seeds was looked at, and where some were passed over (scripts/fit/local.py, docs/mapq.md).
-UNSEEN, UNSEEN_BESIDE_REPEATS = 0.03, 8.0
+# How many rivals of a read are assumed that dense seeds did not lead to: in a reference of REFERENCE_BASES, and in the
+# largest ones. There are more where the seeds of a stretch were passed over, as they occur too often: docs/mapq.md.
+UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.0, 40.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,11 +77,12 @@ class Sight:
     share: F64
     passed_over: PassedOver
 
-    def unseen(self, lines: Lines, stretch: int, n_bases: float) -> tuple[F64, F64]:
-        """The rivals that are assumed of lines, as no seed led to them.
+    def unseen(self, lines: Lines, seed: int, n_bases: float) -> tuple[F64, F64]:
+        """The rivals that are assumed of lines, as no seed of `seed` bases led to them.
 
-        Dense seeds leave a rival one difference in every `stretch` of the aligned bases that they cover. Where nothing
-        was passed over there it has one at least, however short the alignment is. `n_bases` has the reference.
+        A rival has a difference in every seed of the aligned bases that was looked at: in every `STRIDE` bases one
+        begins. Where none was passed over it has one at least, however short the alignment is. `n_bases` has the
+        reference.
 
         Returns
         -------
@@ -91,12 +92,16 @@ class Sight:
             In how many places they differ from the alignment.
         """
         read = lines.read
-        reseeded, aligned = self.reseeded[read], lines.end - lines.begin
+        reseeded, stretch = self.reseeded[read], seed + STRIDE - 1
         over = self.passed_over.within(read, lines.begin, lines.end)
-        dense = np.where(over > 0, np.maximum(aligned - over, 0) / stretch, np.maximum(aligned // stretch, 1))
-        some = np.where(over > 0, UNSEEN_BESIDE_REPEATS, UNSEEN) * size_factor(n_bases)
-        count = np.where(reseeded, some, 1.0)
-        return count, np.where(reseeded, dense, (EXTRA_STRATA + 1) * (1 - self.share[read]))
+        seeds = np.maximum((lines.end - seed) // STRIDE - -(-lines.begin // STRIDE) + 1, 0)
+        # One difference is in all the seeds that begin within the bases of one.
+        dense = np.maximum(-(-seeds // -(-seed // STRIDE)), 1)
+        between = np.maximum(lines.end - lines.begin - over, 0) / stretch
+        count = min(UNSEEN * lost_growth(n_bases), MOST_UNSEEN) * IN_REPEATS ** np.minimum(over / stretch, 1)
+        differences = np.where(over > 0, between, dense)
+        not_reseeded = (EXTRA_STRATA + 1) * (1 - self.share[read])
+        return np.where(reseeded, count, 1.0), np.where(reseeded, differences, not_reseeded)
 
     def lies_elsewhere(self, lines: Lines) -> Bool:
         """bool[k]: lines that leave out more bases whose seeds were passed over than they align.
@@ -131,11 +136,10 @@ def quality_of(
     mismatch = scoring.match + scoring.mismatch
     edits = np.maximum(0, -(-(aligned * scoring.match - lines.hits["score"]) // mismatch))
     known = rivals.count > 0
-    stretch = seed_length(context.index) + STRIDE - 1
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    count, differences = sight.unseen(lines, stretch, context.plan.n_bases)
+    count, differences = sight.unseen(lines, seed_length(context.index), context.plan.n_bases)
     wrong = seen + count * odds ** (differences + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
     quality[known & (rivals.total >= total) | sight.lies_elsewhere(lines)] = 0

@@ -287,9 +287,9 @@ def _unseen_rivals(
     return unseen_weight(features, MODEL, odds) + chance_places(lengths, best, seen.plan.n_bases)
 
 
-def size_factor(n_bases: float | np.ndarray, model: MapqModel = MODEL) -> float | np.ndarray:
-    """How many times more places are not counted in a reference of `n_bases` than in one of REFERENCE_BASES."""
-    return (np.maximum(n_bases, SMALLEST) / REFERENCE_BASES) ** model.bases
+def lost_growth(n_bases: float, model: MapqModel = MODEL) -> float:
+    """How many times more reads are lost in a reference of `n_bases` than in one of REFERENCE_BASES."""
+    return (max(n_bases, SMALLEST) / REFERENCE_BASES) ** model.lost_bases
 
 
 class UnseenFeatures(NamedTuple):
@@ -320,7 +320,7 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     lost *= (REFERENCE_LENGTH / np.maximum(lengths, 1)) ** model.lost_length
     near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped
     near *= np.where(capped, model.near_capped, 1)
-    return near * (rivals * size_factor(n_bases, model) + lost)
+    return near * (rivals * size**model.bases + lost)
 
 
 def clipped(seen: Seen) -> np.ndarray:
