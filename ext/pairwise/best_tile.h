@@ -102,8 +102,8 @@ TILE_TARGET static void TILE_NAME(tile_scores)(const TILE_STATE *s, const TILE_I
     if (s->strip % 8 == 0) {
         for (int32_t l = 0; l < TILE_LANES; l += 8)
             for (int32_t k = 0; k < s->strip; k += 8)
-                transpose_scores(s->profile + l * s->strip + k, letters + l, rows, s->strip, to + k * TILE_LANES + l,
-                                 TILE_LANES);
+                best_transpose(s->profile + l * s->strip + k, letters + l, rows, s->strip, to + k * TILE_LANES + l,
+                               TILE_LANES);
         return;
     }
 #endif

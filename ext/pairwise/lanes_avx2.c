@@ -3,7 +3,6 @@
 #ifdef LANES_X86
 #include "cells.h"
 #include "trace.h"
-#include "transpose.h"
 #define LANES_ISA avx2
 #define LANES_BYTES 32
 #define LANES_TARGET __attribute__((target("avx2,bmi2")))
@@ -21,6 +20,12 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
 /* The lanes before, of `bytes` each, and 0 in the first. */
 #define LANES_BEFORE(v, bytes) _mm256_alignr_epi8((v), _mm256_permute2x128_si256((v), (v), 0x08), 16 - (bytes))
 #define LANES_FIRST(x) _mm256_inserti128_si256(_mm256_setzero_si256(), _mm_cvtsi32_si128(x), 0)
+
+LANES_INLINE LANES_TARGET __m256i load_eights(const i16 *from, i64 skip, const i32 *at)
+{
+    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(from + at[0])));
+    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)(from + skip + at[8])), 1);
+}
 
 LANES_INLINE LANES_TARGET void put_masks_16(u8 *to, __m256i a, __m256i b, __m256i c, __m256i d)
 {
@@ -73,6 +78,9 @@ LANES_INLINE LANES_TARGET void put_masks_32(u8 *to, __m256i a, __m256i b, __m256
 #define V_GREATER _mm256_cmpgt_epi16
 #define V_SHIFT(v, x) _mm256_or_si256(LANES_BEFORE(v, 2), LANES_FIRST((u16)(x)))
 #define WAVE_PUT put_masks_16
+#define WAVE_EIGHTS load_eights
+#define WAVE_LOW _mm256_unpacklo_epi16
+#define WAVE_HIGH _mm256_unpackhi_epi16
 #define WAVE_BIT(f, l) (((f) >> 1) * 32 + ((l) >> 3) * 16 + ((f)&1) * 8 + ((l)&7))
 #include "trace_wave.h"
 #include "lanes_columns.h"

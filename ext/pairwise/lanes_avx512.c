@@ -3,7 +3,6 @@
 #ifdef LANES_X86
 #include "cells.h"
 #include "trace.h"
-#include "transpose.h"
 #define LANES_ISA avx512
 #define LANES_BYTES 64
 #define LANES_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2")))
@@ -24,6 +23,14 @@ LANES_INLINE LANES_TARGET __m512i shift_16(__m512i v, i16 x)
     for (int l = 0; l < 32; l++)
         from[l] = (i16)(l - 1 + (l == 0));
     return _mm512_mask_set1_epi16(_mm512_permutexvar_epi16(_mm512_loadu_si512(from), v), 1, x);
+}
+
+LANES_INLINE LANES_TARGET __m512i load_eights(const i16 *from, i64 skip, const i32 *at)
+{
+    __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from + at[0])));
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + skip + at[8])), 1);
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + 2 * skip + at[16])), 2);
+    return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + 3 * skip + at[24])), 3);
 }
 
 LANES_INLINE LANES_TARGET void put_masks_16(u8 *to, __mmask32 a, __mmask32 b, __mmask32 c, __mmask32 d)
@@ -76,6 +83,9 @@ LANES_INLINE LANES_TARGET void put_masks_32(u8 *to, __mmask16 a, __mmask16 b, __
 #define V_SHIFT shift_16
 #define WAVE_PUT put_masks_16
 #define WAVE_BIT(f, l) ((f)*32 + (l))
+#define WAVE_EIGHTS load_eights
+#define WAVE_LOW _mm512_unpacklo_epi16
+#define WAVE_HIGH _mm512_unpackhi_epi16
 #include "trace_wave.h"
 #include "lanes_columns.h"
 

@@ -3,7 +3,6 @@
 #include "cells.h"
 #include "lanes.h"
 #include "trace.h"
-#include "transpose.h"
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #include <arm_neon.h>
 #define LANES_NEON
@@ -235,6 +234,14 @@ LANES_INLINE void put_masks_32(u8 *to, vec_32 a, vec_32 b, vec_32 c, vec_32 d)
 #define V_GREATER greater_16
 #define V_SHIFT(v, x) shift_16((v), (x))
 #define WAVE_PUT put_masks_16
+#ifdef LANES_NEON
+#define WAVE_LOW vzip1q_s16
+#define WAVE_HIGH vzip2q_s16
+#elif defined(__SSE2__)
+#define WAVE_LOW _mm_unpacklo_epi16
+#define WAVE_HIGH _mm_unpackhi_epi16
+#endif
+#define WAVE_EIGHTS(from, skip, at) load_16((from) + (at)[0])
 #define WAVE_BIT(f, l) ((f)*8 + (l))
 #include "trace_wave.h"
 #include "lanes_columns.h"

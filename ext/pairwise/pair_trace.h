@@ -64,10 +64,13 @@ static void trace_close(trace_space *s)
     free(s->right.at);
 }
 
-/* What the commonest letters score with themselves and with each other; those of which that is true. A mismatch that
- * gains something is left to the table. */
-static inline void trace_find_simple(trace_job *job)
+/* What follows from the table: its transpose; what the commonest letters score with themselves and with each other, and
+ * those of which that is true. A mismatch that gains something is left to the table. */
+static inline void trace_prepare(trace_job *job)
 {
+    for (int a = 0; a < LANES_ROW && !job->profiles; a++)
+        for (int b = 0; b < LANES_ROW; b++)
+            job->by_target[b][a] = job->table[a * LANES_ROW + b];
     job->match = job->table[0];
     job->mismatch = job->table[1];
     job->simple = 0;
@@ -118,14 +121,6 @@ static inline trace_part trace_part_of(const trace_job *job, const lanes_kernels
     p.rows = p.rows < m ? p.rows : m;
     p.blocks = (m + p.rows - 1) / p.rows;
     return p;
-}
-
-static inline u32 trace_letters(const u8 *letters, i64 n)
-{
-    u32 found = 0;
-    for (i64 i = 0; i < n; i++)
-        found |= (u32)1 << letters[i];
-    return found;
 }
 
 /* Block r of a part, before its line, corner and directions are set. */

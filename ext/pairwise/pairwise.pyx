@@ -62,7 +62,7 @@ cdef extern from "pair_trace.h" nogil:
         int64_t query_begin, query_end, target_begin, target_end
         int32_t score
 
-    void trace_find_simple(trace_job *)
+    void trace_prepare(trace_job *)
     int trace_pair(const trace_job *, const lanes_kernels *, int64_t q, int64_t t, trace_space *, trace_result *,
                    trace_runs *)
     void trace_close(trace_space *)
@@ -176,7 +176,7 @@ cdef class Job:
             raise ValueError("rows of a block fill all lanes")
         space.whole, space.rows = whole_bytes, block_rows
         with nogil:
-            trace_find_simple(&job)
+            trace_prepare(&job)
             for i in range(n):
                 if self.stopped or failed:
                     break

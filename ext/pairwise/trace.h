@@ -25,6 +25,7 @@ typedef struct {
     i32 highest;          /* score of two letters */
     u32 simple;           /* letters that score `match` if they are equal, `mismatch` if not */
     i32 match, mismatch;
+    i16 by_target[LANES_ROW][LANES_ROW]; /* the table with the letters of the target as rows; not of profiles */
     volatile i32 *stop;
 } trace_job;
 
@@ -86,6 +87,15 @@ static inline const i16 *trace_scores(const trace_job *job, const trace_block *b
     return b->table + (job->profiles ? row : b->query[row]) * LANES_ROW;
 }
 
+/* The set of some letters. */
+static inline u32 trace_letters(const u8 *letters, i64 n)
+{
+    u32 found = 0;
+    for (i64 i = 0; i < n; i++)
+        found |= (u32)1 << letters[i];
+    return found;
+}
+
 static inline i64 trace_strip(i64 rows, i64 lanes)
 {
     return (rows + lanes - 1) / lanes;
@@ -101,7 +111,7 @@ static inline size_t trace_directions(i64 rows, i64 columns, i64 lanes)
 static inline size_t trace_memory(i64 rows, i64 columns, i64 lanes, size_t bytes)
 {
     size_t strip = (size_t)trace_strip(rows, lanes), places = (strip + 8) * (size_t)lanes;
-    return bytes * (6 * places + (size_t)columns + 4 * (size_t)lanes + (LANES_ROW + 1) * places) + 64;
+    return bytes * (6 + LANES_ROW + 1) * places + sizeof(i32) * ((size_t)columns + 2 * (size_t)lanes) + 64;
 }
 
 /* Makes room for two runs more. */

@@ -5,6 +5,9 @@
  *   V_SHIFT(v, x)               each lane takes the value of the one before it, lane 0 takes x
  *   WAVE_PUT(to, m0, m1, m2, m3)    the bits of four masks to WAVE_BYTES bytes
  *   WAVE_BIT(f, l)              which of them is that of mask f and lane l
+ *   WAVE_EIGHTS(from, skip, at) of 16 bits: eight neighbouring values for each of lanes 0, 8, 16 .. at from + at[0],
+ *                               from + skip + at[8], from + 2 * skip + at[16] ..
+ *   WAVE_LOW(a, b), WAVE_HIGH   of 16 bits, if there are such: pairs of the first (last) four values in each eight lanes
  *
  * A lane has `strip` neighbouring rows, and is one column behind the lane above it. So what it needs of its neighbour
  * was made one step ago, and one shift across lanes a step hands it on. Lanes of 16 bits saturate. That no score which
@@ -20,9 +23,10 @@ typedef struct {
     LANES_INT *h, *gap;             /* [strip, lanes], of the column before: H and the gap that goes on to the right */
     LANES_INT *letter, *score;      /* [strip, lanes], letters of the query; scores of a step */
     LANES_INT *peak, *where;        /* [strip, lanes], the largest H of a row and its first step */
-    LANES_INT *backwards;           /* the target, the last letter first, some lanes of padding before and behind */
-    LANES_INT *profile;             /* [letters of the target, rows + 8], letter 0 is padding */
-    i64 stride;                     /* of the profile */
+    LANES_INT *profile;             /* [letters of the target, stride], and 8; letter 0 is padding */
+    i64 stride;
+    LANES_INT *backwards;           /* the target, the last letter first, a vector of padding before and behind */
+    i32 *places;                    /* of these letters in the profile, where there is one */
 } LANES_NAME(wave);
 
 /* Sets up the state left of the first column. `simple`: letters are compared, otherwise they are rows of the profile. */
@@ -39,9 +43,10 @@ static LANES_TARGET void LANES_NAME(wave_open)(const trace_job *job, const trace
     s->score = s->letter + places;
     s->peak = s->score + places;
     s->where = s->peak + places;
-    s->backwards = s->where + places;
-    s->profile = s->backwards + (b->columns + 4 * WAVE_N) / WAVE_N * WAVE_N;
+    s->profile = s->where + places;
     s->stride = strip * WAVE_N;
+    s->backwards = s->profile + (LANES_ROW + 1) * places;
+    s->places = (i32 *)s->backwards;
     for (i64 l = 0; l < WAVE_N; l++)
         for (i64 k = 0; k < strip; k++) {
             i64 row = l * strip + k, place = k * WAVE_N + l;
@@ -54,51 +59,64 @@ static LANES_TARGET void LANES_NAME(wave_open)(const trace_job *job, const trace
         }
     memset(s->peak, 0, (size_t)(2 * places) * sizeof(LANES_INT));
 
-    u8 number[LANES_ROW]; /* of a letter of the target */
-    if (!simple) {
-        u32 used = 0;
-        int n = 1;
+    if (simple) {
+        LANES_INT *to = s->backwards;
+        for (i64 l = 0; l < WAVE_N; l++)
+            to[l] = to[WAVE_N + b->columns + l] = LANES_ROW + 1;
         for (i64 j = 0; j < b->columns; j++)
-            used |= (u32)1 << b->target[j];
-        for (i64 row = 0; row < s->stride + 8; row++)
-            s->profile[row] = WAVE_PENALTY;
-        for (int code = 0; code < LANES_ROW; code++)
-            if (used >> code & 1) {
-                LANES_INT *to = s->profile + n * s->stride;
-                for (i64 row = 0; row < b->rows; row++)
-                    to[row] = trace_scores(job, b, row)[code];
-                for (i64 row = b->rows; row < s->stride + 8; row++)
-                    to[row] = WAVE_PENALTY;
-                number[code] = (u8)n++;
-            }
-    } else {
-        for (int code = 0; code < LANES_ROW; code++)
-            number[code] = (u8)code;
+            to[WAVE_N + j] = b->target[b->columns - 1 - j];
+        return;
     }
-    LANES_INT pad = simple ? LANES_ROW + 1 : 0, *to = s->backwards;
+    i32 place[LANES_ROW];
+    for (i64 row = 0; row < s->stride + 8; row++)
+        s->profile[row] = WAVE_PENALTY;
+    u32 used = trace_letters(b->target, b->columns);
+    for (int n = 1; used; n++, used &= used - 1) {
+        int code = lanes_lowest(used);
+        LANES_INT *to = s->profile + n * s->stride;
+        if (job->profiles)
+            for (i64 row = 0; row < b->rows; row++)
+                to[row] = b->table[row * LANES_ROW + code];
+        else
+            for (i64 row = 0; row < b->rows; row++)
+                to[row] = job->by_target[code][b->query[row]];
+        for (i64 row = b->rows; row < s->stride + 8; row++)
+            to[row] = WAVE_PENALTY;
+        place[code] = (i32)(n * s->stride);
+    }
     for (i64 l = 0; l < WAVE_N; l++)
-        *to++ = pad;
-    for (i64 j = b->columns - 1; j >= 0; j--)
-        *to++ = number[b->target[j]];
-    for (i64 l = 0; l < WAVE_N; l++)
-        *to++ = pad;
+        s->places[l] = s->places[WAVE_N + b->columns + l] = 0;
+    for (i64 j = 0; j < b->columns; j++)
+        s->places[WAVE_N + j] = place[b->target[b->columns - 1 - j]];
 }
 
 /* The scores of one step: lane l takes those of the letter that it faces from the profile. */
-LANES_INLINE LANES_TARGET void LANES_NAME(wave_scores)(const LANES_NAME(wave) * s, const LANES_INT *letters)
+LANES_INLINE LANES_TARGET void LANES_NAME(wave_scores)(const LANES_NAME(wave) * s, const i32 *places)
 {
-#if LANES_BITS == 16 && defined(__GNUC__)
-    if (s->strip > 2) {
-        for (i64 l = 0; l < WAVE_N; l += 8)
-            for (i64 k = 0; k < s->strip; k += 8)
-                transpose_scores(s->profile + l * s->strip + k, letters + l, s->stride, s->strip,
-                                 s->score + k * WAVE_N + l, WAVE_N);
+    const i64 strip = s->strip;
+#ifdef WAVE_LOW
+    if (strip > 2) {
+        for (i64 k = 0; k < strip; k += 8) { /* eight rows of each lane become eight rows of lanes, in three rounds */
+            V a[8], b[8];
+            for (int i = 0; i < 8; i++)
+                a[i] = WAVE_EIGHTS(s->profile + k + i * strip, 8 * strip, places + i);
+            for (int round = 0; round < 3; round++) {
+                for (int i = 0; i < 4; i++) {
+                    b[2 * i] = WAVE_LOW(a[i], a[i + 4]);
+                    b[2 * i + 1] = WAVE_HIGH(a[i], a[i + 4]);
+                }
+                for (int i = 0; i < 8; i++)
+                    a[i] = b[i];
+            }
+            for (int i = 0; i < 8; i++)
+                V_STORE(a[i], s->score + (k + i) * WAVE_N);
+        }
         return;
     }
 #endif
     for (i64 l = 0; l < WAVE_N; l++) {
-        const LANES_INT *from = s->profile + letters[l] * s->stride + l * s->strip;
-        for (i64 k = 0; k < s->strip; k++)
+        const LANES_INT *from = s->profile + places[l] + l * strip;
+        for (i64 k = 0; k < strip; k++)
             s->score[k * WAVE_N + l] = from[k];
     }
 }
@@ -121,8 +139,8 @@ LANES_INLINE LANES_TARGET void LANES_NAME(wave_steps)(const trace_job *job, cons
     u8 *directions = b->directions;
 
     for (i64 step = 0; step < steps; step++) {
-        const LANES_INT *letters = s->backwards + (columns - 1 - step + WAVE_N);
-        const V facing = V_LOAD(letters), now = V_SPLAT((LANES_INT)step);
+        const i64 letters = columns - 1 - step + WAVE_N; /* place of that of lane 0 */
+        const V facing = simple ? V_LOAD(s->backwards + letters) : floor, now = V_SPLAT((LANES_INT)step);
         const trace_line *top = b->line + (step < columns ? step : columns - 1);
         const int waiting = !local && step < last; /* for their first column: these keep their border */
         const V_MASK waits = V_GREATER(lane, now);
@@ -131,7 +149,7 @@ LANES_INLINE LANES_TARGET void LANES_NAME(wave_steps)(const trace_job *job, cons
             return;
         before = V_SHIFT(foot_h, (LANES_INT)top->h);
         if (!simple)
-            LANES_NAME(wave_scores)(s, letters);
+            LANES_NAME(wave_scores)(s, s->places + letters);
         for (i64 k = 0; k < strip; k++) {
             LANES_INT *at_h = s->h + k * WAVE_N, *at_gap = s->gap + k * WAVE_N;
             const V old = V_LOAD(at_h), along = V_LOAD(at_gap);
@@ -265,6 +283,9 @@ static const trace_kernel LANES_NAME(trace) = {WAVE_N, LANES_NAME(wave_run), LAN
 #undef WAVE_PENALTY
 #undef WAVE_STOP
 #undef WAVE_PUT
+#undef WAVE_EIGHTS
+#undef WAVE_LOW
+#undef WAVE_HIGH
 #undef WAVE_BIT
 #undef V_GREATER
 #undef V_SHIFT

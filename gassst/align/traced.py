@@ -22,8 +22,9 @@ from gassst.errors import UsageError
 
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
-LEAST_CELLS, MOST_CELLS, MOST_PAIRS = 1e6, 1e8, 4096  # of a task: up to some hundredths of a second
-THREAD_TASKS = 8  # at least of each thread, where cells suffice, so that all end at about the same time
+LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
+THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
+MOST_PAIRS = 4096  # of a task
 LANES = 64  # the most of any vector, as LANES_MOST of ext/pairwise/lanes.h
 LINE_BYTES, LETTER_BYTES, ROW_BYTES = (
     8,
@@ -168,7 +169,8 @@ def _task_ends(cells: NDArray[np.float64], threads: int) -> list[int]:
     """Where tasks end, of pairs with so many cells each."""
     if not len(cells):
         return []
-    share = np.clip(cells.sum() / (THREAD_TASKS * threads), LEAST_CELLS, MOST_CELLS)
+    tasks = THREAD_TASKS * threads if threads > 1 else 1
+    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
     task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
     return [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(cells)]
 
