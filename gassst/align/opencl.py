@@ -75,8 +75,10 @@ class Work(NamedTuple):
     ----------
     place : int64[n]
         Queries that are aligned with all targets, or where the scores of pairs go.
-    pairs : int64[n, 2] or None
-        Query and target of each, by falling length of the target.
+    longest : int
+        Letters of the longest query.
+    given : (int32[n, 2], int64[n]) or None
+        Query and target of each pair, by falling length of the target; and these lengths.
     each : int
         Pairs of a value.
     cells : float
@@ -84,19 +86,20 @@ class Work(NamedTuple):
 
     shape: Shape
     place: I64
-    pairs: I64 | None
+    longest: int
+    given: tuple[I32, I64] | None
     each: int
     cells: float
 
 
 class _Launch(NamedTuple):
-    """What the device works on: its last kernel, where it puts the scores, their shape, and other memory."""
+    """What the device works on: its last kernel, where it puts the scores, their shape, and all memory for it."""
 
     work: Work
     done: Any
     result: Any
     shape: tuple[int, ...]
-    buffers: tuple[Any, ...]
+    borrowed: list[Any]
 
 
 class _Stream(NamedTuple):
@@ -132,51 +135,66 @@ class _Engine:
             ]
             self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
             self._none = self._border = machine.room(16)
-            self._order = np.argsort(-self._n, kind="stable")
-            self._given_order = machine.buffer(self._order.astype(np.int32))
+            order = np.argsort(-self._n, kind="stable")
+            self._sorted_n = self._n[order]
+            self._order = machine.buffer(order.astype(np.int32))
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._streams: dict[tuple[int, bool], _Stream] = {}
+        self._free: list[Any] = []
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
-        machine = self.machine
+        machine, borrowed = self.machine, []
         with machine.errors():
-            if work.pairs is None:
-                m, n = self._m[work.place], self._n[self._order]
-                which, order = machine.buffer(work.place.astype(np.int32)), self._given_order
-                rows, width = len(m), len(n)
+            if work.given is None:
+                n, order = self._sorted_n, self._order
+                which = self._upload(work.place.astype(np.int32), borrowed)
+                rows, width = len(work.place), len(n)
                 shape: tuple[int, ...] = (rows, width)
-                wide = int(np.count_nonzero(~self.is_narrow(m.max(keepdims=True), n, work.shape)))
+                wide = int(np.count_nonzero(~self.is_narrow(work.longest, n, work.shape)))
                 runs = [(0, wide, 1), (wide, len(n), 2)]
             else:
-                m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
-                which, order = self._none, machine.buffer(work.pairs.astype(np.int32))
+                pairs, n = work.given
+                which, order = self._none, self._upload(pairs, borrowed)
                 shape = (len(n),)
                 rows, width, runs = 1, 0, [(0, len(n), work.each)]
-            result = machine.room(4 * int(np.prod(shape)))
+            result = self._borrow(4 * int(np.prod(shape)), borrowed)
             done = [
-                self._enqueue(work.shape, run, part, n, int(m.max()), (order, which), (rows, width), result)
+                self._enqueue(work, run, part, n, (order, which), (rows, width), result, borrowed)
                 for run in runs
                 if run[0] < run[1]
-                for part in self._parts(run, n, int(m.max()), rows, work.shape)
+                for part in self._parts(run, n, work.longest, rows, work.shape)
             ]
             machine.queue.flush()
-        return _Launch(work, done[-1], result, shape, (which, order))
+        return _Launch(work, done[-1], result, shape, borrowed)
 
     def end(self, launch: _Launch, out: I32) -> I32:
         """The scores, in `out` where they are neighbours there."""
         machine, rows = self.machine, launch.work.place
-        are_neighbours = launch.work.pairs is None and rows[-1] - rows[0] == len(rows) - 1
+        are_neighbours = launch.work.given is None and rows[-1] - rows[0] == len(rows) - 1
         found = out[rows[0] : rows[-1] + 1] if are_neighbours else np.empty(launch.shape, np.int32)
         with machine.errors():
             # A copy to memory that the driver does not own lets nothing else be handed over meanwhile.
             machine.cl.enqueue_copy(machine.copies, found, launch.result, wait_for=[launch.done])
-            launch.result.release()
-            for buffer in launch.buffers:
-                if buffer is not self._none and buffer is not self._given_order:
-                    buffer.release()
+        self._free += launch.borrowed
         if not are_neighbours:
             out[rows] = found
+        return found
+
+    def _borrow(self, size: int, borrowed: list[Any]) -> Any:
+        """Room of a launch that has ended, or new: the device stands still while memory is made or given back."""
+        fitting = [i for i, buffer in enumerate(self._free) if size <= buffer.size <= 4 * size + (1 << 16)]
+        if fitting:
+            found = self._free.pop(min(fitting, key=lambda i: self._free[i].size))
+        else:
+            found = self.machine.room(size + size // 8)
+        borrowed.append(found)
+        return found
+
+    def _upload(self, array: NDArray[Any], borrowed: list[Any]) -> Any:
+        """An array on the device, beside what it computes."""
+        found = self._borrow(array.nbytes, borrowed)
+        self.machine.cl.enqueue_copy(self.machine.copies, found, np.ascontiguousarray(array))
         return found
 
     def _parts(
@@ -194,17 +212,17 @@ class _Engine:
 
     def _enqueue(
         self,
-        shape: Shape,
+        work: Work,
         run: tuple[int, int, int],
         part: tuple[int, int],
         n: I64,
-        longest: int,
         given: tuple[Any, Any],
         grid: tuple[int, int],
         result: Any,
+        borrowed: list[Any],
     ) -> Any:
         """A kernel for neighbours in the order; returns its event. `n`: lengths of targets in that order."""
-        machine, costs = self.machine, self._costs
+        machine, costs, shape, longest = self.machine, self._costs, work.shape, work.longest
         (begin, end), each = part, run[2]
         rows, width = grid
         own, strips = width == 0, longest > shape.letters
@@ -217,7 +235,7 @@ class _Engine:
             "pair": 0, "width": width, "places": costs.profiles, "flags": costs.flags, "low": 0, "high": 0,
         }  # fmt: skip
         build = _Build(shape.columns, each, own, strips, self._slots(shape, each, own))
-        stream = self._stream(run, numbers, n, given[0], build)
+        stream = self._stream(run, numbers, n, given[0], build, borrowed)
         pair = (begin - run[0]) // each
         stride = 0
         if strips:
@@ -236,7 +254,13 @@ class _Engine:
         )  # fmt: skip
 
     def _stream(
-        self, run: tuple[int, int, int], numbers: dict[str, int], n: I64, order: Any, build: _Build
+        self,
+        run: tuple[int, int, int],
+        numbers: dict[str, int],
+        n: I64,
+        order: Any,
+        build: _Build,
+        borrowed: list[Any],
     ) -> _Stream:
         """The letters of a run. Those of the last product are kept."""
         begin, end, each = run
@@ -246,8 +270,9 @@ class _Engine:
             return kept
         start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
         np.cumsum(n[begin:end:each], out=start[1:])
-        starts = self.machine.buffer(start)
-        letters = self.machine.room(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP))
+        kept_here = [] if is_product else borrowed
+        starts = self._upload(start, kept_here)
+        letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), kept_here)
         self._kernel("pair_letters", build)(
             self.machine.queue, ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
             starts, letters,
@@ -269,14 +294,14 @@ class _Engine:
         costs = self._costs
         return 2 not in self.each or costs.wide or costs.first > NARROW_COST or not shift_of(costs, 2)
 
-    def is_narrow(self, m: I64, n: I64, shape: Shape) -> NDArray[np.bool_]:
-        """Whether 16 bits hold what the kernel computes, or tell that they do not."""
+    def is_narrow(self, m: int, n: I64, shape: Shape) -> NDArray[np.bool_]:
+        """Whether 16 bits hold what the kernel computes for m and n letters, or tell that they do not."""
         costs = self._costs
         if self.never_narrow:
-            return np.zeros(np.broadcast(m, n).shape, bool)
+            return np.zeros(n.shape, bool)
         if costs.flags & LOCAL:
-            return np.ones(np.broadcast(m, n).shape, bool)
-        lowest = costs.lowest(-(-m // shape.letters) * shape.letters, n)
+            return np.ones(n.shape, bool)
+        lowest = costs.lowest(np.full(1, -(-m // shape.letters) * shape.letters), n)
         lowest = lowest - max(0, shift_of(costs, 2) - costs.first)
         return costs.highest * np.minimum(m, n) - lowest < MOST[1] + LEAST[0]
 
@@ -466,7 +491,7 @@ class DeviceProduct:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            if self._may_overflow(int(self._m[work.place].max()), int(self._n.max())):
+            if self._may_overflow(work.longest, int(self._n.max())):
                 row, column = np.nonzero(found >= self._overflow)
                 overflows.append(np.stack([work.place[row], column], axis=1))
 
@@ -489,14 +514,14 @@ class DeviceProduct:
             for part, work in _shares(
                 cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)
             ):
-                yield Work(shapes[i], rows[part], None, sizes[0], work)
+                yield Work(shapes[i], rows[part], int(self._m[rows[part]].max()), None, sizes[0], work)
 
     def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, each: tuple[int, ...]) -> None:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            m, n = self._m[pairs[work.place, 0]], self._n[pairs[work.place, 1]]
-            if work.each > 1 and self._may_overflow(int(m.max()), int(n.max())):
+            assert work.given is not None
+            if work.each > 1 and self._may_overflow(work.longest, int(work.given[1][0])):
                 overflows.append(work.place[found >= self._overflow])
 
         self._deal(self._pair_work(pairs, each), take, out, bar)
@@ -512,23 +537,46 @@ class DeviceProduct:
         return bool(is_tried) and self._costs.highest * min(m, n) >= self._overflow
 
     def _pair_work(self, pairs: I64, sizes: tuple[int, ...]) -> Iterator[Work]:
-        """Pairs of one shape, those with long targets first."""
-        query, n = pairs[:, 0], self._n[pairs[:, 1]]
-        left = np.ones(len(pairs), bool)
-        for each in sizes if len(pairs) else ():
-            choice, shapes = self._shapes(self._m, float(n.mean()), len(pairs) / each, True, (each,))
-            chosen = choice[query]
-            for i, shape in enumerate(shapes):
-                mine = np.flatnonzero(left & (chosen == i)) if len(shapes) > 1 else np.flatnonzero(left)
-                if each > 1 and len(mine):
-                    longest = self._m[query[mine]].max(keepdims=True)
-                    mine = mine[self._engines[0].is_narrow(longest, n[mine], shape)]
-                left[mine] = False
-                if len(mine) and n[mine].min() < n[mine].max():
-                    mine = mine[np.argsort(-n[mine], kind="stable")]
-                cells = np.cumsum(self._m[query[mine]].astype(float) * n[mine])
-                for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES):
-                    yield Work(shape, mine[part], pairs[mine[part]], each, work)
+        """Pairs of one shape, those with long targets first.
+
+        Lengths are few, pairs are many: these are sorted by the number of their shape and length.
+        """
+        if not len(pairs):
+            return
+        engine = self._engines[0]
+        sizes = sizes[-1:] if engine.never_narrow else sizes[:1] if self._costs.flags & LOCAL else sizes
+        query, target = pairs[:, 0], pairs[:, 1]
+        lengths, rank = np.unique(-self._n, return_inverse=True)
+        lengths = -lengths
+        mean = float(np.bincount(target, minlength=len(self._n)) @ self._n) / len(pairs)
+        choice, shapes = self._shapes(self._m, mean, len(pairs) / sizes[0], True, sizes)
+        key = (choice * len(lengths))[query] + rank[target]
+        if len(shapes) * len(lengths) < 1 << 16:
+            key = key.astype(np.uint16)  # NumPy sorts these in one pass
+        place = np.argsort(key, kind="stable")
+        given = pairs.astype(np.int32)[place]
+        n = lengths[(key[place] % len(lengths)).astype(np.int64)]
+        starts = np.cumsum(np.bincount(key // len(lengths), minlength=len(shapes)))
+        for shape, end, count in zip(
+            shapes, starts.tolist(), np.diff(starts, prepend=0).tolist(), strict=True
+        ):
+            if not count:
+                continue
+            all_of = slice(end - count, end)
+            m = self._m[given[all_of, 0]]
+            wide = count
+            if sizes[0] == 2:
+                wide = int(np.count_nonzero(~engine.is_narrow(int(m.max()), n[all_of], shape)))
+            cells = np.cumsum(m.astype(float) * n[all_of])
+            for each, first, last in ((1, 0, wide), (2, wide, count)):
+                before = cells[first - 1] if first else 0.0
+                for part, work in _shares(
+                    cells[first:last] - before, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES
+                ):
+                    mine = slice(end - count + first + part.start, end - count + first + part.stop)
+                    yield Work(
+                        shape, place[mine], int(m[first:last][part].max()), (given[mine], n[mine]), each, work
+                    )
 
     def _shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
