@@ -144,7 +144,8 @@ class _Engine:
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
-        machine, borrowed = self.machine, []
+        machine = self.machine
+        borrowed: list[Any] = []
         with machine.errors():
             if work.given is None:
                 n, order = self._sorted_n, self._order
