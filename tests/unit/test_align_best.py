@@ -172,6 +172,8 @@ def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
     scores = match_matrix(2, -3).scores
     query, target = rng.integers(0, 4, 1200).astype(np.uint8), rng.integers(0, 5, 5200).astype(np.uint8)
     target[900:1500], target[4500:5000] = query[:600], query[500:1000]
+    for corner in (2048, 3072):  # of tiles where parts of two devices meet
+        target[corner - 112 : corner + 128] = query[400:640]
     tiles = Tiles(scores.astype(np.int32), gaps.first, gaps.extend, instruction_sets()[0])
     geometry = Geometry(1200, 5200, 512, 512, 512, 1024, 2048, chunk_blocks)
     compiled = Matrix(query, target, gaps, tiles, geometry)
