@@ -629,7 +629,7 @@ class Mapper:
         return __version__, self.index.k, tuple(self.reference.md5), params
 
     def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
-        """Whether a process of its own is to drive the device: for single reads that are aligned whole."""
+        """Whether a process of its own is to drive the device: for single reads."""
         from gassst.search.device import is_searched
 
         suits = is_searched(self.params, self.index, self.parts, self.cascade)
@@ -660,7 +660,7 @@ class Mapper:
         if not is_served and not (named and is_new):
             return None
         if not is_served:
-            log.info("device %s: only single reads that are aligned whole are searched there", params.device)
+            log.info("device %s: only the best places of single reads are searched there", params.device)
         job = Job.of(index, params)
         if self.started is not None and is_new and index.path is not None:
             if is_served:

@@ -1,4 +1,4 @@
-"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads aligned whole.
+"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads.
 
 From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
 for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
@@ -39,7 +39,7 @@ from gassst.search.device_arrays import (
 )
 from gassst.search.device_index import DeviceIndex, Slot
 from gassst.search.filters import FLANK_STEPS, Cascade
-from gassst.search.host import UNGAPPED_REACH, HostBackend
+from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS, UNGAPPED_REACH, HostBackend
 from gassst.search.state import SearchState
 from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
@@ -154,9 +154,9 @@ class Found(NamedTuple):
 
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
-    """Whether a device can search so: reads aligned whole, with an index of step 1 in one piece."""
+    """Whether a device can search so: for the best places, with an index of step 1 in one piece."""
     whole = index.step == 1 and not lookup.copies
-    return params.best_of_whole_reads and whole and cascade.names in CASCADES
+    return not params.all_hits and whole and cascade.names in CASCADES
 
 
 def is_taken(context: BatchContext) -> bool:
@@ -309,6 +309,7 @@ class DeviceBackend:
         self._lengths, self._flips = self._reads[2:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
+        self._clips = batch.params.mode == "local"
         self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
@@ -326,7 +327,8 @@ class DeviceBackend:
         counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
-        arguments = strata, margin, self._lengths, columns, state.columns, counters, active
+        of_reads = self._lengths, columns, state.columns, counters, active
+        arguments = strata, margin, np.int32(self._clips), *of_reads
         slot.launch("choose_reads", self.context.n, self._n, *arguments)
         size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
@@ -403,8 +405,26 @@ class DeviceBackend:
         chosen: U8 | None = None,
         partner: I64 | None = None,
     ) -> bool:
-        """No read is left to the search by local score."""
-        return False
+        """Drops the anchors of the reads that are left at once. Whether there are any, the device alone knows."""
+        if not self._clips:
+            return False
+        reads, scoring = anchors.reads, self.context.params.scoring
+        least = scoring.min_score + scoring.clip
+        numbers = scoring.match, scoring.mismatch, scoring.clip, SURE_ERRORS, CLIPPING_GAIN, least
+        active = (
+            self._n,
+            np.uint32(reads.size),
+            reads.numbers,
+            reads.plan,
+            *self._planes,
+            *map(np.int32, numbers),
+        )
+        columns = anchors.segment, anchors.anchors, state.columns
+        self._slot.launch("divert_reads", reads.size, *self._reads, np.uint64(self._rows), *active, *columns)
+        return True
+
+    def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
+        return anchors
 
     # --- candidates ----------------------------------------------------------------------------------------------
 

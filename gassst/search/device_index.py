@@ -23,7 +23,16 @@ from gassst.search.device_arrays import GROUP, definitions, plan_columns
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
-SOURCES = ("band.h", "score.cl", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl")
+SOURCES = (
+    "band.h",
+    "score.cl",
+    "search.h",
+    "seeds.cl",
+    "anchors.cl",
+    "stretches.cl",
+    "bounds.cl",
+    "buckets.cl",
+)
 MOST_PARTS = 4
 IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""

@@ -16,7 +16,7 @@ from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
 from gassst.mapper import LateMapper
-from gassst.search import device, device_index, single
+from gassst.search import device, device_arrays, device_index, single
 from gassst.search.arrays import GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch, Request, Searched
@@ -66,6 +66,20 @@ class TestDeviceSearch:
     def test_it_finds_what_the_host_finds(self, search, index, small_reads, params):
         context = context_of(index, small_reads, **params)
         assert_same(search, context)
+
+    @pytest.mark.parametrize("params", [{}, {"filters": (), "sensitivity": 0}, {"seed_length": 10}], ids=str)
+    def test_it_gives_up_what_the_host_does(self, search, index, small_reads, params):
+        """Reads that fit at one end only, and reads without a place, are left to the search by local score."""
+        context = context_of(index, with_adapters(small_reads), mode="local", **params)
+        assert_same(search, context)
+        (found,) = search.found(
+            Searched(context.plan, context.cascade, context.params), [Request.of(context)]
+        )
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            state = single.run_stages(HostBackend(context, bands, Stats()))
+        assert state.diverted.sum() > 20 and state.hopeless(context).sum() > 5
+        for name, column in zip(device_arrays.STATE, found.state, strict=True):
+            np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
@@ -121,7 +135,7 @@ class TestDeviceSearch:
         monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
         assert_all_same(search, contexts)
 
-    @pytest.mark.parametrize("params", [{"mode": "local"}, {"all_hits": True}, {"filters": ("fd",)}])
+    @pytest.mark.parametrize("params", [{"all_hits": True}, {"filters": ("fd",)}])
     def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
         assert search.search(context_of(index, small_reads[:3], **params), Stats()) is None
 
@@ -176,6 +190,17 @@ def test_fit_is_known_before_anything_is_allocated(index, memory, allocation, wh
 
 def test_an_index_with_steps_is_left_to_the_host(small_fasta):
     assert "step 2" in device_index.fit(gassst.Index.build(small_fasta, step=2), 8 << 30, 4 << 30).why
+
+
+def with_adapters(reads):
+    """Of every third read the last two fifths are other bases, of every third one base in twelve is masked."""
+    some = []
+    for i, (name, read, quality) in enumerate(reads):
+        kept = len(read) * 3 // 5
+        tail = read[kept:].translate(str.maketrans("ACGT", "GTAC"))
+        masked = "".join("N" if at % 12 == 5 else base for at, base in enumerate(read))
+        some.append((name, [read[:kept] + tail, masked, read][i % 3], quality))
+    return some
 
 
 def context_of(index, reads, **params) -> BatchContext:
@@ -362,7 +387,7 @@ def test_a_process_that_has_ended_serves_no_other_sample(index):
     assert mapper._server(is_served=False) is None  # it has been looked for
 
 
-@pytest.mark.parametrize("more", [[], ["--mode", "local"]], ids=["searched there", "mapped on the host"])
+@pytest.mark.parametrize("more", [[], ["--all"]], ids=["searched there", "mapped on the host"])
 def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path, more):
     """It is looked for while reads are mapped already."""
     output = tmp_path / "out.sam"
