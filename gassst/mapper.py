@@ -558,11 +558,11 @@ class Mapper:
                 input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
         encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
         is_late = isinstance(self.extender, LateExtender) and not why_threads()
-        is_served = is_late and self._is_served(mates, interleaved)
+        with_mates = mates is not None or interleaved
+        is_served = is_late and self._is_served(with_mates)
         mapper = self._prepared(is_late)
         processes, threads = mapper._processes(encoder), self.params.threads
-        on_device = mates is None and not interleaved and mapper.on_device is not None
-        size = self.params.reads_per_batch(processes, on_device, is_served)
+        size = self.params.reads_per_batch(processes, mapper.on_device is not None, is_served)
         inflaters = Inflaters() if processes > 1 else None  # one process copies no texts: the reader inflates
         batches = source.batches(size, self.params.threads, input_progress, parts, inflaters)
         mapper = mapper if processes == 1 else mapper._for_processes()
@@ -570,7 +570,7 @@ class Mapper:
             mapper = mapper._with(counts_details=False)
         with ExitStack() as stack:
             stack.enter_context(closing(batches))
-            server = mapper._server(is_served) if is_late else None
+            server = mapper._server(is_served, with_mates) if is_late else None
             if server is not None:  # forked before the workers, which inherit its pipes
                 stack.enter_context(closing(server))
             if server is not None and is_served:
@@ -628,13 +628,17 @@ class Mapper:
         )
         return __version__, self.index.k, tuple(self.reference.md5), params
 
-    def _is_served(self, mates: Paths | None, interleaved: bool) -> bool:
-        """Whether a process of its own is to drive the device: for single reads."""
-        from gassst.search.device import is_searched
+    def _is_served(self, with_mates: bool) -> bool:
+        """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds."""
+        from gassst.search.device import is_looked_up, is_searched
 
-        suits = is_searched(self.params, self.index, self.parts, self.cascade)
-        is_single = mates is None and not interleaved
-        return suits and is_single and self.index.reference.alt is None
+        index = self.index
+        suits = (
+            is_looked_up(index, self.parts)
+            if with_mates
+            else is_searched(self.params, index, self.parts, self.cascade)
+        )
+        return suits and index.reference.alt is None
 
     def _prepared(self, is_late: bool) -> Mapper:
         """This mapper with the device that it was to look for late; with compiled code where a process drives that."""
@@ -645,7 +649,7 @@ class Mapper:
         made = self.extender.made
         return self._with(extender=made, on_device=_device_search(self.index, made))
 
-    def _server(self, is_served: bool) -> Any:
+    def _server(self, is_served: bool, with_mates: bool = False) -> Any:
         """The process that drives the device; one that only looks for it where a run that names it has no use for it.
 
         None where the system grants no process, and where nobody asked.
@@ -660,8 +664,10 @@ class Mapper:
         if not is_served and not (named and is_new):
             return None
         if not is_served:
-            log.info("device %s: only the best places of single reads are searched there", params.device)
-        job = Job.of(index, params)
+            log.info(
+                "device %s: neither seeds are looked up nor reads searched there in such a run", params.device
+            )
+        job = Job.of(index, params, with_mates)
         if self.started is not None and is_new and index.path is not None:
             if is_served:
                 self.started.tell(job)

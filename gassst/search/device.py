@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, pairwise
+from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.io.read_records import batch_of_records
 from gassst.params import MAX_ERRORS, MapParams
 from gassst.search import single
-from gassst.search.arrays import I64, U8, U16, U32, U64, Bands, Bool, GlobalResult
+from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
 from gassst.search.device_arrays import (
@@ -53,6 +54,20 @@ WARM_UP, PIECE_ROWS = 512, 2
 """Reads of the first search, which warms the device up, and rows of 64 bases of each."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
+ANCHORS = ("read_strand", "diagonal", "offset", "length", "start")
+RESULT = (
+    "rows",
+    "start",
+    "summary",
+    "quality",
+    "bands.read_strand",
+    "bands.band_start",
+    "bands.end",
+    "bands.edits",
+)
+"""What a first search is judged by."""
+SEARCH = -1
+"""In the place of a stage."""
 COUNTERS_BYTES = 4096
 """From the counters of one stage to those of the next: buffers may begin there."""
 ITEMS = 1 << 18
@@ -60,21 +75,55 @@ ITEMS = 1 << 18
 
 
 class Request(NamedTuple):
-    """Reads to be searched: `planes`, `plane_start` and `lengths` as `PackedReads` has them; `flip` uint8[n];
-    `present`, their distinct lengths."""
+    """What is asked about the `n` reads of a batch.
+
+    Attributes
+    ----------
+    planes, plane_start, lengths
+        As `PackedReads` has them.
+    flip : uint8[n]
+    present : int64[]
+        Their distinct lengths.
+    stage : int
+        Whose seeds are looked up; SEARCH: the whole search is asked for.
+    every : int
+        Of these seeds each so manieth; 0: as planned.
+    reads : uint32[a]
+        Whose seeds are looked up, ascending. Of no use for the whole search.
+    """
 
     planes: U64
     plane_start: U32
     lengths: U32
     flip: U8
     present: I64
+    stage: int
+    every: int
+    reads: U32
 
     @classmethod
     def of(cls, context: BatchContext) -> Request:
-        """Of a batch."""
+        """For the whole search of a batch."""
+        return cls.for_anchors(context, SEARCH, None, np.empty(0, np.uint32))
+
+    @classmethod
+    def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
+        """For the anchors of a stage; `every` as `SearchBackend.look_up` takes it."""
         packed = context.packed
         present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
-        return cls(packed.planes, packed.plane_start, packed.lengths, context.flip, present)
+        return cls(
+            packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, every or 0, reads
+        )
+
+    @property
+    def kind(self) -> tuple[int, int]:
+        """Requests of one kind can be answered together."""
+        return self.stage, self.every
+
+    @property
+    def n_asked(self) -> int:
+        """Of how many reads something is asked."""
+        return len(self.lengths) if self.stage == SEARCH else len(self.reads)
 
 
 class Searched(NamedTuple):
@@ -86,7 +135,7 @@ class Searched(NamedTuple):
 
 
 class DeviceBatch:
-    """Reads that a device searches together, of several requests that are searched alike.
+    """Reads that a device searches together, of several requests of one kind.
 
     Attributes
     ----------
@@ -107,6 +156,41 @@ class DeviceBatch:
     def n(self) -> int:
         """Reads."""
         return self.first[-1]
+
+
+class Looked(NamedTuple):
+    """What a device made of the seeds of a stage of `n` reads: `c` anchors.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before these.
+    read_strand, diagonal : uint32[c], offset, length : uint16[c]
+        As `Anchors` has them; reads count from `before` on.
+    start : int64[n + 1]
+        Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0]. Others than those asked for have none.
+    complete, capped : uint16[n]
+        As `SearchState` has them, by these seeds alone.
+    counted : Stats
+        What was done.
+    """
+
+    before: int
+    read_strand: U32
+    diagonal: U32
+    offset: U16
+    length: U16
+    start: I64
+    complete: U16
+    capped: U16
+    counted: Stats
+
+    def anchors(self, reads: U32) -> Anchors:
+        """Those of the reads that were asked for. Copies what it keeps."""
+        read_strand = self.read_strand - np.uint32(2 * self.before)
+        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
+        start = np.append(self.start[reads], self.start[-1]) - self.start[0]
+        return Anchors(read_strand, *columns, start, reads)
 
 
 class Found(NamedTuple):
@@ -155,8 +239,12 @@ class Found(NamedTuple):
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
     """Whether a device can search so: for the best places, with an index of step 1 in one piece."""
-    whole = index.step == 1 and not lookup.copies
-    return not params.all_hits and whole and cascade.names in CASCADES
+    return not params.all_hits and is_looked_up(index, lookup) and cascade.names in CASCADES
+
+
+def is_looked_up(index: Any, lookup: Any) -> bool:
+    """Whether a device can look seeds up in an index: in one of step 1 in one piece."""
+    return index.step == 1 and not lookup.copies
 
 
 def is_taken(context: BatchContext) -> bool:
@@ -193,8 +281,10 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
-    def warm_up(self, searched: Searched) -> None:
+    def warm_up(self, searched: Searched, is_for_pairs: bool = False) -> None:
         """Search pieces of the reference in every slot: the first search loads kernels and takes memory.
+
+        For pairs their seeds are looked up instead.
 
         Raises DeviceError where the host finds other places.
         """
@@ -203,16 +293,27 @@ class DeviceSearch:
             return
         packed = batch_of_records(_pieces(self.index.reference.planes)).pack()
         context = BatchContext.of(self.index, WholeIndex(self.index), *searched, packed)
-        if not is_taken(context):
+        if not (is_for_pairs or is_taken(context)):
             return
+        reads = np.arange(context.n, dtype=np.uint32)
+        request = Request.for_anchors(context, 0, None, reads) if is_for_pairs else Request.of(context)
         with CpuExtender(self.index.reference.planes).open_reads(packed) as bands:
-            expected = single.search(HostBackend(context, bands, Stats()))
+            host = HostBackend(context, bands, Stats())
+            if is_for_pairs:
+                expected: Any = host.gather(host.look_up(host.initial_state(), 0, reads), reads, None)
+            else:
+                expected = single.search(host)
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    backend: Any = DeviceBackend(DeviceBatch(searched, [Request.of(context)]), slot)
-                    for found in backend.collect(single.run_stages(backend)):
-                        if not _are_same(found.result(context, Stats()), expected):
+                    for found in DeviceBackend(DeviceBatch(searched, [request]), slot).answers():
+                        is_looked = isinstance(found, Looked)
+                        own = (
+                            found.anchors(reads)
+                            if isinstance(found, Looked)
+                            else found.result(context, Stats())
+                        )
+                        if not _are_same(own, expected, ANCHORS if is_looked else RESULT):
                             raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
             log.debug("%s", error)
@@ -225,14 +326,29 @@ class DeviceSearch:
         searched = Searched(context.plan, context.cascade, context.params)
         for found in self.found(searched, [Request.of(context)]):
             stats.nanoseconds["device"] += perf_counter_ns() - began
-            return None if found is None else found.result(context, stats)
+            return found.result(context, stats) if isinstance(found, Found) else None
         return None
+
+    def look_up(
+        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
+    ) -> Looked | None:
+        """The seeds of a stage of some reads (uint32[a], ascending), or None where the device cannot look them up."""
+        if not is_looked_up(context.index, context.lookup):
+            return None
+        began = perf_counter_ns()
+        searched = Searched(context.plan, context.cascade, context.params)
+        request = Request.for_anchors(context, stage, every, reads)
+        (found,) = self.found(searched, [request])
+        stats.nanoseconds["device"] += perf_counter_ns() - began
+        return found if isinstance(found, Looked) else None
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
-    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | None]:
-        """The bands of every request, which must suit `is_taken`; None where there is no room.
+    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | Looked | None]:
+        """The bands, or anchors, of every request, which must be of one kind; None where there is no room.
+
+        Those for the whole search must suit `is_taken`.
 
         They are searched together where that fits. What is found lies in memory that is used again: it must be copied
         before the next is asked for.
@@ -243,10 +359,7 @@ class DeviceSearch:
             return
         try:
             with device.slot() as slot, self.engine.errors():
-                backend = DeviceBackend(DeviceBatch(searched, requests), slot)
-                passes: Any = backend  # its handles are not the host's arrays
-                state: Any = single.run_stages(passes)
-                yield from backend.collect(state)
+                yield from DeviceBackend(DeviceBatch(searched, requests), slot).answers()
         except OutOfDeviceMemory as error:
             if len(requests) > 1:
                 for request in requests:
@@ -272,11 +385,8 @@ def _pieces(planes: U64) -> list[tuple[str, bytes, None]]:
     ]
 
 
-def _are_same(a: GlobalResult, b: GlobalResult) -> bool:
-    names = "rows", "start", "summary", "quality"
-    bands = "read_strand", "band_start", "end", "edits"
-    same = [np.array_equal(getattr(a, name), getattr(b, name)) for name in names]
-    return all(same) and all(np.array_equal(getattr(a.bands, name), getattr(b.bands, name)) for name in bands)
+def _are_same(a: Any, b: Any, names: Sequence[str]) -> bool:
+    return all(np.array_equal(attrgetter(name)(a), attrgetter(name)(b)) for name in names)
 
 
 class DeviceBackend:
@@ -293,7 +403,7 @@ class DeviceBackend:
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
         slot.begin(batch.n)
-        *self._plans, self._caps = slot.of_plan(batch.plan)
+        *self._plans, self._quick, self._caps = slot.of_plan(batch.plan)
         requests = batch.requests
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row, self._rows = 0, sum(len(each.planes) for each in requests)
@@ -311,6 +421,16 @@ class DeviceBackend:
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
         self._clips = batch.params.mode == "local"
         self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
+
+    def answers(self) -> Iterator[Found | Looked]:
+        """What was found of every request."""
+        stage, every = self.context.requests[0].kind
+        if stage == SEARCH:
+            passes: Any = self  # its handles are not the host's arrays
+            state: Any = single.run_stages(passes)
+            yield from self.collect(state)
+        else:
+            yield from self.look_up_alone(stage, every or None)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -353,7 +473,8 @@ class DeviceBackend:
         slot, index, plan = self._slot, self._index, self.context.plan
         rows, a = plan.rows(stage), reads.size
         present = self.context.present
-        width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
+        distance = rows.every[present] if every is None else np.uint16(every)
+        width = 2 * int((-(-rows.number[present].astype(np.int64) // distance)).max())
         lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
         length = slot.buffer("length", a * width)
         whole = index.index
@@ -498,6 +619,49 @@ class DeviceBackend:
         return bands
 
     # --- back to the host ----------------------------------------------------------------------------------------
+
+    def look_up_alone(self, stage: int, every: int | None) -> Iterator[Looked]:
+        """The anchors of a stage of the reads that every request asks about. `every`: QUICK_EVERY or None."""
+        slot, batch = self._slot, self.context
+        state = self.initial_state()
+        reads = self._asked(stage, every)
+        seeds = self.look_up(state, stage, reads, every)
+        anchors = self.gather(seeds, reads, state)
+        segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
+        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
+        slot.wait()
+        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
+        np.cumsum(segment[1::2], out=start[1:])
+        np.copyto(following, start[:-1], casting="unsafe")
+        kept = int(start[-1])
+        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
+        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
+        to = slot.upload_pinned("next", following), np.uint32(kept), places, scores
+        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
+        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        slot.wait()
+        complete, capped = (
+            columns.reshape(len(STATE), batch.n)[STATE.index(name)] for name in ("COMPLETE", "CAPPED")
+        )
+        counted = self.stats
+        for a, b in pairwise(batch.first):
+            some = slice(start[a], start[b])
+            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], start[a : b + 1]
+            yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
+            counted = Stats()
+
+    def _asked(self, stage: int, every: int | None) -> DeviceReads:
+        """The reads that the requests ask about."""
+        slot, batch = self._slot, self.context
+        size = sum(len(each.reads) for each in batch.requests)
+        numbers, at = slot.pinned("asked", size, np.uint32), 0
+        for each, first in zip(batch.requests, batch.first, strict=False):
+            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
+            at += len(each.reads)
+        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+        plan = self._plans[stage] if every is None else self._quick
+        return DeviceReads(stage, size, slot.upload_pinned("asked", numbers), counters, plan)
 
     def collect(self, state: DeviceState) -> Iterator[Found]:
         """What was found of every request. The bands of a read come in the order of its stages."""

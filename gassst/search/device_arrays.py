@@ -72,9 +72,11 @@ def definitions() -> list[str]:
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 
 
-def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
-    """int16[len(PLAN), MAX_READ_LENGTH + 1]"""
+def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.ndarray:
+    """int16[len(PLAN), MAX_READ_LENGTH + 1]. `every` replaces the plan's distance between the seeds of the stage."""
     rows = plan.rows(stage)
+    if every is not None:
+        rows = rows._replace(every=np.full_like(rows.every, every))
     columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
     return np.array([*columns, plan.errors, plan.words, plan.lost[stage] <= GIVEN_UP], np.int16)
 

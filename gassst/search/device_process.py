@@ -39,6 +39,8 @@ FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. A
 class Load:
     """How much waits for the device, and how fast it and the host are; in memory that processes share.
 
+    `waiting`: reads of each client that wait; `taken`: those that the device has answered it for.
+
     Each number has one writer, or is an average of many to which any may add; nobody needs them to agree.
 
     Parameters
@@ -48,8 +50,8 @@ class Load:
     """
 
     def __init__(self, clients: int):
-        self._numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + clients)), np.float64)
-        self.paces, self.waiting = self._numbers[:2], self._numbers[2:]
+        numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + 2 * clients)), np.float64)
+        self.paces, self.waiting, self.taken = np.split(numbers, [2, 2 + clients])
         self.paces[DEVICE] = FIRST_PACE
 
     def note(self, which: int, reads: int, nanoseconds: float) -> None:
@@ -69,7 +71,7 @@ class Load:
 class Job(NamedTuple):
     """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters.
 
-    `md5` of its contigs: there may be another index under the name by then.
+    `md5` of its contigs: there may be another index under the name by then. `pairs`: whether its reads have mates.
     """
 
     index: Any
@@ -77,12 +79,14 @@ class Job(NamedTuple):
     parts: tuple[int, ...]
     md5: tuple[str, ...]
     params: Any
+    pairs: bool = False
 
     @classmethod
-    def of(cls, index: Any, params: Any) -> Job:
+    def of(cls, index: Any, params: Any, pairs: bool = False) -> Job:
         """The job of searching in an index that the run has opened."""
         parts = tuple(part.number for part in index.parts)
-        return cls(index, index.path, parts, tuple(index.reference.md5), params)
+        params = params.for_pairs() if pairs else params
+        return cls(index, index.path, parts, tuple(index.reference.md5), params, pairs)
 
 
 class DeviceProcess:

@@ -20,12 +20,21 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
-from gassst.search.arrays import GlobalResult
+from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch, Found, Request, Searched, is_taken
+from gassst.search.device import (
+    DeviceSearch,
+    Found,
+    Looked,
+    Request,
+    Searched,
+    is_looked_up,
+    is_taken,
+)
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
@@ -84,23 +93,46 @@ class DeviceServer:
             return None
 
     def _search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        process = self._process
-        if process.status != READY or not is_taken(context) or process.load.is_host_faster(context.n):
+        if not is_taken(context):
+            return None
+        found = self._asked(Request.of(context), stats)
+        return None if found is None else Found(*found).result(context, stats)
+
+    def look_up(
+        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
+    ) -> Looked | None:
+        """As `DeviceSearch.look_up`; for the rest as `search`. It must be made use of before anything else is asked."""
+        if not is_looked_up(context.index, context.lookup):
+            return None
+        try:
+            found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
+        except DeviceError as error:
+            if self._named:
+                raise
+            log.debug("%s: on with the host", error)
+            return None
+        return None if found is None else Looked(*found)
+
+    def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
+        """What the device answers; None where it is not ready, or the host would be faster."""
+        process, reads = self._process, request.n_asked
+        if process.status != READY or process.load.is_host_faster(reads):
             return None
         client = self._client()
-        process.load.waiting[client] = context.n
+        process.load.waiting[client] = reads
         try:
             with stats.timed("device"):
-                found = self._asked(client, Request.of(context))
+                found = self._answer(client, request)
         finally:
             process.load.waiting[client] = 0
-        return None if found is None else found.result(context, stats)
+        process.load.taken[client] += reads if found is not None else 0
+        return found
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched so many reads in so much time."""
         self._process.load.note(HOST, reads, nanoseconds)
 
-    def _asked(self, client: int, request: Request) -> Found | None:
+    def _answer(self, client: int, request: Request) -> tuple[Any, ...] | None:
         with suppress(BrokenPipeError):  # told of by the answer that does not come
             os.write(self._process.calls, CALL.pack(client, self._process.memory.put(client, tuple(request))))
         answer = os.read(self._process.answers[client], CALL.size)
@@ -109,7 +141,7 @@ class DeviceServer:
         found: tuple | DeviceError | None = self._process.memory.get(*CALL.unpack(answer))
         if isinstance(found, DeviceError):
             raise found
-        return None if found is None else Found(*found)
+        return found
 
     def _client(self) -> int:
         """The number of the thread that calls: its region, and its pipe of answers."""
@@ -169,7 +201,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         if on_device is None:
             return None
         on_device.reads_at_once = TOGETHER + TOGETHER // 4
-        search.warm_up(searched)
+        search.warm_up(searched, job.pairs)
         return search
 
     with ThreadPoolExecutor(len(devices)) as beside:
@@ -218,14 +250,16 @@ def _answer(
 ) -> None:
     """Search what waits, one of so many threads that do."""
     while taken := inbox.take():
+        taken.sort(key=lambda call: call[1].kind)
         began, waiting = time.perf_counter_ns(), deque(taken)
         error: Any = None
         try:
-            for found in search.found(searched, [request for _, request in taken]):
-                # The client is told before it is forgotten: it must have one answer.
-                client, value = waiting[0][0], None if found is None else tuple(found)
-                os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
-                waiting.popleft()
+            for _, calls in groupby(taken, lambda call: call[1].kind):
+                for found in search.found(searched, [request for _, request in calls]):
+                    # The client is told before it is forgotten: it must have one answer.
+                    client, value = waiting[0][0], None if found is None else tuple(found)
+                    os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
+                    waiting.popleft()
         except DeviceError as failure:
             error = DeviceError(str(failure).splitlines()[0])
         except BaseException as failure:
@@ -235,7 +269,7 @@ def _answer(
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
         inbox.done()
-        reads = sum(len(request.lengths) for _, request in taken)
+        reads = sum(request.n_asked for _, request in taken)
         process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
 

@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
+import brute_force as bf
 import numpy as np
 import pytest
 
@@ -14,11 +16,11 @@ import gassst
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_records
+from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.mapper import LateMapper
-from gassst.search import device, device_arrays, device_index, single
-from gassst.search.arrays import GlobalResult
-from gassst.search.context import BatchContext
+from gassst.search import device, device_arrays, device_index, device_seeds, single
+from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
+from gassst.search.context import QUICK_EVERY, BatchContext
 from gassst.search.device import DeviceSearch, Request, Searched
 from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
 from gassst.search.device_server import DeviceServer, Inbox, drive
@@ -49,6 +51,22 @@ def index(small_index):
 def search(engine, index):
     """One for all tests: its kernels are built once."""
     return DeviceSearch(index, engine, SPLIT)
+
+
+@pytest.fixture(scope="module")
+def small_pairs(small_genome):
+    """150 pairs of fragments of 250 to 400 bases, each mate with errors of its own; of some a mate fits nowhere."""
+    rng, contig = np.random.default_rng(8), small_genome["one"]
+    mates: tuple[list, list] = [], []
+    for i in range(150):
+        length, size = int(rng.choice([40, 50, 100, 150])), int(rng.integers(250, 400))
+        at = int(rng.integers(len(contig) - size))
+        fragment = contig[at : at + size]
+        for each, strand in zip(mates, (fragment, bf.reverse_complement(fragment)), strict=True):
+            read = bf.mutate(rng, strand[: length + 20], int(rng.integers(length // 8)))[:length]
+            read = bf.random_bases(rng, length) if rng.random() < 0.05 else read
+            each.append((f"pair{i}", read.decode(), None))
+    return batch_of_pairs(*mates)
 
 
 class TestDeviceSearch:
@@ -172,6 +190,75 @@ class TestDeviceSearch:
             assert search.search(context, Stats()) is None
         (line,) = [record.getMessage() for record in caplog.records]
         assert "does not fit" in line and "\n" not in line
+
+
+class TestSeeds:
+    """Of pairs a device looks seeds up, and the host goes on with the anchors."""
+
+    @pytest.mark.parametrize(
+        ("stage", "every", "params"),
+        [(0, QUICK_EVERY, {}), (0, None, {"sensitivity": 5}), (1, None, {}), (2, None, {"seed_length": 9})],
+    )
+    def test_anchors_are_those_of_the_host(
+        self, search, index, small_reads, monkeypatch, stage, every, params
+    ):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
+        found = [
+            self.looked_up(
+                kind, replace(context_of(index, small_reads, **params), on_device=search), stage, every
+            )
+            for kind in (device_seeds.SeedsOnDevice, HostBackend)
+        ]
+        (own, own_state, own_stats), (anchors, state, stats) = found
+        assert len(anchors) > 50 and own_stats.nanoseconds["device"] and not stats.nanoseconds["device"]
+        for name in Anchors.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(own, name), getattr(anchors, name), err_msg=name)
+        for name in ("complete", "capped", "looked", "planned"):
+            np.testing.assert_array_equal(getattr(own_state, name), getattr(state, name), err_msg=name)
+        assert own_stats.occurrences == stats.occurrences > 0
+
+    def looked_up(self, kind, context, stage, every):
+        """The anchors of every third read; some buckets and diagonals are known."""
+        reads = np.arange(0, context.n, 3, dtype=np.uint32)
+        stats = Stats()
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            backend = kind(context, bands, stats)
+            state = backend.initial_state()
+            some = HostBackend(context, bands, Stats())
+            known = some.gather(some.look_up(some.initial_state(), stage, reads, every), reads, None)
+            fresh = known.read_strand[::5], known.diagonal[::5]
+            state.fresh = [Buckets(fresh[0], fresh[1] >> np.uint32(context.shift))]
+            state.fresh_rejected = [Diagonals(known.read_strand[1::5], known.diagonal[1::5])]
+            backend.merge_scored(state, reads)
+            anchors = backend.gather(backend.look_up(state, stage, reads, every), reads, state)
+        assert 0 < len(anchors) < len(known)
+        return anchors, state, stats
+
+    @pytest.mark.parametrize("params", [{}, {"mode": "global", "filters": ()}, {"all_hits": True}], ids=str)
+    def test_pairs_get_the_same_records(self, search, index, small_pairs, monkeypatch, params):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 9)
+        mapper = gassst.Mapper(index, device="none", **params)
+        batch = small_pairs
+        expected, counted = mapper.map_batch(batch)
+        found, own = mapper._with(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
+        assert own.candidates == counted.candidates
+
+    def test_a_search_before_the_first_looks_up_seeds(self, search, index, small_reads, monkeypatch):
+        context = context_of(index, small_reads[:60], mode="local")
+        search.warm_up(Searched(context.plan, context.cascade, context.params), is_for_pairs=True)
+        anchors = device.Looked.anchors
+        monkeypatch.setattr(
+            device.Looked, "anchors", lambda *a: anchors(*a).keep(np.arange(len(anchors(*a))) != 7)
+        )
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(Searched(context.plan, context.cascade, context.params), is_for_pairs=True)
+
+    def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
+        context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
+        assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
 
 
 @pytest.mark.parametrize(
@@ -338,7 +425,7 @@ def test_a_request_that_cannot_be_read_ends_the_process():
     with closing(DeviceProcess("gpu", 1, without_memory)) as process:
         nothing = np.empty(0, np.uint32)
         with pytest.raises(DeviceError):
-            DeviceServer(process)._asked(0, Request(*[nothing] * 5))
+            DeviceServer(process)._answer(0, Request(*[nothing] * 5, 0, 0, nothing))
         with pytest.raises(DeviceError, match="AttributeError"):
             process.verify()
 
