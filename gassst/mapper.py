@@ -588,6 +588,7 @@ class Mapper:
                 total = _written(run, marked, writer, progress)
                 if server is not None:
                     server.verify()
+                    log.debug("%s", server.describe())
             if writer.duplicates is not None:
                 total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():

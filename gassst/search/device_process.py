@@ -39,7 +39,8 @@ FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. A
 class Load:
     """How much waits for the device, and how fast it and the host are; in memory that processes share.
 
-    `waiting`: reads of each client that wait; `taken`: those that the device has answered it for.
+    `waiting`: reads of each client that wait; `taken`: those that the device has answered it for; `left`: the others of
+    which it would have asked. A read of a pair is asked for more than once.
 
     Each number has one writer, or is an average of many to which any may add; nobody needs them to agree.
 
@@ -50,8 +51,9 @@ class Load:
     """
 
     def __init__(self, clients: int):
-        numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + 2 * clients)), np.float64)
-        self.paces, self.waiting, self.taken = np.split(numbers, [2, 2 + clients])
+        numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + 3 * clients)), np.float64)
+        self.paces, by_client = numbers[:2], numbers[2:].reshape(3, clients)
+        self.waiting, self.taken, self.left = by_client
         self.paces[DEVICE] = FIRST_PACE
 
     def note(self, which: int, reads: int, nanoseconds: float) -> None:
@@ -61,6 +63,11 @@ class Load:
         """
         pace, known = nanoseconds / max(reads, 1), self.paces[which]
         self.paces[which] = pace if known == 0 else min(pace, 1.5 * known)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Reads `taken` and `left` in all."""
+        return int(self.taken.sum()), int(self.left.sum())
 
     def is_host_faster(self, reads: int) -> bool:
         """Whether the host would have searched these reads before the device could."""

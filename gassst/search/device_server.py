@@ -116,16 +116,19 @@ class DeviceServer:
     def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
         """What the device answers; None where it is not ready, or the host would be faster."""
         process, reads = self._process, request.n_asked
-        if process.status != READY or process.load.is_host_faster(reads):
+        if process.status != READY:
             return None
-        client = self._client()
-        process.load.waiting[client] = reads
+        client, load = self._client(), process.load
+        if load.is_host_faster(reads):
+            load.left[client] += reads
+            return None
+        load.waiting[client] = reads
         try:
             with stats.timed("device"):
                 found = self._answer(client, request)
         finally:
-            process.load.waiting[client] = 0
-        process.load.taken[client] += reads if found is not None else 0
+            load.waiting[client] = 0
+        (load.left if found is None else load.taken)[client] += reads
         return found
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
@@ -151,7 +154,11 @@ class DeviceServer:
 
     def describe(self) -> str:
         """One line for people."""
-        what = {READY: "on the device", FOUND: "on the host: the device was not ready in time"}
+        taken, left = self._process.load.counts
+        what = {
+            READY: f"on the device once it was ready: {taken:,} reads, and {left:,} on the host, which was free sooner",
+            FOUND: "on the host: the device was not ready in time",
+        }
         try:
             where = what.get(self._process.status, "on the host")
         except DeviceError as error:

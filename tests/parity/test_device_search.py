@@ -360,6 +360,7 @@ class TestLoad:
 SERVED = """
 import gzip, sys, threading, time
 import gassst
+import numpy as np
 from gassst.io.read_records import batch_of_records
 from gassst.search.device_process import READY, DeviceProcess, Job
 from gassst.search.device_server import DeviceServer, serve
@@ -370,7 +371,7 @@ from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
 index = gassst.Index.open(sys.argv[1])
-process = DeviceProcess(sys.argv[3], 2, serve)
+process = DeviceProcess(sys.argv[3], 3, serve)
 mapper = gassst.Mapper(index, device="none")
 process.tell(Job.of(index, mapper.params))
 process.verify()
@@ -403,6 +404,17 @@ for of in range(2):
             assert (result.bands.band_start == expected.bands.band_start).all()
             assert (result.bands.read_strand == expected.bands.read_strand).all()
 assert taken
+(context, *_) = contexts(1)
+reads = np.arange(1, context.n, 2, dtype=np.uint32)
+looked = server.look_up(context, Stats(), reads, 0, 2)
+assert looked is not None
+with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+    host = HostBackend(context, bands, Stats())
+    expected = host.gather(host.look_up(host.initial_state(), 0, reads, 2), reads, None)
+anchors = looked.anchors(reads)
+assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
+assert (anchors.start == expected.start).all() and len(anchors)
+assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
 server.close()
 """
 
