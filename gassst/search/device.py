@@ -14,20 +14,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, pairwise
-from operator import attrgetter
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.io.read_records import batch_of_records
-from gassst.params import MAX_ERRORS, MapParams
+from gassst.params import MAX_ERRORS
 from gassst.search import single
-from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
-from gassst.search.backend import Grouped
+from gassst.search.arrays import I64, U8, U32, Bool, GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device_arrays import (
     COUNTERS,
@@ -39,99 +35,23 @@ from gassst.search.device_arrays import (
     DeviceState,
 )
 from gassst.search.device_index import DeviceIndex, Slot
-from gassst.search.filters import FLANK_STEPS, Cascade
-from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS, UNGAPPED_REACH, HostBackend
-from gassst.search.state import SearchState
-from gassst.seeding.lookup import WholeIndex
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
+from gassst.search.device_requests import SEARCH, Found, Looked, Request, Searched
+from gassst.search.device_trial import Trial
+from gassst.search.filters import FLANK_STEPS
+from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
+from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
-WARM_UP, PIECE_ROWS = 512, 2
-"""Reads of the first search, which warms the device up, and rows of 64 bases of each."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
-ANCHORS = ("read_strand", "diagonal", "offset", "length", "start")
-RESULT = (
-    "rows",
-    "start",
-    "summary",
-    "quality",
-    "bands.read_strand",
-    "bands.band_start",
-    "bands.end",
-    "bands.edits",
-)
-"""What a first search is judged by."""
-SEARCH = -1
-"""In the place of a stage."""
 COUNTERS_BYTES = 4096
 """From the counters of one stage to those of the next: buffers may begin there."""
 ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
-
-
-class Request(NamedTuple):
-    """What is asked about the `n` reads of a batch.
-
-    Attributes
-    ----------
-    planes, plane_start, lengths
-        As `PackedReads` has them.
-    flip : uint8[n]
-    present : int64[]
-        Their distinct lengths.
-    stage : int
-        Whose seeds are looked up; SEARCH: the whole search is asked for.
-    every : int
-        Of these seeds each so manieth; 0: as planned.
-    reads : uint32[a]
-        Whose seeds are looked up, ascending. Of no use for the whole search.
-    """
-
-    planes: U64
-    plane_start: U32
-    lengths: U32
-    flip: U8
-    present: I64
-    stage: int
-    every: int
-    reads: U32
-
-    @classmethod
-    def of(cls, context: BatchContext) -> Request:
-        """For the whole search of a batch."""
-        return cls.for_anchors(context, SEARCH, None, np.empty(0, np.uint32))
-
-    @classmethod
-    def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
-        """For the anchors of a stage; `every` as `SearchBackend.look_up` takes it."""
-        packed = context.packed
-        present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
-        return cls(
-            packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, every or 0, reads
-        )
-
-    @property
-    def kind(self) -> tuple[int, int]:
-        """Requests of one kind can be answered together."""
-        return self.stage, self.every
-
-    @property
-    def n_asked(self) -> int:
-        """Of how many reads something is asked."""
-        return len(self.lengths) if self.stage == SEARCH else len(self.reads)
-
-
-class Searched(NamedTuple):
-    """How a device searches: of a run, as `BatchContext` has it."""
-
-    plan: SearchPlan
-    cascade: Cascade
-    params: MapParams
 
 
 class DeviceBatch:
@@ -156,85 +76,6 @@ class DeviceBatch:
     def n(self) -> int:
         """Reads."""
         return self.first[-1]
-
-
-class Looked(NamedTuple):
-    """What a device made of the seeds of a stage of `n` reads: `c` anchors.
-
-    Attributes
-    ----------
-    before : int
-        Reads of other requests before these.
-    read_strand, diagonal : uint32[c], offset, length : uint16[c]
-        As `Anchors` has them; reads count from `before` on.
-    start : int64[n + 1]
-        Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0]. Others than those asked for have none.
-    complete, capped : uint16[n]
-        As `SearchState` has them, by these seeds alone.
-    counted : Stats
-        What was done.
-    """
-
-    before: int
-    read_strand: U32
-    diagonal: U32
-    offset: U16
-    length: U16
-    start: I64
-    complete: U16
-    capped: U16
-    counted: Stats
-
-    def anchors(self, reads: U32) -> Anchors:
-        """Those of the reads that were asked for. Copies what it keeps."""
-        read_strand = self.read_strand - np.uint32(2 * self.before)
-        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
-        start = np.append(self.start[reads], self.start[-1]) - self.start[0]
-        return Anchors(read_strand, *columns, start, reads)
-
-
-class Found(NamedTuple):
-    """What a device found in the `n` reads of a request: `h` bands within the limits.
-
-    Attributes
-    ----------
-    before : int
-        Reads of other requests before those of this one.
-    read_strand, first : uint32[h]
-        Bands by read, which count from `before` on; first diagonals.
-    edits, end : uint16[h]
-        Errors, and the diagonal offset of the best end.
-    start : int64[n + 1]
-        Bands of read r are start[r] - start[0] .. start[r + 1] - start[0].
-    state : list of uint16[n]
-        The columns `device_arrays.STATE`.
-    counted : Stats
-        What was done.
-    """
-
-    before: int
-    read_strand: U32
-    first: U32
-    edits: U16
-    end: U16
-    start: I64
-    state: list[U16]
-    counted: Stats
-
-    def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
-        """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
-        stats.add_work_of(self.counted)
-        no_bands: Any = None
-        host = HostBackend(context, no_bands, stats)
-        read_strand = self.read_strand - np.uint32(2 * self.before)
-        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
-        columns = self.first.copy(), self.end.copy(), self.edits.copy()
-        bands = Bands(read_strand, *columns, context.words[read_strand >> 1], reach)
-        grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
-        state = SearchState.initial(context)
-        for name, column in zip(STATE, self.state, strict=True):
-            getattr(state, name.lower())[:] = column
-        return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
 
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
@@ -281,39 +122,19 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
-    def warm_up(self, searched: Searched, is_for_pairs: bool = False) -> None:
-        """Search pieces of the reference in every slot: the first search loads kernels and takes memory.
+    def warm_up(self, trial: Trial) -> None:
+        """Search in every slot what a trial asks for: the first search loads kernels and takes memory.
 
-        For pairs their seeds are looked up instead.
-
-        Raises DeviceError where the host finds other places.
+        Raises DeviceError where the host finds something else.
         """
         device = self.on_device()
         if device is None:
             return
-        packed = batch_of_records(_pieces(self.index.reference.planes)).pack()
-        context = BatchContext.of(self.index, WholeIndex(self.index), *searched, packed)
-        if not (is_for_pairs or is_taken(context)):
-            return
-        reads = np.arange(context.n, dtype=np.uint32)
-        request = Request.for_anchors(context, 0, None, reads) if is_for_pairs else Request.of(context)
-        with CpuExtender(self.index.reference.planes).open_reads(packed) as bands:
-            host = HostBackend(context, bands, Stats())
-            if is_for_pairs:
-                expected: Any = host.gather(host.look_up(host.initial_state(), 0, reads), reads, None)
-            else:
-                expected = single.search(host)
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    for found in DeviceBackend(DeviceBatch(searched, [request]), slot).answers():
-                        is_looked = isinstance(found, Looked)
-                        own = (
-                            found.anchors(reads)
-                            if isinstance(found, Looked)
-                            else found.result(context, Stats())
-                        )
-                        if not _are_same(own, expected, ANCHORS if is_looked else RESULT):
+                    for found in DeviceBackend(DeviceBatch(trial.searched, [trial.request]), slot).answers():
+                        if not trial.is_met_by(found):
                             raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
             log.debug("%s", error)
@@ -369,24 +190,6 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             yield None
-
-
-def _pieces(planes: U64) -> list[tuple[str, bytes, None]]:
-    """Pieces of the reference as reads, a third of them with an error."""
-    rows = np.linspace(0, len(planes) - PIECE_ROWS, WARM_UP).astype(np.int64)
-    some = planes[rows[:, None] + np.arange(PIECE_ROWS)].view(np.uint8)
-    low, high, other = np.moveaxis(
-        np.unpackbits(some.reshape(WARM_UP, PIECE_ROWS, 3, 8), axis=3, bitorder="little"), 2, 0
-    )
-    codes = np.where(other, 4, low + 2 * high).reshape(WARM_UP, 64 * PIECE_ROWS)
-    codes[::3, 40] ^= 1
-    return [
-        (str(i), read.tobytes(), None) for i, read in enumerate(np.frombuffer(b"ACGTNN", np.uint8)[codes])
-    ]
-
-
-def _are_same(a: Any, b: Any, names: Sequence[str]) -> bool:
-    return all(np.array_equal(attrgetter(name)(a), attrgetter(name)(b)) for name in names)
 
 
 class DeviceBackend:

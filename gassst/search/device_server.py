@@ -26,15 +26,7 @@ from typing import Any
 from gassst.errors import DeviceError
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import (
-    DeviceSearch,
-    Found,
-    Looked,
-    Request,
-    Searched,
-    is_looked_up,
-    is_taken,
-)
+from gassst.search.device import DeviceSearch, is_looked_up, is_taken
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
@@ -48,6 +40,8 @@ from gassst.search.device_process import (
     DeviceProcess,
     Job,
 )
+from gassst.search.device_requests import Found, Looked, Request, Searched
+from gassst.search.device_trial import Trial
 from gassst.search.filters import Cascade
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
@@ -208,10 +202,13 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         if on_device is None:
             return None
         on_device.reads_at_once = TOGETHER + TOGETHER // 4
-        search.warm_up(searched, job.pairs)
+        search.warm_up(trial.result())
         return search
 
-    with ThreadPoolExecutor(len(devices)) as beside:
+    with ThreadPoolExecutor(len(devices) + 1) as beside:
+        trial = beside.submit(
+            Trial.of, index, searched, job.pairs
+        )  # it takes as long as the context of a device
         searches = [search for search in beside.map(ready, devices) if search is not None]
     process.say(READY if searches else WITHOUT)
     names = ", ".join(info.name for info, _ in devices)

@@ -21,9 +21,11 @@ from gassst.mapper import LateMapper
 from gassst.search import device, device_arrays, device_index, device_seeds, single
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext
-from gassst.search.device import DeviceSearch, Request, Searched
+from gassst.search.device import DeviceSearch
 from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
+from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
+from gassst.search.device_trial import Trial
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
@@ -106,7 +108,7 @@ class TestDeviceSearch:
 
     def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
         context = context_of(index, small_reads[:60])
-        search.warm_up(Searched(context.plan, context.cascade, context.params))
+        search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
         assert_same(search, context)
 
     def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
@@ -121,7 +123,7 @@ class TestDeviceSearch:
 
         monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
         with pytest.raises(DeviceError, match="wrong results"):
-            search.warm_up(Searched(context.plan, context.cascade, context.params))
+            search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
 
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
@@ -248,13 +250,12 @@ class TestSeeds:
 
     def test_a_search_before_the_first_looks_up_seeds(self, search, index, small_reads, monkeypatch):
         context = context_of(index, small_reads[:60], mode="local")
-        search.warm_up(Searched(context.plan, context.cascade, context.params), is_for_pairs=True)
-        anchors = device.Looked.anchors
-        monkeypatch.setattr(
-            device.Looked, "anchors", lambda *a: anchors(*a).keep(np.arange(len(anchors(*a))) != 7)
-        )
+        searched = Searched(context.plan, context.cascade, context.params)
+        search.warm_up(Trial.of(index, searched, is_for_pairs=True))
+        anchors = Looked.anchors
+        monkeypatch.setattr(Looked, "anchors", lambda *a: anchors(*a).keep(np.arange(len(anchors(*a))) != 7))
         with pytest.raises(DeviceError, match="wrong results"):
-            search.warm_up(Searched(context.plan, context.cascade, context.params), is_for_pairs=True)
+            search.warm_up(Trial.of(index, searched, is_for_pairs=True))
 
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
