@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from itertools import accumulate, pairwise
 from time import perf_counter_ns
@@ -102,6 +103,8 @@ class DeviceSearch:
 
     def __init__(self, index: Any, engine: Engine, allocation: int | None = None):
         self.index, self.engine = index, engine
+        self.turns: AbstractContextManager[Any] = nullcontext()
+        """All threads may compute at once."""
         self._allocation = allocation
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None

@@ -15,8 +15,9 @@ import struct
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,40 @@ class Load:
         return bool(0 < reads * host < (float(self.waiting.sum()) + reads) * device)
 
 
+class Turns:
+    """Lets so many threads compute at once, of all processes that inherit it; one that waits for a device does not.
+
+    The turns that nobody has are bytes in a pipe, which is open as long as a thread has this object.
+    """
+
+    def __init__(self, turns: int):
+        self.pipe = os.pipe()
+        for fd in self.pipe:
+            weakref.finalize(self, os.close, fd)
+        os.write(self.pipe[1], bytes(turns))
+        self._mine = threading.local()
+
+    def __enter__(self) -> None:
+        os.read(self.pipe[0], 1)
+        self._mine.has_one = True
+
+    def __exit__(self, *error: object) -> None:
+        self._mine.has_one = False
+        os.write(self.pipe[1], b"\0")
+
+    @contextmanager
+    def given_up(self) -> Iterator[None]:
+        """While this thread waits. Nothing to give up has one that has no turn."""
+        if not getattr(self._mine, "has_one", False):
+            yield
+            return
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+
 class Job(NamedTuple):
     """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters.
 
@@ -112,15 +147,25 @@ class DeviceProcess:
         calls and of those of answers.
     job : Job, optional
         None: `tell` gives it later.
+    at_once : int, optional
+        Threads that may compute at once (`Turns`); all by default.
 
     Raises OSError where the system grants no process, no pipe or no shared memory.
     """
 
-    def __init__(self, device: str, threads: int, serve: Callable[..., None], job: Job | None = None):
+    def __init__(
+        self,
+        device: str,
+        threads: int,
+        serve: Callable[..., None],
+        job: Job | None = None,
+        at_once: int | None = None,
+    ):
         load_libraries()
         self.device, self.threads = device, threads
         self._is_told = job is not None
         self.memory, self.load = SharedMemory(threads), Load(threads)
+        self.turns = Turns(at_once or threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
         self._lock = threading.Lock()
         calls, self.calls = os.pipe()

@@ -66,11 +66,18 @@ class DeviceServer:
         Ended by `close`.
     named : bool
         Whether the run asked for this device. Else the host goes on without it where it fails.
+
+    Attributes
+    ----------
+    threads : int
+        That may ask.
+    turns : Turns
+        Of these threads, to be taken by what computes.
     """
 
     def __init__(self, process: DeviceProcess, named: bool = True):
         self._process, self._named = process, named
-        self.threads = process.threads
+        self.threads, self.turns = process.threads, process.turns
         self._local = threading.local()
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
@@ -132,7 +139,8 @@ class DeviceServer:
     def _answer(self, client: int, request: Request) -> tuple[Any, ...] | None:
         with suppress(BrokenPipeError):  # told of by the answer that does not come
             os.write(self._process.calls, CALL.pack(client, self._process.memory.put(client, tuple(request))))
-        answer = os.read(self._process.answers[client], CALL.size)
+        with self._process.turns.given_up():
+            answer = os.read(self._process.answers[client], CALL.size)
         if not answer:
             raise DeviceError(f"device {self._process.device}: the process that drives it has ended")
         found: tuple | DeviceError | None = self._process.memory.get(*CALL.unpack(answer))

@@ -4,6 +4,8 @@ import logging
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -22,7 +24,7 @@ from gassst.search import device, device_arrays, device_index, device_seeds, sin
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext
 from gassst.search.device import DeviceSearch
-from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
+from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
 from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.device_trial import Trial
@@ -356,6 +358,43 @@ class TestLoad:
         load.note(DEVICE, 1000, 1e5)
         load.note(DEVICE, 1, 1e5)
         assert load.paces[DEVICE] == pytest.approx(150)
+
+
+class TestTurns:
+    def test_no_more_threads_than_turns_compute_at_once(self):
+        turns, lock = Turns(2), threading.Lock()
+        running, most = 0, 0
+
+        def compute(_):
+            nonlocal running, most
+            with turns:
+                with lock:
+                    running += 1
+                    most = max(most, running)
+                with lock:
+                    running -= 1
+                with turns.given_up():
+                    pass
+
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(compute, range(200)))
+        assert most <= 2
+
+    def test_a_thread_that_waits_gives_its_turn(self):
+        turns, done = Turns(1), threading.Event()
+
+        def other():
+            with turns:
+                done.set()
+
+        thread = threading.Thread(target=other)
+        with turns:
+            thread.start()
+            with turns.given_up():
+                assert done.wait(60)
+        thread.join()
+        with turns.given_up():  # without a turn
+            pass
 
 
 SERVED = """
