@@ -87,7 +87,7 @@ class FileRun:
         self._device = RunDevice.of(mapper, is_single, device_process)
         mapper = self._device.mapper
         self._processes = _processes(mapper, self._encoder)
-        on_device = is_single and mapper.on_device is not None
+        on_device = mapper.on_device is not None
         self._batch_size = mapper.params.reads_per_batch(self._processes, on_device, self._device.is_served)
         if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
             # One device would not keep up with several processes.
@@ -143,6 +143,7 @@ class FileRun:
                 total = _written(run, self._marked(batches), writer, progress)
                 if server is not None:
                     server.verify()
+                    log.debug("%s", server.describe())
             if writer.duplicates is not None:
                 total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():

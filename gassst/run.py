@@ -6,11 +6,11 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -66,6 +66,15 @@ class MappingWork(Generic[Finished]):
 
     def map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
         """What becomes of a batch, and its counters."""
+        with self._turn():
+            return self._map(batch, insert)
+
+    def _turn(self) -> AbstractContextManager[object]:
+        """In which a thread computes; where a device searches, there are more threads than may compute at once."""
+        device: Any = getattr(self.mapper, "on_device", None)
+        return nullcontext() if device is None else device.turns
+
+    def _map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
@@ -81,7 +90,8 @@ class MappingWork(Generic[Finished]):
         mates = batch.mate
         if mates is None:
             return PairSample.joined([])
-        result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
+        with self._turn():
+            result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
         first = np.flatnonzero(mates[:-1] == 1)
         starts = self.mapper.reference.starts
         return pair_sample(self.mapper.params.orientation, first, result.hits, result.cigars, starts)

@@ -28,7 +28,9 @@ class RunDevice:
     is_late : bool
         Whether a process may look for the device while the run maps.
     is_served : bool
-        Whether that process is to search batches, too.
+        Whether that process is to search batches, too, or to look up their seeds.
+    with_mates : bool
+        Whether reads have mates: their seeds alone are looked up on the device.
     started : search.device_process.DeviceProcess or None
         One that looks for the device already, for the first run that suits.
     """
@@ -36,6 +38,7 @@ class RunDevice:
     mapper: BatchMapper
     is_late: bool = False
     is_served: bool = False
+    with_mates: bool = False
     started: Any = None
 
     @classmethod
@@ -50,7 +53,7 @@ class RunDevice:
             made = mapper.extender.made
             return cls(mapper.replaced(extender=made, on_device=device_search(mapper.index, made)))
         compiled = mapper.replaced(extender=mapper.extender.compiled)
-        return cls(compiled, True, is_single and _is_searched(mapper), started)
+        return cls(compiled, True, _is_served(mapper, not is_single), not is_single, started)
 
     def server(self) -> DeviceServer | None:
         """The process that drives the device; one that only looks for it where a run that names it has no use for it.
@@ -69,8 +72,10 @@ class RunDevice:
         if not self.is_served and not (named and is_new):
             return None
         if not self.is_served:
-            log.info("device %s: only single reads that are aligned whole are searched there", params.device)
-        job = Job.of(index, params)
+            log.info(
+                "device %s: neither seeds are looked up nor reads searched there in such a run", params.device
+            )
+        job = Job.of(index, params, self.with_mates)
         if self.started is not None and is_new and index.path is not None:
             if self.is_served:
                 self.started.tell(job)
@@ -82,9 +87,13 @@ class RunDevice:
             return None
 
 
-def _is_searched(mapper: BatchMapper) -> bool:
-    """Whether single reads are searched on a device."""
-    from gassst.search.device import is_searched
+def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
+    """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds of pairs."""
+    from gassst.search.device import is_looked_up, is_searched
 
-    suits = is_searched(mapper.params, mapper.index, mapper.parts, mapper.cascade)
+    suits = (
+        is_looked_up(mapper.index, mapper.parts)
+        if with_mates
+        else is_searched(mapper.params, mapper.index, mapper.parts, mapper.cascade)
+    )
     return suits and mapper.reference.alt is None
