@@ -11,15 +11,17 @@ from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
 from gassst.pairing.read_through import fragment_lengths
-from gassst.search.arrays import U8, U32, Anchors, Bands, Bool, Buckets, GlobalResult
+from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
+    HiddenPairs,
     clipped,
     edit_odds,
     mapping_quality,
     phred,
+    raised,
     short_mates_by_chance,
     unseen_pairs,
     unseen_rivals,
@@ -151,10 +153,7 @@ class HostPairPasses:
 
     def choose(self, found: Grouped, selected: Selected) -> PairChoice:
         context, best = self.context, selected.summary["best"]
-        errors, library = np.where(best == NO_SCORE, 0, best), self.pairs.insert.errors
-        odds = (
-            edit_odds(errors, context.lengths) if library is None else library.odds(errors, context.lengths)
-        )
+        odds = self._odds(best)
         with self.stats.timed("select"):
             where = context.lengths, self.pairs.borders
             columns = _pair_scoring.places_of_rows(found, selected, *where)
@@ -163,6 +162,15 @@ class HostPairPasses:
             chosen = _pair_scoring.choose_pairs(places, odds, context, self.pairs, unpaired)
         primary, proper, wrong, decided = chosen
         return PairChoice(primary, proper.view(bool), wrong, decided.view(bool))
+
+    def _odds(self, best: U16) -> F64:
+        """float64[n]: how much less likely a place is for one error more than the fewest."""
+        errors, library, lengths = (
+            np.where(best == NO_SCORE, 0, best),
+            self.pairs.insert.errors,
+            self.context.lengths,
+        )
+        return edit_odds(errors, lengths) if library is None else library.odds(errors, lengths)
 
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
@@ -189,9 +197,11 @@ class HostPairPasses:
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
         hasty = np.zeros(context.n, bool) if state is None else state.hasty
-        together = unseen_pairs(unseen, unseen[partner], choice.wrong, hasty)
+        odds = self._odds(summary["best"])
+        hidden = HiddenPairs(unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong, hasty)
+        together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        quality = phred(choice.wrong + together)
+        quality = raised(phred(choice.wrong + together))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.diverted

@@ -17,7 +17,7 @@ from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PlacesByRead
 from gassst.search.arrays import Anchors
-from gassst.search.mapq import PAIR_MODEL, phred, unseen_pairs
+from gassst.search.mapq import PAIR_MODEL, HiddenPairs, phred, raised, unseen_pairs
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -817,14 +817,26 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
+def test_qualities_of_mates_below_20_stay_within_a_factor_of_two_of_their_promise():
+    """What is raised is at most twice as often wrong as it says; all else stays, in the same order."""
+    quality = np.arange(61, dtype=np.uint8)
+    told = raised(quality)
+    assert (np.diff(told.astype(int)) >= 0).all()
+    assert np.array_equal(told[told != quality], [20, 20, 20])
+    assert (10 ** (-quality / 10) <= 2 * 10 ** (-told / 10)).all()
+
+
 def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
     """Rivals of both mates, of one of them, beside a known pair, in a pair that was settled early, in none."""
     own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
     known, hasty = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
-    weight = unseen_pairs(own, other, known, hasty)
+    odds = np.full(5, 0.01)
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, hasty))
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(weight, unseen_pairs(other, own, known, hasty))
+    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, hasty)))
+    # A library of fewer errors hides fewer of them.
+    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, hasty)) <= weight).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)
