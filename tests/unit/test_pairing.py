@@ -639,6 +639,28 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
     assert expected
 
 
+def test_what_lies_behind_a_read_is_no_base_of_it():
+    """Its planes end in zeros there, as A has them."""
+    codes = np.array([1, 1, 2, 2, 3, 3, 1, 1])
+    reference = np.r_[np.full(100, 2), codes, np.zeros(100, int)]
+    rows = plane_rows(codes)
+    packed = SimpleNamespace(
+        lengths=np.array([8], np.uint32),
+        plane_start=np.zeros(1, np.uint32),
+        planes=np.concatenate([rows, rows]),
+    )
+    context = SimpleNamespace(
+        packed=packed,
+        reference=SimpleNamespace(planes=plane_rows(reference)),
+        shift=5,
+        lead=np.array([16], np.uint32),
+        words=np.ones(1, np.uint8),
+    )
+    windows = np.array([[96], [127], [0]])
+    for run, bands in ((8, 1), (9, 0)):
+        assert len(_mate_anchors.bands_in_windows(np.zeros(1, int), windows, context, 8, run)[0]) == bands
+
+
 # --- choose ----------------------------------------------------------------------------------------------------
 
 
