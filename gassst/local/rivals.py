@@ -29,7 +29,7 @@ from gassst.seeding.plan import EXTRA_STRATA
 PARTS = 3  # supplementary alignments of a read
 # How many rivals of a read are assumed that dense seeds did not lead to: in a reference of REFERENCE_BASES, and in the
 # largest ones. There are more where the seeds of a stretch were passed over, as they occur too often: docs/mapq.md.
-UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.0, 40.0
+UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 25.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
