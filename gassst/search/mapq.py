@@ -74,7 +74,7 @@ class PairModel:
     beside : the same where another pair of places is known: then the mates lie in a repeat
     alike : the same for each known pair of places: a family of copies of which some are hidden
     rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
-    hasty : times the sum of both, where one mate without a seed hides the pair
+    hasty : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     """
 
