@@ -38,7 +38,9 @@ from gassst.layouts import HIT
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use
     PREFETCHED = 128    # bases: the usual read in three cache lines
-    MOST = 3            # mismatches of what is proved
+    MOST = 3            # mismatches of what is proved to be best
+    KEPT = 16           # mismatches that are looked at, to prove that a place is worse than others
+    COMPARED = 8        # places of a read of which no other is a copy
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
 
@@ -56,9 +58,9 @@ cdef struct strand_t:
     int64_t first, m
 
 cdef struct found_t:
-    # Mismatches on a diagonal: how many, and the first ones; MOST + 1 where there are more, or a base is masked.
+    # Mismatches on a diagonal: how many, and where; KEPT + 1 where there are more, or a base is masked.
     int64_t n
-    int64_t[MOST] at
+    int64_t[KEPT] at
 
 
 cdef costs_t costs_of(scoring) except *:
@@ -89,11 +91,11 @@ cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcep
         live = first_bases(strand.m - at)
         differ = ((x.low ^ y.low) | (x.high ^ y.high)) & live
         if (x.masked | y.masked) & live:
-            found.n = MOST + 1
+            found.n = KEPT + 1
             return found
         while differ:
-            if found.n == MOST:
-                found.n = MOST + 1
+            if found.n == KEPT:
+                found.n = KEPT + 1
                 return found
             found.at[found.n] = at + trailing_zeros(differ)
             found.n += 1
@@ -142,36 +144,71 @@ cdef inline bint arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, 
     return ((fits_before | fits_after) & first_bases(2 * REACH + 1) & ~(<uint64_t>1 << REACH)) != 0
 
 
-cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found, const costs_t *costs) noexcept nogil:
-    """Whether the whole read on a diagonal, with these mismatches, is proved to score more than all other alignments
-    within REACH diagonals, and all others that touch this one."""
-    cdef int64_t n = found.n, loss = n * costs.each, inserted, clipped, near = 0, i, middle
-    if n > MOST or clipping_pays(found, strand.m, costs):
-        return False
+cdef bint none_with_gap(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
+                        const costs_t *costs) noexcept nogil:
+    """Whether it is proved that no alignment with a gap within REACH diagonals, or that touches this one, loses `loss`
+    or less. `found` has a mismatch at least."""
+    cdef int64_t n = found.n, inserted, clipped, near = 0, i, middle
+    cdef int64_t[3] at
     if loss < costs.gap:
         return True
-    if (any_masked(strand.reference, diagonal - REACH, diagonal + strand.m + REACH) or loss - costs.open_deletion > REACH * costs.extend_deletion
+    if (n == 0 or n > KEPT or any_masked(strand.reference, diagonal - REACH, diagonal + strand.m + REACH)
+            or loss - costs.open_deletion > REACH * costs.extend_deletion
             or loss - costs.open_insertion > REACH * costs.extend_insertion):
         return False
     if loss < costs.gap + costs.event:      # nothing but the gap
         inserted = max((loss - costs.open_insertion) // costs.extend_insertion, 0)
-        middle = found.at[n >> 1]
-        if n == 2 and found.at[0] + found.at[1] > strand.m:
-            middle = found.at[0]
+        middle = found.at[0]
+        for i in range(1, n):
+            if min(found.at[i], strand.m - found.at[i]) > min(middle, strand.m - middle):
+                middle = found.at[i]
         return not arm_fits(strand, diagonal, middle, inserted)
     if n < 3 or loss >= costs.gap + 2 * costs.event:
         return False
     # The gap and another event. No event may spoil two mismatches, and the two together no more than 5 arms of 6.
     inserted = max((loss - costs.event - costs.open_insertion) // costs.extend_insertion, 0)
     clipped = max((loss - costs.gap - costs.clip) // costs.match, 0)
-    for i in range(1, n):
-        if found.at[i] - found.at[i - 1] <= inserted:
+    at[0], at[1], at[2] = found.at[0], found.at[n >> 1], found.at[n - 1]
+    for i in range(1, 3):
+        if at[i] - at[i - 1] <= inserted:
             return False
-        near += found.at[i] - found.at[i - 1] < ARM + inserted
-    if near > 1 or (clipped and min(found.at[1], strand.m - 1 - found.at[1]) < clipped + ARM):
+        near += at[i] - at[i - 1] < ARM + inserted
+    if near > 1 or (clipped and min(at[1], strand.m - 1 - at[1]) < clipped + ARM):
         return False
-    for i in range(n):
-        if arm_fits(strand, diagonal, found.at[i], 0):
+    for i in range(3):
+        if arm_fits(strand, diagonal, at[i], 0):
+            return False
+    return True
+
+
+cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found, const costs_t *costs) noexcept nogil:
+    """Whether the whole read on a diagonal, with these mismatches, is proved to score more than all other alignments
+    within REACH diagonals, and all others that touch this one."""
+    return (found.n <= MOST and not clipping_pays(found, strand.m, costs)
+            and none_with_gap(strand, diagonal, found, found.n * costs.each, costs))
+
+
+cdef bint loses_more(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
+                     const costs_t *costs) noexcept nogil:
+    """Whether it is proved that every alignment within REACH diagonals, or that touches this one, loses more."""
+    cdef int64_t n = found.n, at_start = 0, at_end = 0, i
+    if n > KEPT:
+        return False
+    for i in range(n):  # what it saves to clip mismatches
+        at_start = max(at_start, (i + 1) * costs.each - costs.clip - (found.at[i] + 1) * costs.match)
+        at_end = max(at_end, (n - i) * costs.each - costs.clip - (strand.m - found.at[i]) * costs.match)
+    return n * costs.each - at_start - at_end > loss and none_with_gap(strand, diagonal, found, loss, costs)
+
+
+cdef bint same_bases(planes_t reference, int64_t first, int64_t other, int64_t n) noexcept nogil:
+    """Whether the reference has the same n bases at two coordinates, or more."""
+    cdef int64_t at
+    cdef bases64_t x, y
+    if min(first, other) < 0 or (max(first, other) + n) >> 6 >= reference.rows:
+        return False
+    for at in range(0, n, 64):
+        x, y = bases_at(reference, first + at), bases_at(reference, other + at)
+        if ((x.low ^ y.low) | (x.high ^ y.high) | (x.masked ^ y.masked)) & first_bases(n - at):
             return False
     return True
 
@@ -302,11 +339,11 @@ cdef inline int64_t diagonal_of(const strand_t *strand, uint32_t diagonal, int e
                                 found_t *found) noexcept nogil:
     """As `ungapped_diagonal`, with the mismatches if there are few; 0 for none."""
     found[0] = mismatches(strand, diagonal)
-    if found.n == edits and edits <= MOST:
+    if found.n == edits:
         return diagonal
     cdef uint32_t other = ungapped_diagonal(strand.reference, diagonal, strand.reads, strand.first, strand.m, edits,
                                             reach)
-    if other and edits <= MOST:
+    if other:
         found[0] = mismatches(strand, other)
     return other
 
@@ -419,8 +456,8 @@ cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagon
 def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):
     """The bands that may be the best place of their read or its next best one, and where they end.
 
-    Once a read lies at two places as a whole, with a proved score, a band with so many errors that it must score less
-    than both can be neither.
+    Once a read lies at two places as a whole, with a proved score, a band that must score less than both can be
+    neither.
 
     Parameters
     ----------
@@ -445,7 +482,10 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
     ungapped : bool[j]
         Whether they have no gap.
     plain : bool[j]
-        Whether the best alignment that touches this diagonal is proved to have none.
+        Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
+    original : int64[j]
+        Of a place that is not plain the first one of its strand where the reference has the same bases, as far as its
+        band may reach; of others their own row.
     """
     bands, packed = known.found.bands, context.packed
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
@@ -459,6 +499,11 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
     cdef strand_t strand
     cdef found_t found
     cdef whole_t whole = whole_t(0, 0, 0, 0)
+    cdef Py_ssize_t[COMPARED] originals
+    cdef Py_ssize_t n_originals = 0, j
+    cdef int64_t beside
+    original_array = np.arange(k)
+    cdef int64_t[::1] original = original_array
     rows_array, diagonal_array = np.empty(k, np.int64), np.empty(k, np.uint32)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
     cdef int64_t[::1] kept = rows_array
@@ -472,7 +517,7 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
             row = rows[i]
             r = read_strand[row] >> 1
             if r != before:
-                before, whole.places = r, 0
+                before, whole.places, n_originals = r, 0, 0
             if (whole.places == 2 and may[r] and least_loss(edits[row], &costs) > whole.loss
                     and not any_masked(reference, band_start[row],
                                        band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
@@ -482,11 +527,27 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
             loss = edits[row] * costs.each
             kept[done], ungapped[done] = row, at != 0
             diagonal[done] = <uint32_t>at if at else band_start[row] + end[row]
-            plain[done] = at != 0 and loss < breaking
-            if at and found.n == edits[row] and (plain[done] or is_best(&strand, at, &found, &costs)):
-                plain[done] = True
+            plain[done] = (at != 0 and found.n == edits[row]
+                           and (loss < breaking or is_best(&strand, at, &found, &costs)))
+            if plain[done]:
                 if loss < much:
                     note_whole(&whole, read_strand[row], at, loss)
+            elif (whole.places == 2 and may[r] and at and found.n == edits[row]
+                    and loses_more(&strand, at, &found, whole.loss, &costs)):
+                continue
+            else:
+                beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
+                for j in range(n_originals):
+                    if (read_strand[kept[originals[j]]] == read_strand[row]
+                            and words[kept[originals[j]]] == words[row] and edits[kept[originals[j]]] == edits[row]
+                            and same_bases(reference, diagonal[originals[j]] - beside, diagonal[done] - beside,
+                                           lengths[r] + 2 * beside)):
+                        original[done] = originals[j]
+                        break
+                else:
+                    if n_originals < COMPARED:
+                        originals[n_originals] = done
+                        n_originals += 1
             done += 1
     return (rows_array[:done], diagonal_array[:done], ungapped_array[:done].view(bool),
-            plain_array[:done].view(bool))
+            plain_array[:done].view(bool), original_array[:done])

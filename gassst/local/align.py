@@ -92,7 +92,8 @@ class Aligner:
     def score_touching(self, targets: Targets, plain: Bool | None = None) -> Places:
         """The best scores of what touches the diagonals of targets, in their order.
 
-        `plain` bool[k]: targets whose best alignment is known to have no gap; by default none.
+        `plain` bool[k]: targets whose best alignment is known to be that of the whole read along the diagonal, and to
+        lose `loss`; by default none.
         """
         places = self.score(targets, plain)
         strayed = np.flatnonzero(_local_places.distinct_places(targets.diagonal, places.diagonal))
@@ -119,14 +120,11 @@ class Aligner:
         return Places(*columns, score, total, reached, strand_end, diagonal, targets.given)
 
     def _score_plain(self, targets: Targets, rows: I64, into: tuple[np.ndarray, ...]) -> None:
-        """Scores of targets whose best alignment has no gap: the best of their diagonals."""
-        read_strand, diagonal = targets.read_strand[rows], targets.diagonal[rows]
-        total, begin, end = self._stretches(read_strand, diagonal)
-        at_start, at_end = begin == 0, end == self.lengths[read_strand >> 1]
+        """Scores of targets whose best alignment is that of the whole read along their diagonal."""
+        length = self.lengths[targets.read_strand[rows] >> 1]
         score, reached, strand_end, last = into
-        score[rows] = total - self.scoring.clip * (at_start.astype(np.int32) + at_end)
-        reached[rows] = at_start | at_end.astype(np.uint8) << 1
-        strand_end[rows], last[rows] = end, diagonal
+        score[rows] = length * np.int64(self.scoring.match) - targets.loss[rows]
+        reached[rows], strand_end[rows], last[rows] = 3, length, targets.diagonal[rows]
 
     # --- alignments ----------------------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
-from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
 from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up
 from gassst.local.places import (
@@ -26,7 +27,6 @@ from gassst.local.places import (
     Places,
     Targets,
     best_of,
-    joined,
     of_reads,
     rank,
 )
@@ -220,6 +220,22 @@ class _Realignment:
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
         return self._reportable(Lines.concatenate([settled, whole, lines.take(enough)]), self._paired())
 
+    def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
+        """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""
+        own = original == np.arange(len(original))
+        scored = self.aligner.score_touching(targets.take(own), plain[own])
+        if own.all():
+            return scored
+        places = scored.take((np.cumsum(own) - 1)[original])
+        moved = targets.diagonal - targets.diagonal[original]
+        return replace(
+            places,
+            read_strand=targets.read_strand,
+            band_start=places.band_start + moved,
+            diagonal=places.diagonal + moved,
+            given=targets.given,
+        )
+
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
@@ -237,7 +253,7 @@ class _Realignment:
         # Of reads without a mate, and of which no other place is reported, the two best places matter.
         only_two = ~(known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
         much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
-        rows, end, ungapped, plain = _ungapped.needed_places(
+        rows, end, ungapped, plain, original = _ungapped.needed_places(
             known, rows, only_two, self.aligner.breaking, much, self.context
         )
         bands = known.take(rows)
@@ -246,7 +262,7 @@ class _Realignment:
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.diverted[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self.aligner.score_touching(targets, plain)
+        places = self._with_copies(targets, plain, original)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
@@ -285,7 +301,7 @@ class _Realignment:
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)
-        summary = self._summary(clear, primary, rivals)
+        summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
         parts.hits["mapq"] = stretched(part_quality(context, parts, places, sight))
@@ -294,21 +310,16 @@ class _Realignment:
         others.hits["flag"] |= SECONDARY
         for lines in (clear, primary):
             lines.hits["mapq"] = quality[lines.read]
-        hits = joined([lines.hits for lines in (clear, primary, parts, others)] + [unmapped_rows(unmapped)])
-        hits = np.take(hits, np.argsort(hits["read"], kind="stable"))
-        summary["n_reported"] = np.bincount(hits["read"], minlength=context.n)
-        summary["n_reported"][unmapped] = 0
+        rows = [lines.hits for lines in (clear, primary, parts, others)]
+        hits, n_reported = _local_rows.in_order([*rows, unmapped_rows(unmapped)], context.n)
+        summary["n_reported"] = np.where(unmapped, 0, n_reported)
         return BatchResult(hits, summary, self.aligner.cigars)
 
     def _beside_copies(self, lines: Lines, quality: U8) -> U8:
         """uint8[k]: qualities of lines, no higher than the copies of a tandem repeat allow."""
-        length, scoring = self.context.lengths[lines.read].astype(np.int64), self.scoring
-        reverse = (lines.read_strand & 1).astype(bool)
-        begin = np.where(reverse, length - lines.end, lines.begin)
-        end = np.where(reverse, length - lines.begin, lines.end)
-        lost = (end - begin) * scoring.match - lines.hits["score"]
-        columns = lines.read_strand, lines.first_diagonal, begin, end
-        return beside_copies(quality, columns, lost / (scoring.match + scoring.mismatch), self.context)
+        context = self.context
+        begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
+        return beside_copies(quality, (lines.read_strand, lines.first_diagonal, begin, end), loss, context)
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""
@@ -320,26 +331,6 @@ class _Realignment:
         rivals = rivals.take(rivals.total >= least[rivals.read])
         wanted = rank(rivals.read) < self.context.params.max_hits - 1
         return self.aligner.align_places(rivals.take(wanted))
-
-    def _summary(self, clear: Lines, primary: Lines, rivals: Rivals) -> np.ndarray:
-        """READ_SUMMARY[n] of the local alignments. `second` is known only of reads that stay as they were."""
-        summary = self.known.found.summary.copy()
-        summary["suboptimal"] = NO_SUBOPTIMAL
-        tied = summary["n_best"][clear.read] > 1
-        summary["suboptimal"][clear.read[tied]] = clear.hits["score"][tied]
-        stays = of_reads(clear, self.context.n)
-        for name, value in (("best", NO_SCORE), ("second", NO_SCORE), ("n_best", 0), ("n_second", 0)):
-            summary[name][~stays] = value
-        summary["best"][clear.read] = clear.hits["edits"]
-        ties = (rivals.total >= primary.total) & (rivals.count > 0)
-        summary["best"][primary.read] = primary.hits["edits"]
-        summary["n_best"][primary.read] = 1 + np.where(ties, rivals.count, 0)
-        summary["n_second"][primary.read] = np.where(ties, 0, rivals.count)
-        # A rival that would score more but for the ends that it does not reach is no better.
-        worse = rivals.total <= primary.total
-        below = np.minimum(rivals.score, primary.hits["score"])
-        summary["suboptimal"][primary.read] = np.where(worse, below, rivals.score)
-        return summary
 
 
 def _expected_loss(scoring: Scoring, edits: U16, ungapped: Bool | bool) -> I64:
