@@ -20,7 +20,7 @@ from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
-from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up
+from gassst.local.mates import PAIR_BONUS, PairedPlaces, bounded_by_scores, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -297,6 +297,7 @@ class _Realignment:
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), sight)
         if self.pairs is not None:
+            bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, rivals, sight, quality)
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
