@@ -60,11 +60,6 @@ class Aligner:
         self._n_runs = 0
 
     @property
-    def n_runs(self) -> int:
-        """How many runs there are in `cigars`."""
-        return self._n_runs
-
-    @property
     def cigars(self) -> U32:
         """uint32[]: the runs of all alignments made so far; `hits` of `Lines` point into it."""
         return np.concatenate([np.empty(0, np.uint32), *self._cigars])
@@ -202,8 +197,9 @@ class Aligner:
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
 
     def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
-        """Lines of whole reads without a gap, whose hits point to one run each behind all others made so far."""
+        """Lines of whole reads without a gap; `hits` (HIT[k]) point to runs 0 .. k - 1 and are changed in place."""
         length = self.lengths[read_strand >> 1]
+        hits["cigar_start"] += np.uint32(self._n_runs)
         self._cigars.append(length << np.uint32(4))
         self._n_runs += len(hits)
         total = hits["score"] + np.int32(2 * self.scoring.clip)
@@ -243,6 +239,8 @@ class Aligner:
         if plain is not None:
             width[plain] = 0
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
+            if w > width.max(initial=0):
+                return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
             def widen(score, reached, leaving=leaving, rows=rows):

@@ -126,7 +126,12 @@ class _Realignment:
         n, lengths = self.context.n, self.context.lengths
         clear = self._clear()
         rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
-        places = self._known_places(rest)
+        rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
+        # Of reads without a mate, and of which no other place is reported, the two best places matter.
+        only_two = ~(self.known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
+        tied, summary, rows = self._tied(rows, only_two)
+        clear = Lines.concatenate([clear, tied])
+        places = self._known_places(rows, only_two)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
@@ -155,7 +160,7 @@ class _Realignment:
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         sight = Sight(far | self.known.found.hopeless, self.known.found.passed_over, passed_over)
-        return self._report(clear, paired, parts, sight, decided, quality)
+        return self._report(clear, paired, parts, sight, decided, (summary, quality))
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -194,9 +199,7 @@ class _Realignment:
         known, scoring, context = self.known, self.scoring, self.context
         reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
         sure = 1 if settles_one_mismatch(scoring) else 0
-        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(
-            known, reads, sure, self.aligner.n_runs, context
-        )
+        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, reads, sure, context)
         settled = self.aligner.settled(hits, read_strand)
         reads = reads[left]
         bands, n_best = known.take(known.chosen[reads]), known.found.summary["n_best"].take(reads)
@@ -246,12 +249,25 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _known_places(self, wanted: Bool) -> Places:
-        """The places that the search found for these reads (bool[n]), those with the fewest errors."""
+    def _tied(self, rows: I64, only_two: Bool) -> tuple[Lines, np.ndarray, I64]:
+        """Alignments of reads that are proved to lie in several places equally well, and the rows of the others.
+
+        With READ_SUMMARY[n] of the search, in which these places are counted as those of local alignments are.
+        """
+        hits, read_strand, count, left = _ungapped.tied_places(
+            self.known, rows, only_two, self.aligner.breaking, self.context
+        )
+        summary = self.known.found.summary
+        if len(hits):
+            summary = summary.copy()
+            some = summary[hits["read"]]
+            some["n_best"], some["second"], some["n_second"] = 1 + count, NO_SCORE, 0
+            summary[hits["read"]] = some
+        return self.aligner.settled(hits, read_strand), summary, left
+
+    def _known_places(self, rows: I64, only_two: Bool) -> Places:
+        """The places in `rows` of the bands that the search found. `only_two` bool[n]: reads of which two matter."""
         known = self.known
-        rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
-        # Of reads without a mate, and of which no other place is reported, the two best places matter.
-        only_two = ~(known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
         much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
         rows, end, ungapped, plain, original = _ungapped.needed_places(
             known, rows, only_two, self.aligner.breaking, much, self.context
@@ -283,9 +299,16 @@ class _Realignment:
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _report(
-        self, clear: Lines, paired: PairedPlaces, parts: Lines, sight: Sight, decided: Bool, quality: U8
+        self,
+        clear: Lines,
+        paired: PairedPlaces,
+        parts: Lines,
+        sight: Sight,
+        decided: Bool,
+        searched: tuple[np.ndarray, U8],
     ) -> BatchResult:
-        """All rows in order."""
+        """All rows in order. `searched`: summaries and qualities of the search, which hold for `clear`."""
+        found, quality = searched
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
@@ -302,7 +325,7 @@ class _Realignment:
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)
-        summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
+        summary = _local_rows.summarise(found, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
         parts.hits["mapq"] = stretched(part_quality(context, parts, places, sight))

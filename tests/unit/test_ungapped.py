@@ -99,11 +99,11 @@ def case(request):
 def test_what_is_settled_is_the_only_best_alignment(case):
     known, context = known_of(case.reference, case.reads, case.at, case.scoring)
     all_reads = np.arange(len(case.reads))
-    hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, all_reads, 0, 7, context)
+    hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, all_reads, 0, context)
     read = read_strand >> 1
     assert (hits["read"] == read).all() and sorted([*read, *left]) == list(all_reads)
     assert (hits["position"] == case.at[read]).all() and (diagonal == case.at[left]).all()
-    assert (hits["cigar_start"] == 7 + np.arange(len(hits))).all()
+    assert (hits["cigar_start"] == np.arange(len(hits))).all()
     assert ungapped.all() and alone.all()
     total, runs = case.truth
     whole = hits["score"] + 2 * case.scoring.clip
@@ -132,7 +132,7 @@ def test_ties_are_not_settled(gap):
     assert known.found.bands.edits[0] == 2
     total, _ = textbook(reference, [read], np.array([at]), scoring)
     assert total[0] == LENGTH + 10 - 6 - gap
-    assert not len(_ungapped.settle(known, np.arange(1), 1, 0, context)[0])
+    assert not len(_ungapped.settle(known, np.arange(1), 1, context)[0])
 
 
 def test_whole_reads_are_told_from_their_score(case):
@@ -176,7 +176,7 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
 
     reach = [max(best(r, int(a)), best(r, int(b))) for r, a, b in zip(case.reads, *diagonals, strict=True)]
     total = np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32)
-    hits = np.zeros(k, _ungapped.settle(known, np.arange(0), 0, 0, context)[0].dtype)
+    hits = np.zeros(k, _ungapped.settle(known, np.arange(0), 0, context)[0].dtype)
     hits["cigar_runs"] = rng.choice([1, 3], k)
     whole = np.zeros(k, np.int64), np.full(k, LENGTH)
     lines = Lines(hits, known.found.bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
@@ -285,3 +285,36 @@ def test_copies_are_told_by_the_bases_around_them():
     assert list(rows) == list(range(5)) and not ungapped.any() and not plain.any()
     assert (diagonal == places + 3).all()
     assert list(original) == [0, 0, 2, 3, 4]
+
+
+@pytest.mark.parametrize("errors", [[1, 1, 1], [2, 2, 2, 6], [1, 1, 2], [1, 2], [1, 1, 0]])
+def test_ties_are_those_of_whole_reads(errors):
+    """Reads of which every place has so many mismatches, the chosen one first."""
+    scoring, rng, k = SCORINGS["bwa"], np.random.default_rng(13), len(errors)
+    reference = rng.integers(0, 4, 64 * 60).astype(np.uint8)
+    read = rng.integers(0, 4, LENGTH).astype(np.uint8)
+    places = 300 + 500 * np.arange(k)
+    for i, at in enumerate(places):
+        reference[at : at + LENGTH] = read
+        wrong = at + i + 15 + 7 * np.arange(errors[i])
+        reference[wrong] = (reference[wrong] + 1) % 4
+    known, context = known_of(reference, [read], places[:1], scoring)
+    columns = (places - 30).astype(np.uint32), np.full(k, 30, np.uint16), np.array(errors, np.uint16)
+    known.found.bands = Bands(np.zeros(k, np.uint32), *columns, np.ones(k, np.uint8), np.zeros(k, np.uint16))
+    known.found.summary["n_best"] = 2
+    rows = np.arange(k)
+
+    def found(may=True):
+        return _ungapped.tied_places(known, rows, np.array([may]), breaking_cost(scoring), context)
+
+    hits, read_strand, count, left = found()
+    equal = sum(e == errors[0] for e in errors[1:])
+    if equal and min(errors) == errors[0]:
+        assert hits[["read", "position", "edits", "cigar_runs"]].tolist() == [(0, 300, errors[0], 1)]
+        assert hits["score"][0] == LENGTH - 5 * errors[0]
+        assert (list(read_strand), list(count), len(left)) == ([0], [equal], 0)
+    else:
+        assert not len(hits) and (left == rows).all()
+    assert (found(may=False)[3] == rows).all()
+    known.found.summary["n_best"] = 1
+    assert (found()[3] == rows).all()
