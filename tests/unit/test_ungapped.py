@@ -116,20 +116,20 @@ def test_what_is_settled_is_the_only_best_alignment(case):
         assert share[0] > 0.9 and min(share[1:3]) > 0.2 and share[3] > 0 and share[4] == 0
 
 
-@pytest.mark.parametrize("gap", [3, 4])
-def test_ties_are_not_settled(gap):
-    """Two mismatches lose 10: as much as a deletion of four bases, and more than one of three."""
+@pytest.mark.parametrize(("gap", "mismatches"), [(3, 2), (4, 2), (8, 3), (9, 3)])
+def test_ties_are_not_settled(gap, mismatches):
+    """Two mismatches lose 10: as much as a deletion of four bases, and more than one of three. Three lose 15."""
     scoring, rng = SCORINGS["bwa"], np.random.default_rng(8)
     reference, at, split = rng.integers(0, 4, 640).astype(np.uint8), 200, 20
     tail = at + split + np.arange(LENGTH - split + gap)
-    # A unit of so many bases, of which one changes for good, and later another.
-    unit = np.resize(np.arange(gap, dtype=np.uint8), len(tail))
-    unit[16::gap] = 3 - unit[16::gap]
-    unit[29::gap] = 3 - unit[29::gap]
+    # A unit of so many bases, of which one changes for good, and later others.
+    unit = np.resize(np.array([0, 0, 1, 2, 3, 3, 1, 0, 2][:gap], np.uint8), len(tail))
+    for change in (16, 29, 42)[:mismatches]:
+        unit[change::gap] = 3 - unit[change::gap]
     reference[tail] = unit
     read = np.concatenate([reference[at : at + split], reference[tail[gap:]]])
     known, context = known_of(reference, [read], np.array([at]), scoring)
-    assert known.found.bands.edits[0] == 2
+    assert known.found.bands.edits[0] == mismatches
     total, _ = textbook(reference, [read], np.array([at]), scoring)
     assert total[0] == LENGTH + 10 - 6 - gap
     assert not len(_ungapped.settle(known, np.arange(1), 1, context)[0])
@@ -318,3 +318,18 @@ def test_ties_are_those_of_whole_reads(errors):
     assert (found(may=False)[3] == rows).all()
     known.found.summary["n_best"] = 1
     assert (found()[3] == rows).all()
+
+
+def test_ties_a_few_diagonals_apart_are_one_place():
+    """A read of a unit of eight bases fits twice in a stretch of it, with one mismatch either way."""
+    scoring, rng = SCORINGS["bwa"], np.random.default_rng(14)
+    reference, places = rng.integers(0, 4, 64 * 60).astype(np.uint8), np.array([300, 800, 808])
+    read = np.resize(rng.integers(0, 4, 8).astype(np.uint8), LENGTH)
+    reference[300 : 300 + LENGTH], reference[800 : 808 + LENGTH] = read, np.resize(read[:8], LENGTH + 8)
+    reference[[330, 830]] = (reference[[330, 830]] + 1) % 4
+    known, context = known_of(reference, [read], places[:1], scoring)
+    columns = (places - 30).astype(np.uint32), np.full(3, 30, np.uint16), np.ones(3, np.uint16)
+    known.found.bands = Bands(np.zeros(3, np.uint32), *columns, np.ones(3, np.uint8), np.zeros(3, np.uint16))
+    known.found.summary["n_best"] = 2
+    found = _ungapped.tied_places(known, np.arange(3), np.ones(1, bool), breaking_cost(scoring), context)
+    assert list(found[2]) == [1] and not len(found[3])
