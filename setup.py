@@ -74,6 +74,7 @@ SOURCES = {
     "banded": "ext/align/banded.pyx",
     "local_hits": "ext/align/local_hits.pyx",
     "local_places": "ext/align/local_places.pyx",
+    "local_rows": "ext/align/local_rows.pyx",
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
     "ungapped": "ext/align/ungapped.pyx",

@@ -116,20 +116,16 @@ def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
     cdef const uint32_t[::1] band_start = targets.band_start
     cdef const int64_t[::1] widest = targets.width
     cdef Py_ssize_t k = width.shape[0], i, m = 0
-    with nogil:
-        for i in range(k):
-            m += width[i] == w
-    rows_array, strand_array, first_array = np.empty(m, np.int64), np.empty(m, np.uint32), np.empty(m, np.uint32)
+    rows_array, strand_array, first_array = np.empty(k, np.int64), np.empty(k, np.uint32), np.empty(k, np.uint32)
     cdef int64_t[::1] rows = rows_array
     cdef uint32_t[::1] strand = strand_array, first = first_array
-    m = 0
     with nogil:
         for i in range(k):
             if width[i] == w:
                 rows[m], strand[m] = i, read_strand[i]
                 first[m] = band_start[i] if widest[i] <= w else diagonal[i] - (w >> 1)
                 m += 1
-    return rows_array, strand_array, first_array
+    return rows_array[:m], strand_array[:m], first_array[:m]
 
 
 def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, int64_t slack, context,

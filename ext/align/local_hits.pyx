@@ -16,13 +16,13 @@ from gassst._core.cigar cimport (
     cigar_span,
 )
 from gassst._core.contigs cimport contig_near
-from gassst._core.intrinsics cimport popcount
 from gassst._core.layouts cimport hit_t
 from gassst._core.planes cimport (
     MASKED_BASE,
     base_at,
     bases64_t,
     bases_at,
+    count_bits,
     differences,
     first_bases,
     planes_of,
@@ -162,8 +162,8 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
                 x, y = bases_at(reads, base + j), bases_at(reference, at + j)
                 live = first_bases(length - j)
                 differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
-                unequal += popcount(differ)
-                unknown += popcount(masked)
+                unequal += count_bits(differ)
+                unknown += count_bits(masked)
             edits += unequal
             score += costs.match * (<int32_t>length - unequal) - costs.mismatch * (unequal - unknown) - unknown
         elif op != CIGAR_SOFT_CLIP:

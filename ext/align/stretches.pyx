@@ -212,7 +212,10 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
             j = row if mates is None or mates[r] == r else read_strand.shape[0]
             while 0 < j < read_strand.shape[0] and read_strand[j - 1] >> 1 == r:
                 j -= 1
-            while j < read_strand.shape[0] and read_strand[j] >> 1 == r:
+            while (j < read_strand.shape[0] and read_strand[j] >> 1 == r
+                    and found.total >= total_with(fewest, m, costs) + gain):
+                if j + AHEAD < read_strand.shape[0]:
+                    prefetch_bases(bases, diagonal[j + AHEAD], diagonal[j + AHEAD] + <int64_t>READ)
                 fewest = min(fewest, count_differences(bases, diagonal[j], strands,
                                                        first_base(plane_start[r], read_strand[j], m), m, fewest))
                 j += 1

@@ -30,7 +30,7 @@ from gassst._core.planes cimport (
     planes_t,
     prefetch_bases,
 )
-from gassst._core.same_place cimport SAME_PLACE
+from gassst._core.same_place cimport SAME_PLACE, same_place
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
@@ -38,7 +38,10 @@ from gassst.layouts import HIT
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use
     PREFETCHED = 128    # bases: the usual read in three cache lines
-    MOST = 3            # mismatches of what is proved
+    MOST = 3            # mismatches of what is proved to be best
+    KEPT = 16           # mismatches that are looked at, to prove that a place is worse than others
+    MOST_TIED = 32      # places of a read, as in `local_places.known_places`
+    COMPARED = 8        # places of a read of which no other is a copy
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
 
@@ -56,9 +59,9 @@ cdef struct strand_t:
     int64_t first, m
 
 cdef struct found_t:
-    # Mismatches on a diagonal: how many, and the first ones; MOST + 1 where there are more, or a base is masked.
+    # Mismatches on a diagonal: how many, and where; KEPT + 1 where there are more, or a base is masked.
     int64_t n
-    int64_t[MOST] at
+    int64_t[KEPT] at
 
 
 cdef costs_t costs_of(scoring) except *:
@@ -89,11 +92,11 @@ cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcep
         live = first_bases(strand.m - at)
         differ = ((x.low ^ y.low) | (x.high ^ y.high)) & live
         if (x.masked | y.masked) & live:
-            found.n = MOST + 1
+            found.n = KEPT + 1
             return found
         while differ:
-            if found.n == MOST:
-                found.n = MOST + 1
+            if found.n == KEPT:
+                found.n = KEPT + 1
                 return found
             found.at[found.n] = at + trailing_zeros(differ)
             found.n += 1
@@ -142,36 +145,71 @@ cdef inline bint arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, 
     return ((fits_before | fits_after) & first_bases(2 * REACH + 1) & ~(<uint64_t>1 << REACH)) != 0
 
 
-cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found, const costs_t *costs) noexcept nogil:
-    """Whether the whole read on a diagonal, with these mismatches, is proved to score more than all other alignments
-    within REACH diagonals, and all others that touch this one."""
-    cdef int64_t n = found.n, loss = n * costs.each, inserted, clipped, near = 0, i, middle
-    if n > MOST or clipping_pays(found, strand.m, costs):
-        return False
+cdef bint none_with_gap(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
+                        const costs_t *costs) noexcept nogil:
+    """Whether it is proved that no alignment with a gap within REACH diagonals, or that touches this one, loses `loss`
+    or less. `found` has a mismatch at least."""
+    cdef int64_t n = found.n, inserted, clipped, near = 0, i, middle
+    cdef int64_t[3] at
     if loss < costs.gap:
         return True
-    if (any_masked(strand.reference, diagonal - REACH, diagonal + strand.m + REACH) or loss - costs.open_deletion > REACH * costs.extend_deletion
+    if (n == 0 or n > KEPT or any_masked(strand.reference, diagonal - REACH, diagonal + strand.m + REACH)
+            or loss - costs.open_deletion > REACH * costs.extend_deletion
             or loss - costs.open_insertion > REACH * costs.extend_insertion):
         return False
     if loss < costs.gap + costs.event:      # nothing but the gap
         inserted = max((loss - costs.open_insertion) // costs.extend_insertion, 0)
-        middle = found.at[n >> 1]
-        if n == 2 and found.at[0] + found.at[1] > strand.m:
-            middle = found.at[0]
+        middle = found.at[0]
+        for i in range(1, n):
+            if min(found.at[i], strand.m - found.at[i]) > min(middle, strand.m - middle):
+                middle = found.at[i]
         return not arm_fits(strand, diagonal, middle, inserted)
     if n < 3 or loss >= costs.gap + 2 * costs.event:
         return False
     # The gap and another event. No event may spoil two mismatches, and the two together no more than 5 arms of 6.
     inserted = max((loss - costs.event - costs.open_insertion) // costs.extend_insertion, 0)
     clipped = max((loss - costs.gap - costs.clip) // costs.match, 0)
-    for i in range(1, n):
-        if found.at[i] - found.at[i - 1] <= inserted:
+    at[0], at[1], at[2] = found.at[0], found.at[n >> 1], found.at[n - 1]
+    for i in range(1, 3):
+        if at[i] - at[i - 1] <= inserted:
             return False
-        near += found.at[i] - found.at[i - 1] < ARM + inserted
-    if near > 1 or (clipped and min(found.at[1], strand.m - 1 - found.at[1]) < clipped + ARM):
+        near += at[i] - at[i - 1] < ARM + inserted
+    if near > 1 or (clipped and min(at[1], strand.m - 1 - at[1]) < clipped + ARM):
         return False
-    for i in range(n):
-        if arm_fits(strand, diagonal, found.at[i], 0):
+    for i in range(3):
+        if arm_fits(strand, diagonal, at[i], 0):
+            return False
+    return True
+
+
+cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found, const costs_t *costs) noexcept nogil:
+    """Whether the whole read on a diagonal, with these mismatches, is proved to score more than all other alignments
+    within REACH diagonals, and all others that touch this one."""
+    return (found.n <= MOST and not clipping_pays(found, strand.m, costs)
+            and none_with_gap(strand, diagonal, found, found.n * costs.each, costs))
+
+
+cdef bint loses_more(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
+                     const costs_t *costs) noexcept nogil:
+    """Whether it is proved that every alignment within REACH diagonals, or that touches this one, loses more."""
+    cdef int64_t n = found.n, at_start = 0, at_end = 0, i
+    if n > KEPT:
+        return False
+    for i in range(n):  # what it saves to clip mismatches
+        at_start = max(at_start, (i + 1) * costs.each - costs.clip - (found.at[i] + 1) * costs.match)
+        at_end = max(at_end, (n - i) * costs.each - costs.clip - (strand.m - found.at[i]) * costs.match)
+    return n * costs.each - at_start - at_end > loss and none_with_gap(strand, diagonal, found, loss, costs)
+
+
+cdef bint same_bases(planes_t reference, int64_t first, int64_t other, int64_t n) noexcept nogil:
+    """Whether the reference has the same n bases at two coordinates, or more."""
+    cdef int64_t at
+    cdef bases64_t x, y
+    if min(first, other) < 0 or (max(first, other) + n) >> 6 >= reference.rows:
+        return False
+    for at in range(0, n, 64):
+        x, y = bases_at(reference, first + at), bases_at(reference, other + at)
+        if ((x.low ^ y.low) | (x.high ^ y.high) | (x.masked ^ y.masked)) & first_bases(n - at):
             return False
     return True
 
@@ -302,16 +340,16 @@ cdef inline int64_t diagonal_of(const strand_t *strand, uint32_t diagonal, int e
                                 found_t *found) noexcept nogil:
     """As `ungapped_diagonal`, with the mismatches if there are few; 0 for none."""
     found[0] = mismatches(strand, diagonal)
-    if found.n == edits and edits <= MOST:
+    if found.n == edits:
         return diagonal
     cdef uint32_t other = ungapped_diagonal(strand.reference, diagonal, strand.reads, strand.first, strand.m, edits,
                                             reach)
-    if other and edits <= MOST:
+    if other:
         found[0] = mismatches(strand, other)
     return other
 
 
-def settle(known, const int64_t[::1] reads, int sure, uint32_t first_run, context):
+def settle(known, const int64_t[::1] reads, int sure, context):
     """Reads that keep the alignment of the search: along one diagonal, and no other scores more.
 
     Parameters
@@ -322,8 +360,6 @@ def settle(known, const int64_t[::1] reads, int sure, uint32_t first_run, contex
         Reads that are reported at one place.
     sure : int
         Mismatches with which no proof is needed.
-    first_run : int
-        Where the CIGARs of the hits, of one run each, will lie among others.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`. Contigs lie more bases apart than a read may
         have errors.
@@ -331,7 +367,7 @@ def settle(known, const int64_t[::1] reads, int sure, uint32_t first_run, contex
     Returns
     -------
     hits : HIT[s], read_strand : uint32[s]
-        Those that are settled, in order, without masked bases.
+        Those that are settled, in order, without masked bases; `cigar_start` counts from 0.
     left : int64[a - s]
         Indices into `reads` of the others.
     diagonal : uint32[a - s]
@@ -375,7 +411,7 @@ def settle(known, const int64_t[::1] reads, int sure, uint32_t first_run, contex
             stands = at != 0 and found.n == edits[row] and (only or (edits[row] == 0 and summary[r].n_best > 1))
             if stands and (edits[row] <= sure or is_best(&strand, at, &found, &costs)):
                 hits[s].read, hits[s].position, hits[s].edits = <uint32_t>r, <uint32_t>at, edits[row]
-                hits[s].cigar_start, hits[s].cigar_runs = first_run + <uint32_t>s, 1
+                hits[s].cigar_start, hits[s].cigar_runs = <uint32_t>s, 1
                 hits[s].strand = read_strand[row] & 1
                 hits[s].flag = <uint16_t>(REVERSE * (read_strand[row] & 1))
                 hits[s].score = <int32_t>(strand.m * costs.match - edits[row] * costs.each)
@@ -416,11 +452,125 @@ cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagon
         whole.places, whole.loss = 2, max(whole.loss, loss)
 
 
+cdef struct tie_t:
+    uint64_t[MOST_TIED] place   # strand and diagonal
+    int n
+
+
+cdef int distinct_beside(tie_t *ties, int64_t diagonal, uint64_t strand) noexcept nogil:
+    """How many distinct places there are besides the one on this strand and diagonal, as `local_places.rivals` counts."""
+    cdef int i, j, count = 0
+    cdef uint64_t place, before = 0
+    cdef bint any_before = False
+    for i in range(1, ties.n):
+        place, j = ties.place[i], i
+        while j > 0 and ties.place[j - 1] > place:
+            ties.place[j] = ties.place[j - 1]
+            j -= 1
+        ties.place[j] = place
+    for i in range(ties.n):
+        place = ties.place[i]
+        if place >> 32 == strand and same_place(<uint32_t>place, diagonal):
+            continue
+        if not any_before or place - before > <uint64_t>SAME_PLACE:
+            count += 1
+        before = place
+        any_before = True
+    return count
+
+
+def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, context):
+    """Reads whose chosen place is proved to be one of several best ones, all of the whole read without a gap.
+
+    Parameters
+    ----------
+    known, rows, may_leave_out, breaking, context
+        As for `needed_places`; of `known.found` the `summary`, too. The chosen row of a read is its first.
+
+    Returns
+    -------
+    hits : HIT[t], read_strand : uint32[t]
+        The chosen places; `cigar_start` counts from 0.
+    count : uint32[t]
+        Other places as good as that.
+    left : int64[j]
+        The rows of other reads.
+    """
+    bands, packed = known.found.bands, context.packed
+    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
+    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
+    cdef const read_summary_t[::1] summary = known.found.summary
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = rows.shape[0], i = 0, j, stop, t = 0, n_left = 0
+    cdef int64_t row, at, r, loss = 0, place = 0
+    cdef int64_t least = context.params.scoring.min_score
+    cdef int others
+    cdef bint proved
+    cdef strand_t strand
+    cdef found_t found
+    cdef tie_t ties
+    hits_array, strand_array, count_array = np.zeros(k, HIT), np.empty(k, np.uint32), np.empty(k, np.uint32)
+    left_array = np.empty(k, np.int64)
+    cdef hit_t[::1] hits = hits_array
+    cdef uint32_t[::1] strand_out = strand_array, count = count_array
+    cdef int64_t[::1] left = left_array
+    with nogil:
+        while i < k:
+            r = read_strand[rows[i]] >> 1
+            proved = may[r] != 0 and summary[r].n_best > 1
+            ties.n, stop = 0, i
+            while stop < k and read_strand[rows[stop]] >> 1 == r:
+                row = rows[stop]
+                if stop + AHEAD < k:
+                    at = <int64_t>band_start[rows[stop + AHEAD]] + end[rows[stop + AHEAD]]
+                    prefetch_bases(reference, at, at + PREFETCHED)
+                stop += 1
+                if not proved:
+                    continue
+                if (stop > i + 1 and least_loss(edits[row], &costs) > loss
+                        and not any_masked(reference, band_start[row],
+                                           band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
+                    continue
+                strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
+                at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
+                proved = at != 0 and found.n == edits[row]
+                if proved and stop > i + 1 and edits[row] * costs.each > loss:
+                    proved = loses_more(&strand, at, &found, loss, &costs)
+                    continue
+                proved = (proved and ties.n < MOST_TIED
+                          and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
+                if stop == i + 1:
+                    loss, place = edits[row] * costs.each, at
+                proved &= edits[row] * costs.each == loss
+                if proved and stop > i + 1:
+                    ties.place[ties.n] = <uint64_t>(read_strand[row] & 1) << 32 | <uint64_t>at
+                    ties.n += 1
+            row, others = rows[i], 0
+            if proved and lengths[r] * costs.match - loss >= min(lengths[r] * costs.match, least):
+                others = distinct_beside(&ties, place, read_strand[row] & 1)
+            if others:
+                hits[t].read, hits[t].position, hits[t].edits = <uint32_t>r, <uint32_t>place, edits[row]
+                hits[t].cigar_start, hits[t].cigar_runs = <uint32_t>t, 1
+                hits[t].strand, hits[t].flag = read_strand[row] & 1, <uint16_t>(REVERSE * (read_strand[row] & 1))
+                hits[t].score = <int32_t>(lengths[r] * costs.match - loss)
+                strand_out[t], count[t] = read_strand[row], others
+                t += 1
+            else:
+                for j in range(i, stop):
+                    left[n_left] = rows[j]
+                    n_left += 1
+            i = stop
+    return hits_array[:t], strand_array[:t], count_array[:t], left_array[:n_left]
+
+
 def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):
     """The bands that may be the best place of their read or its next best one, and where they end.
 
-    Once a read lies at two places as a whole, with a proved score, a band with so many errors that it must score less
-    than both can be neither.
+    Once a read lies at two places as a whole, with a proved score, a band that must score less than both can be
+    neither.
 
     Parameters
     ----------
@@ -445,7 +595,10 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
     ungapped : bool[j]
         Whether they have no gap.
     plain : bool[j]
-        Whether the best alignment that touches this diagonal is proved to have none.
+        Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
+    original : int64[j]
+        Of a place that is not plain the first one of its strand where the reference has the same bases, as far as its
+        band may reach; of others their own row.
     """
     bands, packed = known.found.bands, context.packed
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
@@ -459,6 +612,11 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
     cdef strand_t strand
     cdef found_t found
     cdef whole_t whole = whole_t(0, 0, 0, 0)
+    cdef Py_ssize_t[COMPARED] originals
+    cdef Py_ssize_t n_originals = 0, j
+    cdef int64_t beside
+    original_array = np.arange(k)
+    cdef int64_t[::1] original = original_array
     rows_array, diagonal_array = np.empty(k, np.int64), np.empty(k, np.uint32)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
     cdef int64_t[::1] kept = rows_array
@@ -472,7 +630,7 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
             row = rows[i]
             r = read_strand[row] >> 1
             if r != before:
-                before, whole.places = r, 0
+                before, whole.places, n_originals = r, 0, 0
             if (whole.places == 2 and may[r] and least_loss(edits[row], &costs) > whole.loss
                     and not any_masked(reference, band_start[row],
                                        band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
@@ -482,11 +640,27 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
             loss = edits[row] * costs.each
             kept[done], ungapped[done] = row, at != 0
             diagonal[done] = <uint32_t>at if at else band_start[row] + end[row]
-            plain[done] = at != 0 and loss < breaking
-            if at and found.n == edits[row] and (plain[done] or is_best(&strand, at, &found, &costs)):
-                plain[done] = True
+            plain[done] = (at != 0 and found.n == edits[row]
+                           and (loss < breaking or is_best(&strand, at, &found, &costs)))
+            if plain[done]:
                 if loss < much:
                     note_whole(&whole, read_strand[row], at, loss)
+            elif (whole.places == 2 and may[r] and at and found.n == edits[row]
+                    and loses_more(&strand, at, &found, whole.loss, &costs)):
+                continue
+            else:
+                beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
+                for j in range(n_originals):
+                    if (read_strand[kept[originals[j]]] == read_strand[row]
+                            and words[kept[originals[j]]] == words[row] and edits[kept[originals[j]]] == edits[row]
+                            and same_bases(reference, diagonal[originals[j]] - beside, diagonal[done] - beside,
+                                           lengths[r] + 2 * beside)):
+                        original[done] = originals[j]
+                        break
+                else:
+                    if n_originals < COMPARED:
+                        originals[n_originals] = done
+                        n_originals += 1
             done += 1
     return (rows_array[:done], diagonal_array[:done], ungapped_array[:done].view(bool),
-            plain_array[:done].view(bool))
+            plain_array[:done].view(bool), original_array[:done])

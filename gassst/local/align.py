@@ -60,11 +60,6 @@ class Aligner:
         self._n_runs = 0
 
     @property
-    def n_runs(self) -> int:
-        """How many runs there are in `cigars`."""
-        return self._n_runs
-
-    @property
     def cigars(self) -> U32:
         """uint32[]: the runs of all alignments made so far; `hits` of `Lines` point into it."""
         return np.concatenate([np.empty(0, np.uint32), *self._cigars])
@@ -92,7 +87,8 @@ class Aligner:
     def score_touching(self, targets: Targets, plain: Bool | None = None) -> Places:
         """The best scores of what touches the diagonals of targets, in their order.
 
-        `plain` bool[k]: targets whose best alignment is known to have no gap; by default none.
+        `plain` bool[k]: targets whose best alignment is known to be that of the whole read along the diagonal, and to
+        lose `loss`; by default none.
         """
         places = self.score(targets, plain)
         strayed = np.flatnonzero(_local_places.distinct_places(targets.diagonal, places.diagonal))
@@ -119,14 +115,11 @@ class Aligner:
         return Places(*columns, score, total, reached, strand_end, diagonal, targets.given)
 
     def _score_plain(self, targets: Targets, rows: I64, into: tuple[np.ndarray, ...]) -> None:
-        """Scores of targets whose best alignment has no gap: the best of their diagonals."""
-        read_strand, diagonal = targets.read_strand[rows], targets.diagonal[rows]
-        total, begin, end = self._stretches(read_strand, diagonal)
-        at_start, at_end = begin == 0, end == self.lengths[read_strand >> 1]
+        """Scores of targets whose best alignment is that of the whole read along their diagonal."""
+        length = self.lengths[targets.read_strand[rows] >> 1]
         score, reached, strand_end, last = into
-        score[rows] = total - self.scoring.clip * (at_start.astype(np.int32) + at_end)
-        reached[rows] = at_start | at_end.astype(np.uint8) << 1
-        strand_end[rows], last[rows] = end, diagonal
+        score[rows] = length * np.int64(self.scoring.match) - targets.loss[rows]
+        reached[rows], strand_end[rows], last[rows] = 3, length, targets.diagonal[rows]
 
     # --- alignments ----------------------------------------------------------------------------------------------
 
@@ -204,8 +197,9 @@ class Aligner:
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
 
     def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
-        """Lines of whole reads without a gap, whose hits point to one run each behind all others made so far."""
+        """Lines of whole reads without a gap; `hits` (HIT[k]) point to runs 0 .. k - 1 and are changed in place."""
         length = self.lengths[read_strand >> 1]
+        hits["cigar_start"] += np.uint32(self._n_runs)
         self._cigars.append(length << np.uint32(4))
         self._n_runs += len(hits)
         total = hits["score"] + np.int32(2 * self.scoring.clip)
@@ -245,6 +239,8 @@ class Aligner:
         if plain is not None:
             width[plain] = 0
         for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
+            if w > width.max(initial=0):
+                return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
             def widen(score, reached, leaving=leaving, rows=rows):

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
-from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
 from gassst.local.mates import PAIR_BONUS, PairedPlaces, bounded_by_scores, pair_quality, pair_up
 from gassst.local.places import (
@@ -26,7 +27,6 @@ from gassst.local.places import (
     Places,
     Targets,
     best_of,
-    joined,
     of_reads,
     rank,
 )
@@ -126,7 +126,12 @@ class _Realignment:
         n, lengths = self.context.n, self.context.lengths
         clear = self._clear()
         rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
-        places = self._known_places(rest)
+        rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
+        # Of reads without a mate, and of which no other place is reported, the two best places matter.
+        only_two = ~(self.known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
+        tied, summary, rows = self._tied(rows, only_two)
+        clear = Lines.concatenate([clear, tied])
+        places = self._known_places(rows, only_two)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
@@ -155,7 +160,7 @@ class _Realignment:
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         sight = Sight(far | self.known.found.hopeless, self.known.found.passed_over, passed_over)
-        return self._report(clear, paired, parts, sight, decided, quality)
+        return self._report(clear, paired, parts, sight, decided, (summary, quality))
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -194,9 +199,7 @@ class _Realignment:
         known, scoring, context = self.known, self.scoring, self.context
         reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
         sure = 1 if settles_one_mismatch(scoring) else 0
-        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(
-            known, reads, sure, self.aligner.n_runs, context
-        )
+        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, reads, sure, context)
         settled = self.aligner.settled(hits, read_strand)
         reads = reads[left]
         bands, n_best = known.take(known.chosen[reads]), known.found.summary["n_best"].take(reads)
@@ -220,6 +223,22 @@ class _Realignment:
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
         return self._reportable(Lines.concatenate([settled, whole, lines.take(enough)]), self._paired())
 
+    def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
+        """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""
+        own = original == np.arange(len(original))
+        scored = self.aligner.score_touching(targets.take(own), plain[own])
+        if own.all():
+            return scored
+        places = scored.take((np.cumsum(own) - 1)[original])
+        moved = targets.diagonal - targets.diagonal[original]
+        return replace(
+            places,
+            read_strand=targets.read_strand,
+            band_start=places.band_start + moved,
+            diagonal=places.diagonal + moved,
+            given=targets.given,
+        )
+
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
@@ -230,14 +249,27 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _known_places(self, wanted: Bool) -> Places:
-        """The places that the search found for these reads (bool[n]), those with the fewest errors."""
+    def _tied(self, rows: I64, only_two: Bool) -> tuple[Lines, np.ndarray, I64]:
+        """Alignments of reads that are proved to lie in several places equally well, and the rows of the others.
+
+        With READ_SUMMARY[n] of the search, in which these places are counted as those of local alignments are.
+        """
+        hits, read_strand, count, left = _ungapped.tied_places(
+            self.known, rows, only_two, self.aligner.breaking, self.context
+        )
+        summary = self.known.found.summary
+        if len(hits):
+            summary = summary.copy()
+            some = summary[hits["read"]]
+            some["n_best"], some["second"], some["n_second"] = 1 + count, NO_SCORE, 0
+            summary[hits["read"]] = some
+        return self.aligner.settled(hits, read_strand), summary, left
+
+    def _known_places(self, rows: I64, only_two: Bool) -> Places:
+        """The places in `rows` of the bands that the search found. `only_two` bool[n]: reads of which two matter."""
         known = self.known
-        rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
-        # Of reads without a mate, and of which no other place is reported, the two best places matter.
-        only_two = ~(known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
         much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
-        rows, end, ungapped, plain = _ungapped.needed_places(
+        rows, end, ungapped, plain, original = _ungapped.needed_places(
             known, rows, only_two, self.aligner.breaking, much, self.context
         )
         bands = known.take(rows)
@@ -246,7 +278,7 @@ class _Realignment:
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.diverted[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self.aligner.score_touching(targets, plain)
+        places = self._with_copies(targets, plain, original)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
@@ -267,9 +299,16 @@ class _Realignment:
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _report(
-        self, clear: Lines, paired: PairedPlaces, parts: Lines, sight: Sight, decided: Bool, quality: U8
+        self,
+        clear: Lines,
+        paired: PairedPlaces,
+        parts: Lines,
+        sight: Sight,
+        decided: Bool,
+        searched: tuple[np.ndarray, U8],
     ) -> BatchResult:
-        """All rows in order."""
+        """All rows in order. `searched`: summaries and qualities of the search, which hold for `clear`."""
+        found, quality = searched
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
@@ -286,7 +325,7 @@ class _Realignment:
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)
-        summary = self._summary(clear, primary, rivals)
+        summary = _local_rows.summarise(found, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
         parts.hits["mapq"] = stretched(part_quality(context, parts, places, sight))
@@ -295,21 +334,16 @@ class _Realignment:
         others.hits["flag"] |= SECONDARY
         for lines in (clear, primary):
             lines.hits["mapq"] = quality[lines.read]
-        hits = joined([lines.hits for lines in (clear, primary, parts, others)] + [unmapped_rows(unmapped)])
-        hits = np.take(hits, np.argsort(hits["read"], kind="stable"))
-        summary["n_reported"] = np.bincount(hits["read"], minlength=context.n)
-        summary["n_reported"][unmapped] = 0
+        rows = [lines.hits for lines in (clear, primary, parts, others)]
+        hits, n_reported = _local_rows.in_order([*rows, unmapped_rows(unmapped)], context.n)
+        summary["n_reported"] = np.where(unmapped, 0, n_reported)
         return BatchResult(hits, summary, self.aligner.cigars)
 
     def _beside_copies(self, lines: Lines, quality: U8) -> U8:
         """uint8[k]: qualities of lines, no higher than the copies of a tandem repeat allow."""
-        length, scoring = self.context.lengths[lines.read].astype(np.int64), self.scoring
-        reverse = (lines.read_strand & 1).astype(bool)
-        begin = np.where(reverse, length - lines.end, lines.begin)
-        end = np.where(reverse, length - lines.begin, lines.end)
-        lost = (end - begin) * scoring.match - lines.hits["score"]
-        columns = lines.read_strand, lines.first_diagonal, begin, end
-        return beside_copies(quality, columns, lost / (scoring.match + scoring.mismatch), self.context)
+        context = self.context
+        begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
+        return beside_copies(quality, (lines.read_strand, lines.first_diagonal, begin, end), loss, context)
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""
@@ -321,26 +355,6 @@ class _Realignment:
         rivals = rivals.take(rivals.total >= least[rivals.read])
         wanted = rank(rivals.read) < self.context.params.max_hits - 1
         return self.aligner.align_places(rivals.take(wanted))
-
-    def _summary(self, clear: Lines, primary: Lines, rivals: Rivals) -> np.ndarray:
-        """READ_SUMMARY[n] of the local alignments. `second` is known only of reads that stay as they were."""
-        summary = self.known.found.summary.copy()
-        summary["suboptimal"] = NO_SUBOPTIMAL
-        tied = summary["n_best"][clear.read] > 1
-        summary["suboptimal"][clear.read[tied]] = clear.hits["score"][tied]
-        stays = of_reads(clear, self.context.n)
-        for name, value in (("best", NO_SCORE), ("second", NO_SCORE), ("n_best", 0), ("n_second", 0)):
-            summary[name][~stays] = value
-        summary["best"][clear.read] = clear.hits["edits"]
-        ties = (rivals.total >= primary.total) & (rivals.count > 0)
-        summary["best"][primary.read] = primary.hits["edits"]
-        summary["n_best"][primary.read] = 1 + np.where(ties, rivals.count, 0)
-        summary["n_second"][primary.read] = np.where(ties, 0, rivals.count)
-        # A rival that would score more but for the ends that it does not reach is no better.
-        worse = rivals.total <= primary.total
-        below = np.minimum(rivals.score, primary.hits["score"])
-        summary["suboptimal"][primary.read] = np.where(worse, below, rivals.score)
-        return summary
 
 
 def _expected_loss(scoring: Scoring, edits: U16, ungapped: Bool | bool) -> I64:

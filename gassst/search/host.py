@@ -153,6 +153,7 @@ class HostBackend:
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
         # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
         need = np.maximum(state.complete, state.limit) - state.limit
+        need[state.diverted] = np.iinfo(need.dtype).max
         width = self.context.plan.seed_length[0][self.context.lengths]
         with self.stats.timed("candidates"):
             return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))

@@ -48,10 +48,11 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     scouts = backend.best_supported(anchors)
     score(backend, state, scouts)
     left: Candidates = anchors
-    if backend.divert(state, anchors):
-        left = backend.still_searched(anchors, state)
+    diverted = backend.divert(state, anchors)
     if stage == 0:
         left = backend.supported(left, state)
+    elif diverted:
+        left = backend.still_searched(anchors, state)
     survivors = backend.filter(left, state)
     found = backend.buckets(survivors, scouts)
     score(backend, state, found)

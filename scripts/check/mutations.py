@@ -32,6 +32,7 @@ CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/_core/bookkeeping.pxd"
 MATE_ANCHORS, PLACEMENTS = "ext/pairing/mate_anchors.pyx", "ext/pairing/placements.pyx"
+UNGAPPED, TEST_UNGAPPED = "ext/align/ungapped.pyx", "tests/unit/test_ungapped.py"
 PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper_pairs.pyx"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
@@ -231,6 +232,23 @@ MUTATIONS = [
     Mutation(
         "selection: one row too many is reported", SELECTION,
         "out - kept_start[r] < most", "out - kept_start[r] <= most", "tests/unit/test_bands.py",
+    ),
+    # Local ends.
+    Mutation(
+        "ungapped: a gap alone is not looked for", UNGAPPED,
+        "return not arm_fits(strand, diagonal, middle, inserted)", "return True", TEST_UNGAPPED,
+    ),
+    Mutation(
+        "ungapped: a gap beside another event is not looked for", UNGAPPED,
+        "if arm_fits(strand, diagonal, at[i], 0):", "if False:", TEST_UNGAPPED,
+    ),
+    Mutation(
+        "ungapped: copies are compared without what a band may reach", UNGAPPED,
+        "lengths[r] + 2 * beside)", "32)", TEST_UNGAPPED,
+    ),
+    Mutation(
+        "ungapped: places a few diagonals apart count twice", UNGAPPED,
+        "if not any_before or place - before > <uint64_t>SAME_PLACE:", "if True:", TEST_UNGAPPED,
     ),
     # Pairing.
     Mutation(

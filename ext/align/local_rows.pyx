@@ -1,0 +1,131 @@
+"""What a batch with local ends reports: summaries of its reads, and the rows of all alignments in order."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, read_summary_t
+
+from gassst.layouts import HIT
+
+
+def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
+    """Which bases of its strand each line aligns, and what it loses there.
+
+    Parameters
+    ----------
+    lines : local.places.Lines
+        k lines. Read: `hits`, `read_strand`, `begin`, `end`.
+    lengths : uint32[n]
+    scoring : params.Scoring
+
+    Returns
+    -------
+    begin, end : int64[k]
+        Bases begin .. end - 1 of the strand.
+    loss : float64[k]
+        Against an alignment of these bases without errors, in mismatches.
+    """
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] read_strand = lines.read_strand
+    cdef const int64_t[::1] first = lines.begin, behind = lines.end
+    cdef int64_t match = scoring.match, m
+    cdef double mismatch = scoring.match + scoring.mismatch
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    ends_array, loss_array = np.empty((2, k), np.int64), np.empty(k)
+    cdef int64_t[:, ::1] ends = ends_array
+    cdef double[::1] loss = loss_array
+    with nogil:
+        for i in range(k):
+            m = lengths[read_strand[i] >> 1]
+            ends[0, i] = m - behind[i] if read_strand[i] & 1 else first[i]
+            ends[1, i] = m - first[i] if read_strand[i] & 1 else behind[i]
+            loss[i] = ((behind[i] - first[i]) * match - hits[i].score) / mismatch
+    return *ends_array, loss_array
+
+
+def summarise(found, clear, primary, rivals):
+    """The summary of every read.
+
+    Parameters
+    ----------
+    found : READ_SUMMARY[n]
+        Of the search of whole reads. It holds for `clear`.
+    clear : local.places.Lines
+        c primary alignments, of which the search has seen all rivals. Read: `hits`, `read_strand`.
+    primary : local.places.Lines
+        k primary alignments of other reads. Read: `hits`, `read_strand`, `total`.
+    rivals : local.rivals.Rivals
+        Those of `primary`.
+
+    Returns
+    -------
+    READ_SUMMARY[n]
+        `second` is known of `clear` only; `n_reported` is 0.
+    """
+    cdef const read_summary_t[::1] known = found
+    cdef const hit_t[::1] clear_hits = clear.hits, hits = primary.hits
+    cdef const uint32_t[::1] clear_strand = clear.read_strand, read_strand = primary.read_strand
+    cdef const int32_t[::1] total = primary.total, rival_total = rivals.total, rival_score = rivals.score
+    cdef const int64_t[::1] count = rivals.count
+    cdef Py_ssize_t n = known.shape[0], i
+    cdef uint32_t r
+    cdef bint tied
+    summary_array = np.empty(n, found.dtype)
+    cdef read_summary_t[::1] summary = summary_array
+    with nogil:
+        for i in range(n):
+            summary[i] = read_summary_t(NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+        for i in range(clear_strand.shape[0]):
+            r = clear_strand[i] >> 1
+            summary[r] = known[r]
+            summary[r].best, summary[r].n_reported = clear_hits[i].edits, 0
+            summary[r].suboptimal = clear_hits[i].score if known[r].n_best > 1 else NO_SUBOPTIMAL
+        for i in range(read_strand.shape[0]):
+            r = read_strand[i] >> 1
+            tied = rival_total[i] >= total[i] and count[i] > 0
+            summary[r].best = hits[i].edits
+            summary[r].n_best = <uint32_t>(1 + (count[i] if tied else 0))
+            summary[r].n_second = <uint32_t>(0 if tied else count[i])
+            # A rival that would score more but for the ends that it does not reach is no better.
+            summary[r].suboptimal = (min(rival_score[i], hits[i].score) if rival_total[i] <= total[i]
+                                     else rival_score[i])
+    return summary_array
+
+
+def in_order(parts, Py_ssize_t n):
+    """The rows of all reads, those of one read in the order of `parts`.
+
+    Parameters
+    ----------
+    parts : sequence of HIT[k]
+    n : int
+        Reads.
+
+    Returns
+    -------
+    rows : HIT[h]
+    count : int64[n]
+        Rows of each read.
+    """
+    cdef const hit_t[::1] hits
+    cdef Py_ssize_t i
+    cdef int64_t at = 0
+    rows_array, count_array = np.empty(sum(map(len, parts)), HIT), np.zeros(n, np.int64)
+    start_array = np.empty(n, np.int64)
+    cdef hit_t[::1] rows = rows_array
+    cdef int64_t[::1] start = start_array, count = count_array
+    for hits in parts:
+        with nogil:
+            for i in range(hits.shape[0]):
+                count[hits[i].read] += 1
+    with nogil:
+        for i in range(n):
+            start[i] = at
+            at += count[i]
+    for hits in parts:
+        with nogil:
+            for i in range(hits.shape[0]):
+                rows[start[hits[i].read]] = hits[i]
+                start[hits[i].read] += 1
+    return rows_array, count_array

@@ -1,0 +1,14 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst.local.places import Lines
+from gassst.local.rivals import Rivals
+from gassst.params import Scoring
+from gassst.search.arrays import F64, I64, U32
+
+def parts_of_strands(lines: Lines, lengths: U32, scoring: Scoring) -> tuple[I64, I64, F64]: ...
+def summarise(found: NDArray[np.void], clear: Lines, primary: Lines, rivals: Rivals) -> NDArray[np.void]: ...
+def in_order(parts: Sequence[NDArray[Any]], n: int) -> tuple[NDArray[Any], I64]: ...

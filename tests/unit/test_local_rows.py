@@ -1,0 +1,66 @@
+"""What a batch with local ends reports, against NumPy."""
+
+import numpy as np
+
+from gassst._core import local_rows as _local_rows
+from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.local.places import Lines
+from gassst.local.rivals import Rivals
+from gassst.params import Scoring
+
+READS, LENGTH = 60, 80
+
+
+def random_lines(rng, reads):
+    k = len(reads)
+    strands = (2 * reads + rng.integers(0, 2, k)).astype(np.uint32)
+    hits = np.zeros(k, HIT)
+    hits["read"], hits["edits"], hits["score"] = reads, rng.integers(0, 9, k), rng.integers(20, 80, k)
+    begin, end = rng.integers(0, 20, k), rng.integers(60, LENGTH + 1, k)
+    diagonal = rng.integers(0, 1000, k).astype(np.uint32)
+    total = (hits["score"] + rng.integers(0, 11, k)).astype(np.int32)
+    return Lines(hits, strands, begin, end, total, diagonal, diagonal, np.ones(k, bool))
+
+
+def test_summaries():
+    rng = np.random.default_rng(1)
+    reads = rng.permutation(READS)
+    clear, primary = random_lines(rng, np.sort(reads[:30])), random_lines(rng, reads[30:50])
+    found = np.zeros(READS, READ_SUMMARY)
+    for name in found.dtype.names:
+        found[name] = rng.integers(0, 4, READS)
+    total = (primary.total + rng.integers(-1, 2, 20)).astype(np.int32)
+    rivals = Rivals(total, rng.integers(20, 80, 20).astype(np.int32), rng.integers(0, 3, 20))
+    summary = _local_rows.summarise(found, clear, primary, rivals)
+    for i, r in enumerate(clear.read):
+        tied = found["n_best"][r] > 1
+        second, n_best, n_second = (found[name][r] for name in ("second", "n_best", "n_second"))
+        suboptimal = clear.hits["score"][i] if tied else NO_SUBOPTIMAL
+        assert summary[r].tolist() == (clear.hits["edits"][i], second, n_best, n_second, 0, suboptimal)
+    for i, r in enumerate(primary.read):
+        score, rival, count = primary.hits["score"][i], rivals.score[i], rivals.count[i]
+        tied = count > 0 and total[i] >= primary.total[i]
+        suboptimal = rival if total[i] > primary.total[i] else min(rival, score)
+        counts = (1 + count, 0) if tied else (1, count)
+        assert summary[r].tolist() == (primary.hits["edits"][i], NO_SCORE, *counts, 0, suboptimal)
+    for r in reads[50:]:
+        assert summary[r].tolist() == (NO_SCORE, NO_SCORE, 0, 0, 0, NO_SUBOPTIMAL)
+
+
+def test_rows_are_in_the_order_of_reads_then_of_parts():
+    rng = np.random.default_rng(2)
+    parts = [random_lines(rng, rng.integers(0, READS, k)).hits for k in (50, 0, 30, 7)]
+    rows, count = _local_rows.in_order(parts, READS)
+    together = np.concatenate(parts)
+    assert (rows == together[np.argsort(together["read"], kind="stable")]).all()
+    assert (count == np.bincount(together["read"], minlength=READS)).all()
+
+
+def test_parts_of_strands_and_their_loss():
+    rng, scoring = np.random.default_rng(3), Scoring()
+    lines = random_lines(rng, np.arange(READS))
+    begin, end, loss = _local_rows.parts_of_strands(lines, np.full(READS, LENGTH, np.uint32), scoring)
+    reverse = lines.read_strand & 1 == 1
+    assert (begin == np.where(reverse, LENGTH - lines.end, lines.begin)).all()
+    assert (end == np.where(reverse, LENGTH - lines.begin, lines.end)).all()
+    assert np.allclose(loss, (lines.end - lines.begin - lines.hits["score"]) / 5)
