@@ -277,5 +277,6 @@ def test_no_descriptor_is_left_behind():
 def test_the_number_of_processes():
     assert [processes_for(threads) for threads in (1, 4)] == [1, 1]
     assert [processes_for(threads) for threads in (5, 16)] == [3, 8]
+    assert [processes_for(threads, each=1) for threads in (4, 5, 16)] == [1, 5, 16]
     assert processes_for(2, asked=8) == 2
     assert processes_for(8, asked=1) == 1
