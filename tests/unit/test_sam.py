@@ -182,7 +182,9 @@ NAME_LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 254]
 
 
 @pytest.mark.parametrize("reverse", [0, 1])
-@pytest.mark.parametrize(("length", "name_length"), zip(LENGTHS, itertools.cycle(NAME_LENGTHS), strict=False))
+@pytest.mark.parametrize(
+    ("length", "name_length"), list(zip(LENGTHS, itertools.cycle(NAME_LENGTHS), strict=False))
+)
 def test_sizes_of_reads_and_names(tmp_path, world, length, name_length, reverse):
     read = "".join(letter if letter in "ACGT" else "C" for letter in world.sequences[0][200 : 200 + length])
     hits = [make_hit(0, 200, read, [(length, "M")], reverse)] if length else []
