@@ -11,7 +11,7 @@ THREADS_EACH = 2
 """Of a process that maps single reads, at most. They wait for each other for 1.5 % of their time. With one thread each,
 16 threads take 3 % longer, and 32 take 8 to 14 %."""
 THREADS_EACH_OF_PAIRS = 1
-"""The same of one that maps pairs. Two threads wait for each other for 5 %, and 16 of them take 3 to 10 % longer."""
+"""The same of one that maps pairs. Two threads wait for each other for 5 % of their time; one each takes as long."""
 
 
 def processes_for(threads: int, asked: int | None = None, each: int = THREADS_EACH) -> int:
