@@ -103,7 +103,7 @@ static inline uint8_t *put_signed(uint8_t *to, int64_t value)
 }
 
 /* Copies without a call: names are too short for one. Nothing beyond either end is read or written. */
-static inline uint8_t *put_text(uint8_t *to, const char *text, size_t length)
+INLINE uint8_t *put_text(uint8_t *to, const char *text, size_t length)
 {
     if (length >= 16) {
         for (size_t i = 0; i + 16 < length; i += 16) memcpy(to + i, text + i, 16);

@@ -21,6 +21,7 @@ from gassst._core.planes cimport (
 )
 
 DEF WORD = 8        # bases that a read has twice where it lies in a tandem repeat
+DEF MOSTLY = 6      # of them: few words that occur nowhere else are like another one so far
 DEF NEAREST = 11    # diagonals from one place to the next, more than one place spans (docs/pipeline.md)
 DEF FURTHEST = 128
 DEF ROWS = 6        # of planes: 64 bases from each diagonal to FURTHEST on either side, wherever they begin
@@ -54,7 +55,8 @@ cdef inline uint64_t without(int64_t at) noexcept nogil:
 cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogil:
     """Whether one of three words of m bases, the first, the middle and the last one, occurs in them once more.
 
-    All bases of a word are compared: to stop at the first that differs costs more in mispredicted branches.
+    Bases of a word are compared before anything is decided: to stop at the first that differs costs more in mispredicted
+    branches.
     """
     cdef int64_t at, last = m - WORD
     cdef uint64_t low, high, inside, found, found_middle, found_last
@@ -69,6 +71,8 @@ cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogi
         inside = ~<uint64_t>0 if last + 1 - at >= 64 else (<uint64_t>1 << (last + 1 - at)) - 1
         found, found_middle, found_last = without(-at), without(last // 2 - at), without(last - at)
         for j in range(WORD):
+            if j == MOSTLY and not (found | found_middle | found_last) & inside:
+                break
             low, high = from_bit(here.low, behind.low, j), from_bit(here.high, behind.high, j)
             found &= ~((low ^ word.low[j]) | (high ^ word.high[j]))
             found_middle &= ~((low ^ middle.low[j]) | (high ^ middle.high[j]))

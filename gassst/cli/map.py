@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gassst.allocator import keep_freed_memory
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst map`. Raises UsageError, InputError, OutputError, DeviceError."""
+    keep_freed_memory()
     params = verified_params(args)
     check_map(args, params)
     samples = samples_of(args)

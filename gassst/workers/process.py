@@ -12,6 +12,7 @@ import threading
 import traceback
 from typing import Any, NamedTuple, NoReturn
 
+from gassst.allocator import keep_freed_memory
 from gassst.children import die_with_parent
 from gassst.workers.base import Work
 from gassst.workers.shared_memory import SharedMemory, read_shared_values
@@ -49,6 +50,7 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         die_with_parent(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGBUS, signal.SIG_DFL)  # the parent's handler removes what is the parent's
+        keep_freed_memory()
         gc.freeze()  # what the parent has made stays shared: the collector need not look at it
         _send_log_lines(pipes.own)
         read_shared_values(memory)

@@ -9,7 +9,6 @@ import threading
 import weakref
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ ALIGNMENT = 64
 KEPT = 4  # shared values that a process keeps as it has read them
 LEAST = 1 << 20  # bytes of a region that are mapped at once
 HEAD = np.dtype(np.uint64)
-POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which `mmap` has no name for
+AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 
 
 class Place(NamedTuple):
@@ -64,12 +63,28 @@ class SharedMemory:
         sizes = [len(view) for view in copied]
         head = pickle.dumps((sizes, places, pickled))
         starts, end = _starts([HEAD.itemsize + len(head), *sizes])
-        target = np.frombuffer(self._mapped(region, end, for_writing=True), np.uint8)
-        target[: HEAD.itemsize] = np.array([len(head)], HEAD).view(np.uint8)
-        target[HEAD.itemsize : HEAD.itemsize + len(head)] = np.frombuffer(head, np.uint8)
+        pieces: list[Any] = [np.array([len(head)], HEAD).view(np.uint8), head]
+        written = HEAD.itemsize + len(head)
         for start, view in zip(starts[1:], copied, strict=True):
-            target[start : start + len(view)] = view
+            pieces += bytes(start - written), view
+            written = start + len(view)
+        self._write(region, pieces)
         return end
+
+    def _write(self, region: int, pieces: list[Any]) -> None:
+        """Write a region from its start on. By system calls: a mapping costs every process a fault for every page."""
+        left = [memoryview(piece) for piece in pieces if len(piece)]
+        offset = region * REGION
+        while left:
+            try:
+                written = os.pwritev(self._fd, left[:AT_ONCE], offset)
+            except OSError as error:
+                raise MemoryError(f"no memory to share between processes: {error.strerror}") from None
+            offset += written
+            while left and written >= len(left[0]):
+                written -= len(left.pop(0))
+            if written:
+                left[0] = left[0][written:]
 
     def get(self, region: int, size: int, done: Callable[[int], object] | None = None) -> Any:
         """The value of `size` bytes that a region holds; its arrays are views of the region.
@@ -113,16 +128,13 @@ class SharedMemory:
         start = address - begin
         return Place(region, start, len(view)) if start + len(view) <= len(self._maps[region]) else None
 
-    def _mapped(self, region: int, size: int, for_writing: bool = False) -> mmap.mmap:
+    def _mapped(self, region: int, size: int) -> mmap.mmap:
         """A region from its start on, `size` bytes at least."""
         known = self._maps.get(region)
         if known is None or len(known) < size:
             # Half of it more, so that regions which grow a little each time are not mapped each time.
             known = mmap.mmap(self._fd, max(LEAST, _aligned(size + size // 2)), offset=region * REGION)
             self._maps[region] = known
-            if for_writing:  # all pages at once take half the time that a fault for each takes
-                with suppress(OSError):
-                    known.madvise(POPULATE_WRITE, 0, _aligned(size))
         return known
 
 

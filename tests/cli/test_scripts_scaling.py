@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections import Counter
 
+import lock_waits
 import pytest
 import scaling
 import timeline
@@ -137,3 +139,16 @@ def test_a_timeline_ends_as_its_command_does(tmp_path, capsys):
     code = timeline.main(["--json", str(tmp_path / "t.json"), "--", "sh", "-c", "exit 3"])
     assert code == 3 and "wall" in capsys.readouterr().out
     assert json.loads((tmp_path / "t.json").read_text())["slices"]
+
+
+def test_waits_for_the_lock_count_while_all_have_work():
+    begins, first, mixed, last, ends = (
+        Counter({"runs": 1, "waits for a call": 1}),
+        Counter({"runs": 2}),
+        Counter({"runs": 1, "waits for a call": 1}),
+        Counter({"runs": 1, "waits for the lock": 1}),
+        Counter({"runs": 1}),
+    )
+    busy = lock_waits.while_busy([Counter(), begins, first, mixed, last, ends])
+    assert busy == {"runs": 4, "waits for a call": 1, "waits for the lock": 1}
+    assert not lock_waits.while_busy([])

@@ -1,6 +1,7 @@
 """SAM, BAM and CRAM output, re-read with pysam and compared with records made from strings by other code."""
 
 import gzip
+import itertools
 import os
 import pickle
 import re
@@ -176,12 +177,18 @@ def test_every_read_letter(world):
     assert [r.query_sequence for r in records] == [shown, oriented(shown, True)]
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 63, 64, 65, 127, 128, 1000])
-@pytest.mark.parametrize("name_length", [1, 2, 3, 4, 254])
-def test_sizes_of_reads_and_names(tmp_path, world, length, name_length):
-    read = world.sequences[0][200 : 200 + length]
-    hits = [make_hit(0, 200, read, [(length, "M")], 1)] if length else []
-    batch = Batch(world, [(oriented(read, True), "I" * length, hits)])
+LENGTHS = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 79, 80, 81, 127, 128, 1000]
+NAME_LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 254]
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize(
+    ("length", "name_length"), list(zip(LENGTHS, itertools.cycle(NAME_LENGTHS), strict=False))
+)
+def test_sizes_of_reads_and_names(tmp_path, world, length, name_length, reverse):
+    read = "".join(letter if letter in "ACGT" else "C" for letter in world.sequences[0][200 : 200 + length])
+    hits = [make_hit(0, 200, read, [(length, "M")], reverse)] if length else []
+    batch = Batch(world, [(oriented(read, reverse), "".join(chr(33 + i % 90) for i in range(length)), hits)])
     batch.reads.names = np.full(name_length, ord("n"), np.uint8)
     batch.reads.name_offsets = np.array([0, name_length], np.uint32)
     for extension in ("sam", "bam"):

@@ -1,5 +1,6 @@
 """Workers that are processes: calls and results by shared memory, and every way in which a process can fail."""
 
+import errno
 import gc
 import logging
 import os
@@ -155,7 +156,15 @@ def test_a_shared_value_travels_once(kind):
             assert workers._regions.free == workers._regions.number
 
 
-def test_shared_memory_holds_what_was_put():
+@pytest.mark.parametrize("at_once", [1 << 30, 3, 100])
+def test_shared_memory_holds_what_was_put(monkeypatch, at_once):
+    """The system may write less than it is told to."""
+
+    def write_some(fd, pieces, offset):
+        return pwrite(fd, b"".join(pieces)[:at_once], offset)
+
+    pwrite = os.pwrite
+    monkeypatch.setattr("gassst.workers.shared_memory.os.pwritev", write_some)
     memory = SharedMemory(4)
     given = [np.arange(7, dtype=np.int16), np.empty(0, np.uint8), {"a": np.zeros((3, 5))}, "text", b"bytes"]
     size = memory.put(2, given)
@@ -165,6 +174,15 @@ def test_shared_memory_holds_what_was_put():
         assert left.tolist() == right.tolist()
     assert found[2]["a"].tolist() == given[2]["a"].tolist()
     assert found[3:] == given[3:]
+
+
+def test_no_memory_to_share(monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("gassst.workers.shared_memory.os.pwritev", refuse)
+    with pytest.raises(MemoryError, match="no memory to share between processes: No space left on device"):
+        SharedMemory(4).put(2, b"bytes")
 
 
 @pytest.mark.parametrize(
@@ -259,5 +277,6 @@ def test_no_descriptor_is_left_behind():
 def test_the_number_of_processes():
     assert [processes_for(threads) for threads in (1, 4)] == [1, 1]
     assert [processes_for(threads) for threads in (5, 16)] == [3, 8]
+    assert [processes_for(threads, each=1) for threads in (4, 5, 16)] == [1, 5, 16]
     assert processes_for(2, asked=8) == 2
     assert processes_for(8, asked=1) == 1

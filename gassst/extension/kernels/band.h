@@ -355,16 +355,22 @@ BAND_FN void band_walk(const band_paths *paths, u32 pair, u32 length, BAND_GLOBA
 {
     u32 c = paths->end[pair], run = 0, op = 0, at = paths->slot_end[pair], last = at;
     for (u32 i = length; i > 0;) {
-        BAND_GLOBAL const u64 *row = trace + (u64)(2 * WORDS * (i - 1) + (c >> 6)) * BAND_TILE;
-        u32 step = (row[0] >> (c & 63)) & 1 ? 0 : (row[WORDS * BAND_TILE] >> (c & 63)) & 1 ? 1 : 2;
+        BAND_GLOBAL const u64 *column = trace + (u64)(c >> 6) * BAND_TILE;
+        u32 before = i, step = 0;
+        /* Mostly: nothing here waits for the step before. */
+        while (i > 0 && (column[(u64)(2 * WORDS) * (i - 1) * BAND_TILE] >> (c & 63)) & 1)
+            i--;
+        if (i == before) {
+            step = (column[(u64)(2 * WORDS * (i - 1) + WORDS) * BAND_TILE] >> (c & 63)) & 1 ? 1 : 2;
+            i -= step == 1;
+            c = step == 1 ? c + 1 : c - 1;
+        }
         if (step != op && run) {
             paths->runs[--at] = run << 4 | op;
             run = 0;
         }
         op = step;
-        run++;
-        i -= step != 2;
-        c = step == 1 ? c + 1 : step == 2 ? c - 1 : c;
+        run += step == 2 ? 1 : before - i;
     }
     if (run)
         paths->runs[--at] = run << 4 | op;

@@ -1,0 +1,22 @@
+"""What the allocator of the C library does with memory that is given back to it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of malloc.h
+_LARGEST = 1 << 25  # bytes that may lie between others: glibc takes no more
+
+
+def keep_freed_memory() -> None:
+    """From here on, memory that this process and its children free serves their next arrays; a matter of glibc only.
+
+    By default large arrays go back to the system, which clears and maps their pages for the next batch once more.
+    """
+    if sys.platform.startswith("linux"):
+        with suppress(OSError, AttributeError):
+            libc = ctypes.CDLL(None)
+            libc.mallopt(_MMAP_THRESHOLD, _LARGEST)
+            libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
