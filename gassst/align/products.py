@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.pairwise import OVERFLOW, Job, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.groups import Groups, pair_groups, parts_of
-from gassst.align.matrices import MatrixLike, substitution_matrix
+from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
+from gassst.align.workers import Progress, ProgressBar, is_device, run_all, thread_count
 from gassst.errors import OutputError, UsageError
 
 I32 = NDArray[np.int32]
@@ -94,16 +94,16 @@ def scores(
         For a device that is not there or fails.
     """
     gaps, flags = gap_costs(gap_open, gap_extend), mode_flags(mode, free_ends)
-    count = thread_count(threads)
+    count, on_device = thread_count(threads), is_device(device)
     first, second, costs = prepare(queries, targets, substitution_matrix(matrix), gaps, flags)
     costs.verify(int(first.lengths.max()), int(second.lengths.max()))
     chosen = None if pairs is None else verified_pairs(pairs, len(first), len(second))
     shape = (len(first), len(second)) if chosen is None else (len(chosen),)
     with _Result(shape, out) as result:
-        if device is not None and device.lower() not in ("none", "auto"):
+        if on_device:
             from gassst.align.opencl import DeviceProduct
 
-            DeviceProduct(first, second, costs, device, count).run(result.scores, chosen, progress)
+            DeviceProduct(first, second, costs, str(device), count).run(result.scores, chosen, progress)
         elif chosen is None:
             Product(first, second, costs, count).run(result.scores, progress)
         else:
@@ -111,15 +111,18 @@ def scores(
         return result.finish()
 
 
-def verified_pairs(pairs: ArrayLike, queries: int, targets: int) -> I64:
-    """int64[n, 2]. Raises UsageError for anything but indexes of queries and targets."""
-    array = np.asarray(pairs)
+def verified_pairs(
+    pairs: ArrayLike, queries: int, targets: int, sides: tuple[str, str] = ("queries", "targets")
+) -> I64:
+    """int64[n, 2]. Raises UsageError for anything but indexes of both sides, of so many sequences."""
+    wanted = f"pairs: an array of n x 2 integers is wanted, indexes of {sides[0]} and {sides[1]}"
+    array = table_of(pairs, wanted)
     if array.size == 0:
         return np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise UsageError("pairs: an array of n x 2 integers is wanted, indexes of a query and a target each")
+        raise UsageError(wanted)
     if array.min() < 0 or array[:, 0].max() >= queries or array[:, 1].max() >= targets:
-        raise UsageError(f"pairs: an index is not within {queries} queries and {targets} targets")
+        raise UsageError(f"pairs: an index is not within {queries} {sides[0]} and {targets} {sides[1]}")
     return array.astype(np.int64)
 
 

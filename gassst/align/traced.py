@@ -68,11 +68,15 @@ class Alignments:
         return len(self.score)
 
     def cigar(self, i: int) -> str:
-        """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters."""
+        """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters.
+
+        Raises IndexError.
+        """
         return "".join(f"{run >> 4}{OPERATIONS[run & 15]}" for run in self.runs_of(i).tolist())
 
     def runs_of(self, i: int) -> NDArray[np.uint32]:
-        """uint32[runs] of one."""
+        """uint32[runs] of one. Raises IndexError."""
+        i = range(len(self))[i]
         return self.runs[self.run_start[i] : self.run_start[i + 1]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -15,9 +16,14 @@ Progress = Callable[[float], object]
 
 
 class ProgressBar:
-    """Shares of the work that are done, 0 to 1, to a callable; True is a line on stderr that renews itself."""
+    """Shares of the work that are done, 0 to 1, to a callable; True is a line on stderr that renews itself.
+
+    Raises UsageError for anything else, unless it is False or None.
+    """
 
     def __init__(self, progress: Progress | bool | None, total: float):
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise UsageError(f"progress: a function of the share that is done, or True, not {progress!r}")
         self._show: Progress | None = _show if progress is True else progress or None
         self._total, self._done, self._shown = max(total, 1.0), 0.0, 0.0
 
@@ -43,11 +49,23 @@ def _show(share: float) -> None:
 
 
 def thread_count(threads: int | None) -> int:
-    """All cores by default. Raises UsageError unless it is from 1 to `MAX_THREADS`."""
-    count = usable_threads() if threads is None else threads
+    """All cores by default. Raises UsageError unless it is an integer from 1 to `MAX_THREADS`."""
+    try:
+        count = usable_threads() if threads is None else operator.index(threads)
+    except TypeError:
+        raise UsageError(f"threads: {threads!r} is no integer") from None
     if not 1 <= count <= MAX_THREADS:
         raise UsageError(f"threads: {count} is not from 1 to {MAX_THREADS}")
     return count
+
+
+def is_device(device: str | None) -> bool:
+    """Whether an OpenCL device does the work, by its name. Raises UsageError for what is no name."""
+    if device is None:
+        return False
+    if not isinstance(device, str):
+        raise UsageError(f"device: {device!r} is no name of a device")
+    return device.lower() not in ("none", "auto")
 
 
 def run_all(

@@ -252,9 +252,36 @@ def test_an_interrupt_stops_the_compiled_code():
         run_all(tasks(), 2, job._job.stop, ProgressBar(None, 1))
 
 
+def test_an_interrupt_stops_a_path(monkeypatch):
+    """Of a pair that would take minutes."""
+    both = prepared(["ACGT" * 100_000], ["ACGA" * 100_000], ("local", "both"), CASES[0])
+    running = threading.Event()
+
+    class Waiting(traced.Job):
+        def trace(self, *given):
+            running.set()
+            return super().trace(*given)
+
+    def interrupted(tasks, threads, stop, bar):
+        def both_tasks():
+            yield from tasks
+            running.wait()
+            raise KeyboardInterrupt
+
+        run_all(both_tasks(), threads, stop, bar)
+
+    monkeypatch.setattr(traced, "Job", Waiting)
+    monkeypatch.setattr(traced, "run_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        traced.trace(*both, np.zeros((1, 2), np.int64), 1)
+
+
 def test_progress():
     shares: list[float] = []
     align.scores(["ACGT"] * 200, ["ACGT"] * 200, progress=shares.append, threads=1)
+    assert shares[-1] == 1 and shares == sorted(shares)
+    shares.clear()
+    align.pairs(["ACGT"] * 9000, ["ACGT"] * 9000, progress=shares.append, threads=1)
     assert shares[-1] == 1 and shares == sorted(shares)
 
 
@@ -268,7 +295,18 @@ def test_progress():
         ({"matrix": np.eye(3, dtype=int)}, InputError, "'T' at 4: matrix has no scores for it"),
         ({"pairs": [[0, 1]]}, UsageError, "within 1 queries and 1 targets"),
         ({"pairs": [0]}, UsageError, "n x 2"),
+        ({"pairs": [[0, 0], [0]]}, UsageError, "n x 2"),
+        ({"pairs": [[0, 2**62]]}, UsageError, "not within"),
         ({"threads": 0}, UsageError, "threads: 0"),
+        ({"threads": "2"}, UsageError, "threads: '2' is no integer"),
+        ({"progress": "yes"}, UsageError, "progress: a function"),
+        ({"free_ends": ["query"]}, UsageError, "free_ends .'query'. is none of"),
+        ({"matrix": [[1, 2], [3]]}, UsageError, "table of integers"),
+        (
+            {"queries": "ACGT"},
+            InputError,
+            r"queries: no file 'ACGT'; one sequence goes into a list: \[sequence\]",
+        ),
         ({"queries": [""]}, InputError, "queries: sequence 1: it is empty"),
         ({"targets": ["ACGTE"]}, InputError, "'E' at 5"),
         ({"device": "no such device"}, DeviceError, "no such device"),
@@ -278,6 +316,19 @@ def test_bad_input(arguments, error, message):
     given = {"queries": ["ACGT"], "targets": ["ACGT"], **arguments}
     with pytest.raises(error, match=message):
         align.scores(**given)
+    if "device" not in arguments:
+        with pytest.raises(error, match=message):
+            align.pairs(**given)
+
+
+def test_a_device_has_a_name():
+    for function in (align.scores, align.best, align.forward):
+        with pytest.raises(UsageError, match="device: 5 is no name"):
+            function(
+                *[["ACGT"]] * 2 if function is not align.best else ["ACGT"] * 2,
+                device=5,
+                **({"qualities": 30} if function is align.forward else {}),
+            )
 
 
 def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
@@ -443,6 +494,9 @@ def test_pairs_by_number_and_by_list():
     assert (found.target_begin[0], found.target_end[0], found.target.tolist()) == (3, 7, [0, 0])
     assert align.pairs(["A", "C"], ["C", "A", "G"], pairs=[[1, 0], [0, 1]]).score.tolist() == [5, 5]
     assert align.pairs(["A"], ["T"]).cigar(0) == ""
+    assert found.cigar(-1) == "1M"
+    with pytest.raises(IndexError):
+        found.cigar(2)
     with pytest.raises(UsageError, match="pairs= says"):
         align.pairs(["A", "C"], ["C", "A", "G"])
 
@@ -474,6 +528,7 @@ def test_distance_of_long_sequences():
 
 def test_distances_of_proteins_and_bad_bands():
     assert align.edit_distance(["MKV"], ["MRV"], alphabet=align.PROTEIN).tolist() == [[1]]
-    for arguments in ({"band": -1}, {"mode": "local"}):
+    assert align.edit_distance(["ACGT"], ["AGT"], 10**30).tolist() == [[1]]
+    for arguments in ({"band": -1}, {"band": 1.5}, {"mode": "local"}, {"alphabet": "DNA"}):
         with pytest.raises(UsageError):
             align.edit_distance(["A"], ["A"], **arguments)
