@@ -165,7 +165,7 @@ def test_a_device_finds_the_same(mode, free_ends):
     Product(*both, 1).run(true)
     pairs = np.stack([rng.integers(0, 4, 21), rng.integers(0, 19, 21)], axis=1)
     for each in ((2, 1), (1,)):
-        for shape in (Shape(1, 4), Shape(4, 4), Shape(32, 4)):
+        for shape in (Shape(1, 4), Shape(4, 5), Shape(32, 4)):
             product = device_product(*both, "cpu", 1, shape=shape, each=each)
             product.run(found := np.full((4, 19), -9999, np.int32))
             assert np.array_equal(found, true), (each, shape)
@@ -173,9 +173,26 @@ def test_a_device_finds_the_same(mode, free_ends):
             assert np.array_equal(found, true[pairs[:, 0], pairs[:, 1]]), (each, shape)
 
 
+@EVERY_MODE
+@pytest.mark.parametrize("gap_open", (0, 10))
+def test_profiles_of_two_letters(mode, free_ends, gap_open):
+    """In one strip and in several; where a gap's first letter costs less than a pair of unlike letters, too."""
+    from gassst.align.opencl import Shape
+
+    rng = np.random.default_rng(7)
+    case = ("NUC4.4", gap_open, 1, 60)
+    queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (4, 19))
+    both = prepared(queries, targets, (mode, free_ends), case)
+    Product(*both, 1).run(true := np.empty((4, 19), np.int32))
+    for shape in (Shape(2, 5), Shape(16, 4)):
+        product = device_product(*both, "cpu", 1, shape=shape, joins=True)
+        product.run(found := np.full((4, 19), -9999, np.int32))
+        assert np.array_equal(found, true), shape
+
+
 def test_a_device_passes_16_bits():
     """Scores above, costs below, letters beyond a byte; and a profile."""
-    matrix = align.match_matrix(100, -90)
+    matrix = align.match_matrix(100, -20)
     text = "ACGT" * 100
     both = prepare([text, text[::-1]], [text, text[:300], "T"], matrix, Gaps(5, 2), mode_flags("local"))
     product = device_product(*both, "cpu", 1)
