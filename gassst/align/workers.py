@@ -8,9 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS, usable_threads
 
+LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
+THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
+MOST_PAIRS = 4096  # of a task
 AHEAD = 4  # tasks of each thread that are begun or wait
 Progress = Callable[[float], object]
 
@@ -66,6 +72,17 @@ def is_device(device: str | None) -> bool:
     if not isinstance(device, str):
         raise UsageError(f"device: {device!r} is no name of a device")
     return device.lower() not in ("none", "auto")
+
+
+def task_bounds(cells: NDArray[np.float64], threads: int) -> list[tuple[int, int]]:
+    """Pairs of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
+    if not len(cells):
+        return []
+    tasks = THREAD_TASKS * threads if threads > 1 else 1
+    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
+    task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
+    begins = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist()]
+    return list(zip(begins, [*begins[1:], len(cells)], strict=True))
 
 
 def run_all(

@@ -12,7 +12,7 @@ import pytest
 
 from gassst import align
 from gassst._core.pairwise import instruction_sets
-from gassst.align import products, traced
+from gassst.align import groups, products, traced
 from gassst.align.gaps import Gaps
 from gassst.align.groups import pair_groups
 from gassst.align.modes import mode_flags, swapped
@@ -70,7 +70,8 @@ def prepared(queries, targets, mode, case):
 
 @EVERY_MODE
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_scores_are_those_of_parasail(mode, free_ends, case):
+def test_scores_are_those_of_parasail(mode, free_ends, case, monkeypatch):
+    """All with all, some with some, pairs: a pair a lane, and all lanes on one pair."""
     rng = np.random.default_rng(1)
     queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (9, 70))
     true = np.array([[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries])
@@ -83,10 +84,27 @@ def test_scores_are_those_of_parasail(mode, free_ends, case):
             some := out[:, :3].copy()
         )
         assert np.array_equal(some, true[:, :3]), name
-        Product(*prepared(queries, targets, (mode, free_ends), case), 1, name).run_pairs(
-            out.ravel()[:60], pairs
-        )
-        assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
+        for share in (0, 2):
+            monkeypatch.setattr(groups, "SPARSE_SHARE", share)
+            Product(*prepared(queries, targets, (mode, free_ends), case), 1, name).run_pairs(
+                out.ravel()[:60], pairs
+            )
+            assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
+
+
+def test_a_sample_shows_that_8_bits_are_too_few(monkeypatch):
+    """Then no pair is tried with them; scores do not depend on it."""
+    monkeypatch.setattr(products, "LEAST_SAMPLED", 300)
+    rng = np.random.default_rng(4)
+    queries = related(rng, "ACGT", 60, 400)
+    pairs = np.stack([np.arange(400)] * 2, axis=1)
+    for length, overflows in ((1, False), (60, True)):
+        texts = [text.ljust(60, "A")[:length] for text in queries]
+        both = prepared(texts, texts, ("local", "both"), CASES[0])
+        product = Product(*both, 1)
+        assert product._mostly_overflows(*pairs.T) == overflows
+        product.run_pairs(found := np.empty(400, np.int32), pairs)
+        assert found.tolist() == [expected(text, text, ("local", "both"), CASES[0]) for text in texts]
 
 
 @EVERY_MODE
@@ -137,9 +155,10 @@ def test_lanes_of_a_group_have_like_lengths():
     m, n = rng.integers(20, 2000, (2, 4000))
     _, _, costs = prepared(["A"], ["A"], ("local", "both"), CASES[0])
     each = np.arange(4000)
-    [groups] = pair_groups(costs, 0, 64, (each, each, m, each, n))
-    assert sorted(groups.slot.tolist()) == each.tolist() and not len(groups.first)
-    assert groups.cells < 1.6 * float((m * n).sum())
+    [found], alone = pair_groups(costs, 0, 64, (each, each, m, each, n))
+    assert sorted([*found.slot.tolist(), *alone.tolist()]) == each.tolist() and not len(found.first)
+    assert len(alone) < 500
+    assert found.cells < 1.6 * float((m * n).sum())
 
 
 def device_product(*given, **more):
