@@ -21,7 +21,16 @@ from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar, is_device, run_all, task_bounds, thread_count
+from gassst.align.workers import (
+    LEAST_CELLS,
+    THREAD_TASKS,
+    Progress,
+    ProgressBar,
+    is_device,
+    run_all,
+    task_bounds,
+    thread_count,
+)
 from gassst.errors import OutputError, UsageError
 
 I32 = NDArray[np.int32]
@@ -316,7 +325,9 @@ class Product:
                 if len(mine):
                     pairs = slot[mine], query[mine], m[mine], target[mine], n[mine]
                     found, alone = pair_groups(self._costs, these, self._job.lanes[these], pairs)
-                    groups += [(these, part) for group in found for part in parts_of(group, TASK_CELLS)]
+                    share = sum(group.cells for group in found) / (THREAD_TASKS * self._threads)
+                    cells = min(TASK_CELLS, max(LEAST_CELLS, share))
+                    groups += [(these, part) for group in found for part in parts_of(group, cells)]
                     chosen = mine[alone]
                     self._run_each(out, slot[chosen], query[chosen], target[chosen], bar)
             self._run_groups(groups, out, bar or ProgressBar(None, 1))
