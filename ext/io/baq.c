@@ -144,7 +144,7 @@ int baq_string(const baq_read *r, uint8_t *to)
     int32_t band, difference;
     size_t stride, table;
     char *memory;
-    hmm_pair p;
+    hmm_pair p = {0};
     if (!part.read_end)
         return 0;
     band = choose_window(r, &part, &begin, &end);

@@ -97,9 +97,13 @@ static inline i64 lanes_gap(const lanes_job *job, i64 letters)
 /* The lowest bit of a set that is not empty. */
 static inline int lanes_lowest(u32 set)
 {
+#if defined(__GNUC__)
+    return __builtin_ctz(set);
+#else
     int bit = 0;
     while (!(set >> bit & 1))
         bit++;
     return bit;
+#endif
 }
 #endif

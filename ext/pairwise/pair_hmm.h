@@ -41,6 +41,7 @@ typedef struct {
     const int64_t *haplotype_offsets;
     const int32_t *pairs;      /* [n][2]: read, haplotype */
     int64_t n;
+    const volatile int32_t *stop; /* becomes 1 when the results are no longer wanted */
 } hmm_batch;
 
 /* Natural logarithms of the probabilities of pairs, the sum over all alignments or the largest of them. -1 when there is
@@ -81,6 +82,7 @@ typedef struct {
     double begin_match, begin_insertion; /* at each base of the haplotype */
     double insertion;          /* q */
     int is_sure_of_unknown;    /* e(i, j) is 1 where either base is ambiguous; else such a base matches */
+    const volatile int32_t *stop; /* as that of a batch; or NULL */
 } hmm_pair;
 
 /* Places of a row of the band. */

@@ -17,6 +17,7 @@ cdef extern from "pair_hmm.h" nogil:
         const int64_t *haplotype_offsets
         const int32_t *pairs
         int64_t n
+        const int32_t *stop
     ctypedef int (*hmm_function)(const hmm_batch *, double *logs) noexcept nogil
     ctypedef struct hmm_kernels:
         const char *name
@@ -30,6 +31,7 @@ cdef extern from "pair_hmm.h" nogil:
         const hmm_step *steps
         double begin_match, begin_insertion, insertion
         int is_sure_of_unknown
+        const int32_t *stop
     const hmm_kernels *const *hmm_tables
     int HMM_TABLES
     int hmm_log_sum(const hmm_batch *, double *) noexcept nogil
@@ -61,6 +63,7 @@ cdef class Batch:
     cdef const uint8_t[::1] bases, haplotypes
     cdef const int64_t[::1] offsets, haplotype_offsets
     cdef const double[:, ::1] steps
+    cdef int32_t stopped
 
     def __cinit__(self, const uint8_t[::1] bases, const int64_t[::1] offsets, const double[:, ::1] steps,
                   const uint8_t[::1] haplotypes, const int64_t[::1] haplotype_offsets):
@@ -77,8 +80,12 @@ cdef class Batch:
             raise ValueError("pairs")
         b.bases, b.offsets, b.steps = &self.bases[0], &self.offsets[0], <const hmm_step *>&self.steps[0, 0]
         b.haplotypes, b.haplotype_offsets = &self.haplotypes[0], &self.haplotype_offsets[0]
-        b.pairs, b.n = &pairs[0, 0], pairs.shape[0]
+        b.pairs, b.n, b.stop = &pairs[0, 0], pairs.shape[0], &self.stopped
         return b
+
+    def stop(self):
+        """Ends all other calls soon, from any thread; what they return is incomplete."""
+        self.stopped = 1
 
     def logs(self, const int32_t[:, ::1] pairs, bint largest, str form, str instruction_set, double[::1] out):
         """Natural logarithms of the probabilities of pairs, int32[n, 2], to `out`, float64[n].
@@ -127,6 +134,7 @@ cdef class Batch:
         p.begin_match = p.steps[0].dm / n
         p.begin_insertion, p.insertion = 0, 1
         p.is_sure_of_unknown = False
+        p.stop = &self.stopped
         match = np.empty((m, n))
         cdef double[:, ::1] to = match, insertion = np.empty((m, n))
         cdef uint8_t[::1] memory = np.empty(hmm_posterior_memory(&p), np.uint8)

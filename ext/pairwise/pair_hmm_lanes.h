@@ -87,7 +87,7 @@ HMM_TARGET static void HMM_NAME(run)(const hmm_batch *batch, int64_t first, HMM_
     VEC factor = HMM_SET(NUMBER(1.0));
 #endif
     HMM_NAME(open)(batch, first, g);
-    for (int32_t i = 0; i < g->longest; i++) {
+    for (int32_t i = 0; i < g->longest && !*batch->stop; i++) {
         HMM_NAME(row) r = HMM_NAME(load)(batch, g, i);
         VEC gap = r.gg;
         VEC before = g->match[0], gaps_before = PLUS(g->insertion[0], g->deletion[0]);
@@ -150,7 +150,7 @@ HMM_TARGET HMM_SCOPE int HMM_FN(const hmm_batch *batch, double *logs)
     g.insertion = g.match + widest + 1;
     g.deletion = g.insertion + widest + 1;
     g.haplotype = (BITS *)(g.deletion + widest + 1);
-    for (int64_t first = 0; first < batch->n; first += HMM_LANES)
+    for (int64_t first = 0; first < batch->n && !*batch->stop; first += HMM_LANES)
         HMM_NAME(run)(batch, first, &g, logs);
     free(memory);
     return 0;

@@ -57,6 +57,8 @@ int64_t hmm_path(const hmm_batch *batch, int64_t pair, uint8_t *trace, double *m
         deletion[j] = -log((double)n);
     }
     for (i = 1; i <= m; i++) {
+        if (*batch->stop)
+            return 0;
         const hmm_step *s = batch->steps + batch->offsets[read] + i - 1;
         const double mm = log(s->mm), mi = log(s->mi), md = log(s->md), gm = log(s->im), gg = log(s->ii);
         const double yes = log(s->match), no = log(s->mismatch);
@@ -113,6 +115,11 @@ static double at(const double *values, const band_row *row, int32_t j)
     return j < row->first || j > row->last ? 0 : values[j - row->first];
 }
 
+static int is_stopped(const hmm_pair *p)
+{
+    return p->stop && *p->stop;
+}
+
 static double emission(const hmm_pair *p, int32_t i, int32_t j)
 {
     const hmm_step *s = p->steps + i - 1;
@@ -128,7 +135,7 @@ static void forward_rows(const hmm_pair *p, double *match, double *insertion, si
 {
     const int32_t width = 2 * p->band + 1;
     band_row before = {0}, row = {0};
-    for (int32_t i = 1; i <= p->m; i++) {
+    for (int32_t i = 1; i <= p->m && !is_stopped(p); i++) {
         const hmm_step *s = p->steps + i - 1;
         double sum = 0;
         row.m = match + (i - 1) * stride, row.i = insertion + (i - 1) * stride;
@@ -162,6 +169,8 @@ double hmm_posterior(const hmm_pair *p, double *match, double *insertion, size_t
     double total = 0, log_probability = 0;
     band_row behind = {0}, row = {0};
     forward_rows(p, match, insertion, stride, rows, sums);
+    if (is_stopped(p))
+        return 0;
     for (int32_t j = hmm_first(p, p->m), k = 0; j <= hmm_last(p, p->m); j++, k++)
         total += match[(p->m - 1) * stride + k] + insertion[(p->m - 1) * stride + k];
     for (int32_t i = 0; i < p->m; i++)
@@ -169,7 +178,7 @@ double hmm_posterior(const hmm_pair *p, double *match, double *insertion, size_t
     log_probability += log(total);
     if (!(total > 0))
         return -INFINITY;
-    for (int32_t i = p->m; i >= 1; i--) {
+    for (int32_t i = p->m; i >= 1 && !is_stopped(p); i--) {
         const hmm_step *s = p->steps + i - 1, *next = s + 1;
         double *store = rows + (i & 1) * 3 * (width + 1), deletion = 0;
         row.m = store, row.i = store + width + 1, row.d = store + 2 * (width + 1);

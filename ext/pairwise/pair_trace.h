@@ -252,4 +252,17 @@ static int trace_pair(const trace_job *job, const lanes_kernels *kernels, i64 q,
     result->target_end += skipped;
     return failed;
 }
+
+/* The score alone. Returns -1 when it gets no memory. */
+static int trace_score(const trace_job *job, const lanes_kernels *kernels, i64 q, i64 t, trace_space *s, i32 *score)
+{
+    const u8 *query = job->profiles ? NULL : job->queries + job->query_start[q];
+    const i16 *table = job->table + (job->profiles ? job->query_start[q] * LANES_ROW : 0);
+    const i64 m = lanes_length(job->query_start, q), n = lanes_length(job->target_start, t);
+    trace_part p = trace_part_of(job, kernels, s, query, job->targets + job->target_start[t], table, m, n);
+    trace_end end = {0, 0, job->flags & LANES_LOCAL ? 0 : INT32_MIN};
+    int failed = trace_pass(job, s, &p, 0, &end);
+    *score = end.score;
+    return failed;
+}
 #endif

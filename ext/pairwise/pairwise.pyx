@@ -65,6 +65,7 @@ cdef extern from "pair_trace.h" nogil:
     void trace_prepare(trace_job *)
     int trace_pair(const trace_job *, const lanes_kernels *, int64_t q, int64_t t, trace_space *, trace_result *,
                    trace_runs *)
+    int trace_score(const trace_job *, const lanes_kernels *, int64_t q, int64_t t, trace_space *, int32_t *score)
     void trace_close(trace_space *)
 
 cdef extern from "edits.h" nogil:
@@ -72,6 +73,7 @@ cdef extern from "edits.h" nogil:
                        int32_t *out)
 
 OVERFLOW = LANES_OVERFLOW
+cdef int64_t SCORED_ROWS = 1024  # of a block: its state stays in the cache
 
 
 def instruction_sets():
@@ -148,6 +150,38 @@ cdef class Job:
         if failed:
             raise MemoryError("no memory for the columns of an alignment")
 
+    cdef trace_job trace_job_of(self, const int16_t[:, ::1] table) except *:
+        cdef trace_job job
+        job.queries, job.targets = self.job.queries, self.job.targets
+        job.query_start, job.target_start = self.job.query_start, self.job.target_start
+        job.table = &table[0, 0]
+        job.profiles, job.first, job.extend = self.job.profiles, self.job.first, self.job.extend
+        job.flags, job.stop = self.job.flags, &self.stopped
+        job.highest = max(0, int(np.max(table[:, :LANES_PAD])))
+        trace_prepare(&job)
+        return job
+
+    def score_each(self, const int16_t[:, ::1] table, const int64_t[::1] query, const int64_t[::1] target,
+                   const int64_t[::1] slot, int32_t[::1] out):
+        """Scores of pairs, one after the other, to `out[slot]`: all lanes work on one pair.
+
+        `table` has the scores of the job, int16.
+        """
+        cdef trace_job job = self.trace_job_of(table)
+        cdef trace_space space
+        cdef int64_t i
+        cdef int failed = 0
+        memset(&space, 0, sizeof(space))
+        space.whole, space.rows = <size_t>-1, SCORED_ROWS
+        with nogil:
+            for i in range(query.shape[0]):
+                if self.stopped or failed:
+                    break
+                failed = trace_score(&job, self.kernels, query[i], target[i], &space, &out[slot[i]])
+            trace_close(&space)
+        if failed:
+            raise MemoryError("no memory for the lines of an alignment")
+
     def trace(self, const int16_t[:, ::1] table, const int64_t[:, ::1] pairs, size_t whole_bytes, int64_t block_rows):
         """Alignments of pairs int64[n, 2]: `(ends int64[n, 5], runs uint32[r], run_start int64[n + 1])`.
 
@@ -158,25 +192,18 @@ cdef class Job:
         cdef int64_t n = pairs.shape[0], i
         cdef int64_t[:, ::1] ends = np.zeros((n, 5), np.int64)
         cdef int64_t[::1] run_start = np.zeros(n + 1, np.int64)
-        cdef trace_job job
+        cdef trace_job job = self.trace_job_of(table)
         cdef trace_runs runs
         cdef trace_space space
         cdef trace_result best
         cdef int failed = 0
         cdef uint32_t[::1] found
-        job.queries, job.targets = self.job.queries, self.job.targets
-        job.query_start, job.target_start = self.job.query_start, self.job.target_start
-        job.table = &table[0, 0]
-        job.profiles, job.first, job.extend = self.job.profiles, self.job.first, self.job.extend
-        job.flags, job.stop = self.job.flags, &self.stopped
-        job.highest = max(0, int(np.max(table[:, :LANES_PAD])))
         memset(&runs, 0, sizeof(runs))
         memset(&space, 0, sizeof(space))
         if block_rows <= 0 or block_rows % LANES_MOST:
             raise ValueError("rows of a block fill all lanes")
         space.whole, space.rows = whole_bytes, block_rows
         with nogil:
-            trace_prepare(&job)
             for i in range(n):
                 if self.stopped or failed:
                     break

@@ -12,6 +12,7 @@ class Batch:
         haplotypes: NDArray[np.uint8],
         haplotype_offsets: NDArray[np.int64],
     ) -> None: ...
+    def stop(self) -> None: ...
     def logs(
         self,
         pairs: NDArray[np.int32],

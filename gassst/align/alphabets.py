@@ -41,8 +41,13 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         letters = self.letters
-        if not 1 <= len(letters) <= MAX_LETTERS or len(set(letters)) < len(letters) or not letters.isascii():
-            raise UsageError(f"an alphabet has 1 to {MAX_LETTERS} different ASCII letters, not {letters!r}")
+        if not (isinstance(letters, str) and letters.isascii() and letters == letters.upper()):
+            raise UsageError(f"an alphabet has upper-case ASCII letters, not {letters!r}")
+        if not 1 <= len(letters) <= MAX_LETTERS or len(set(letters)) < len(letters):
+            raise UsageError(f"an alphabet has 1 to {MAX_LETTERS} different letters, not {letters!r}")
+        for letter, read_as in self.synonyms.items():
+            if len(letter) != 1 or not letter.isascii() or read_as not in letters:
+                raise UsageError(f"alphabet {self.name}: {letter!r} cannot be read as {read_as!r}")
         codes = np.full(256, NO_LETTER, np.uint8)
         for letter in [*letters, *self.synonyms]:
             code = letters.index(self.synonyms.get(letter, letter))

@@ -18,7 +18,7 @@ from gassst.align.matrices import Matrix as Scores
 from gassst.align.matrices import MatrixLike, substitution_matrix, unknown_letters
 from gassst.align.peeling import Path, Peeler
 from gassst.align.sequences import Sequences, read_sequences
-from gassst.align.workers import Progress, ProgressBar, thread_count
+from gassst.align.workers import Progress, ProgressBar, is_device, thread_count
 from gassst.errors import InputError, UsageError
 
 LARGEST_SCORE = 1 << 30
@@ -100,7 +100,7 @@ def best(
     Memory is 512 MB and some bytes for each letter, however large the product of the lengths is.
     """
     wanted, least = _count(k, "k"), _count(min_score, "min_score")
-    gaps, workers = gap_costs(gap_open, gap_extend), thread_count(threads)
+    gaps, workers, on_device = gap_costs(gap_open, gap_extend), thread_count(threads), is_device(device)
     scores = substitution_matrix(matrix)
     sequences = _one(query, scores, "query"), _one(target, scores, "target")
     first, second = (one[0] for one in sequences)
@@ -112,7 +112,7 @@ def best(
     if largest <= 0:
         return []
     tiles = Tiles(scores.scores.astype(np.int32), gaps.first, gaps.extend, instruction_sets()[0])
-    if device is None or device.lower() in ("none", "auto"):
+    if not on_device:
         geometry = Geometry.of(len(first), len(second), gaps, largest, workers)
         filled = Matrix(first, second, gaps, tiles, geometry)
         bar = ProgressBar(progress, float(len(first)) * len(second))
@@ -121,7 +121,7 @@ def best(
     else:
         from gassst.align.best_device import device_pass
 
-        filled = device_pass(first, second, gaps, scores.scores, tiles, device, workers, progress)
+        filled = device_pass(first, second, gaps, scores.scores, tiles, str(device), workers, progress)
     peeler = Peeler(filled)
     found: list[LocalAlignment] = []
     while len(found) < wanted:

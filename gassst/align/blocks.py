@@ -282,21 +282,25 @@ def compiled_pass(matrix: Matrix, threads: int, done: Callable[[float], object])
         running = {pool.submit(run, job): job for job, needs in waiting.items() if not needs}
         for job in running.values():
             del waiting[job]
-        while running:
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job = running.pop(future)
-                future.result()
-                r, c, is_warm_up = job
-                if not is_warm_up:
-                    done(float(geometry.rows_of(r).size * geometry.columns_of(c).size))
-                for follower in ((r + 1, c, False), (r, c + 1, False), (r, c, False), (r + 1, c, True)):
-                    needs = waiting.get(follower)
-                    if needs is not None:
-                        needs.discard(job)
-                        if not needs:
-                            del waiting[follower]
-                            running[pool.submit(run, follower)] = follower
+        try:
+            while running:
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    job = running.pop(future)
+                    future.result()
+                    r, c, is_warm_up = job
+                    if not is_warm_up:
+                        done(float(geometry.rows_of(r).size * geometry.columns_of(c).size))
+                    for follower in ((r + 1, c, False), (r, c + 1, False), (r, c, False), (r + 1, c, True)):
+                        needs = waiting.get(follower)
+                        if needs is not None:
+                            needs.discard(job)
+                            if not needs:
+                                del waiting[follower]
+                                running[pool.submit(run, follower)] = follower
+        except BaseException:  # an interrupt: blocks that have not begun are left
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def dependencies(grid: tuple[int, int], begins: set[int]) -> dict[Job, set[Job]]:

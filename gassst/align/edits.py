@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from gassst.align.gaps import Gaps
 from gassst.align.matrices import Matrix
 from gassst.align.products import available_memory, verified_pairs
 from gassst.align.scoring import costs_of
-from gassst.align.sequences import read_sequences
+from gassst.align.sequences import MAX_LETTERS_EACH, read_sequences
 from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
 from gassst.errors import UsageError
 
@@ -64,9 +65,9 @@ def edit_distance(
     """
     if mode not in DISTANCE_MODES:
         raise UsageError(f"mode {mode!r} is none of {', '.join(DISTANCE_MODES)}")
-    if band is not None and band < 0:
-        raise UsageError(f"band {band}: a distance is not negative")
-    count = thread_count(threads)
+    limit, count = -1 if band is None else _limit(band), thread_count(threads)
+    if not isinstance(alphabet, Alphabet):
+        raise UsageError(f"alphabet: {alphabet!r} is no Alphabet")
     first, second = (
         read_sequences(queries, alphabet, "queries"),
         read_sequences(targets, alphabet, "targets"),
@@ -91,7 +92,7 @@ def edit_distance(
     costs = costs_of(Matrix(np.zeros((letters, letters), np.int16), alphabet), Gaps(0, 1), 0)
     job = Job(first, second, costs.planes(), costs, instruction_sets()[0])
     m, n = first.lengths.astype(float), second.lengths.astype(float)
-    limit, infix = -1 if band is None else band, mode == "semiglobal"
+    infix = mode == "semiglobal"
 
     def tasks() -> Iterator[tuple[float, Any]]:
         for q, these, at in runs:
@@ -112,3 +113,14 @@ def edit_distance(
     back = np.empty_like(found)
     back[order] = found
     return back
+
+
+def _limit(band: int) -> int:
+    """A verified band; no distance is larger than the longest of all sequences."""
+    try:
+        limit = operator.index(band)
+    except TypeError:
+        limit = -1
+    if limit < 0:
+        raise UsageError(f"band {band!r}: an integer that is not negative is wanted")
+    return min(limit, MAX_LETTERS_EACH)

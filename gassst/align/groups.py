@@ -13,6 +13,7 @@ I64 = NDArray[np.int64]
 SHARED_SHARE = (
     3  # lanes that share their query cost a third or less of those that look their own one's scores up
 )
+SPARSE_SHARE = 0.3  # of a vector's cells that are of use: below it a pair at a time takes less
 CLASS_BITS = 3  # queries whose lengths agree in these leading bits are of one size class
 
 _NONE = np.empty(0, np.int64)
@@ -47,15 +48,20 @@ class Groups:
     """Work: letters x letters, padding included."""
 
 
-def pair_groups(costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64, I64, I64]) -> list[Groups]:
-    """Given pairs, in vectors of `lanes`: `pairs` are slot, query, query length, target, target length of each."""
+def pair_groups(
+    costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64, I64, I64]
+) -> tuple[list[Groups], I64]:
+    """Given pairs, in vectors of `lanes`: `pairs` are slot, query, query length, target, target length of each.
+
+    Also int64[k], the numbers of those that would leave a vector mostly empty: better all lanes work on one of them.
+    """
     slot, query, m, target, n = pairs
     shared, own = _divided(query, n, lanes, costs.profiles)
     if len(own):
         exponent = np.frexp(m[own].astype(float))[1].astype(np.int64)
         size_class = (exponent << CLASS_BITS) + (m[own] >> np.maximum(0, exponent - CLASS_BITS))
         own = own[np.lexsort((n[own], size_class))]
-    found = []
+    found, alone = [], [_NONE]
     for parts in (shared, [own[i : i + lanes] for i in range(0, len(own), lanes)]):
         if not parts:
             continue
@@ -63,6 +69,16 @@ def pair_groups(costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64
         np.cumsum([len(part) for part in parts], out=start[1:])
         lane = np.concatenate(parts)
         rows, columns = (np.maximum.reduceat(length[lane], start[:-1]) for length in (m, n))
+        work = np.add.reduceat(m[lane].astype(float) * n[lane], start[:-1])
+        is_sparse = work < SPARSE_SHARE * rows * columns * lanes
+        if is_sparse.any():
+            alone.append(lane[np.repeat(is_sparse, np.diff(start))])
+            kept, full = [part for part, no in zip(parts, is_sparse, strict=True) if not no], ~is_sparse
+            if not kept:
+                continue
+            lane, rows, columns = np.concatenate(kept), rows[full], columns[full]
+            start = np.zeros(len(kept) + 1, np.int64)
+            np.cumsum([len(part) for part in kept], out=start[1:])
         base = costs.bases(width, np.minimum.reduceat(costs.lowest(m[lane], n[lane]), start[:-1]))
         cells = float((rows.astype(float) * columns).sum() * lanes)
         if parts is shared:
@@ -72,7 +88,7 @@ def pair_groups(costs: Costs, width: int, lanes: int, pairs: tuple[I64, I64, I64
             )
         else:
             found.append(Groups(start, target[lane], slot[lane], base, query=query[lane], cells=cells))
-    return found
+    return found, np.concatenate(alone)
 
 
 def _divided(query: I64, n: I64, lanes: int, profiles: bool) -> tuple[list[I64], I64]:
@@ -81,14 +97,18 @@ def _divided(query: I64, n: I64, lanes: int, profiles: bool) -> tuple[list[I64],
     No lane has a profile of its own: these share theirs, however few they are.
     """
     order = np.lexsort((n, query))
-    starts = np.flatnonzero(np.r_[True, query[order[1:]] != query[order[:-1]]])
-    shared, own = [], [_NONE]
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
-        rest = (end - start) % lanes
-        full = end if profiles or rest * SHARED_SHARE >= lanes else end - rest
-        shared += [order[i : min(i + lanes, full)] for i in range(start, full, lanes)]
-        own.append(order[full:end])
-    return shared, np.concatenate(own)
+    start = np.flatnonzero(np.r_[True, query[order[1:]] != query[order[:-1]]])
+    count = np.diff(np.r_[start, len(order)])
+    rest = count % lanes
+    alone = np.where(profiles | (rest * SHARED_SHARE >= lanes), 0, rest)
+    own = np.arange(len(order)) >= np.repeat(start + count - alone, count)
+    many = np.flatnonzero(count > alone)
+    shared = [
+        order[i : min(i + lanes, end)]
+        for first, end in zip(start[many].tolist(), (start + count - alone)[many].tolist(), strict=True)
+        for i in range(first, end, lanes)
+    ]
+    return shared, order[own]
 
 
 def parts_of(groups: Groups, cells: float) -> list[Groups]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,7 +135,7 @@ def substitution_matrix(source: MatrixLike, alphabet: Alphabet | None = None) ->
                 f"matrix {text!r} is none of {', '.join(NAMED)}, and no file of scores has this name"
             )
         return read_matrix(text, alphabet)
-    array = np.asarray(source)
+    array = table_of(source, "matrix: scores are a table of integers")
     if alphabet is None:
         alphabet = DNA if array.ndim == 2 and len(array) <= len(DNA) else PROTEIN
     return Matrix(array, alphabet)
@@ -145,8 +146,8 @@ def match_matrix(match: int, mismatch: int) -> Matrix:
 
     Raises UsageError as `Matrix`.
     """
-    scores = np.full((len(DNA), len(DNA)), mismatch)
-    np.fill_diagonal(scores[:4, :4], match)
+    k = len(DNA)
+    scores = np.where(np.eye(k, dtype=bool) & (np.arange(k) < 4), match, mismatch)
     return Matrix(scores, DNA, f"{match}/{mismatch}")
 
 
@@ -205,8 +206,16 @@ def _plain(name: str) -> str:
     return "".join(name.upper().split()).replace(".", "").replace("EDNAFULL", "NUC44")
 
 
+def table_of(values: ArrayLike, message: str) -> NDArray[Any]:
+    """An array. Raises UsageError with a message for rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError):
+        raise UsageError(message) from None
+
+
 def _verified(scores: ArrayLike, name: str) -> NDArray[np.int16]:
-    array = np.asarray(scores)
+    array = table_of(scores, f"{name}: scores are a table of integers")
     if array.ndim != 2 or array.dtype.kind not in "iu":
         raise UsageError(f"{name}: scores are a table of integers")
     if array.size and (int(array.min()) < -MAX_SCORE or int(array.max()) > MAX_SCORE):

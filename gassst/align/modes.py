@@ -19,7 +19,7 @@ def mode_flags(mode: str, free_ends: str = "both") -> int:
     """The free ends as flags. Raises UsageError for a name that is not among `MODES` or `FREE_ENDS`."""
     if mode not in MODES:
         raise UsageError(f"mode {mode!r} is none of {', '.join(MODES)}")
-    if free_ends not in FREE_ENDS:
+    if free_ends not in tuple(FREE_ENDS):
         raise UsageError(f"free_ends {free_ends!r} is none of {', '.join(FREE_ENDS)}")
     if mode == "semiglobal":
         return FREE_ENDS[free_ends]

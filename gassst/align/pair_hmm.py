@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core.pair_hmm import Batch, instruction_sets
 from gassst.align.alphabets import DNA
+from gassst.align.products import available_memory, verified_pairs
 from gassst.align.sequences import Sequences, read_sequences
-from gassst.align.workers import ProgressBar, run_all, thread_count
+from gassst.align.workers import ProgressBar, is_device, run_all, thread_count
 from gassst.errors import InputError, UsageError
 
 Floats = NDArray[np.float64]
@@ -29,7 +30,8 @@ MAX_QUALITY = 254
 BITS = np.array([1, 2, 4, 8] + [15] * (len(DNA) - 4), np.uint8)
 """Of codes: a base of several letters matches all, as N does."""
 BASES_A_TASK = 1 << 22  # of the product of read and haplotype, summed over the pairs of a task
-LARGEST_TABLE = 1 << 31  # bytes of what `posterior` returns and of a trace
+LARGEST_TABLE = 1 << 31  # bytes of what `posterior` returns
+PAIR_BYTES = 80  # of a pair: its indexes, their order, its result
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,12 @@ def viterbi_paths(
     its last base on.
     """
     given = (qualities, insertion_quality, deletion_quality, extension_quality)
-    job = _Job(reads, haplotypes, given, pairs)
+    job, count = _Job(reads, haplotypes, given, pairs), thread_count(threads)
+    largest = np.sort(job.cells())[-count:]
+    if largest.sum() > available_memory():
+        raise UsageError(
+            f"viterbi_paths: the largest pairs take {largest.sum() / 2**30:.1f} GiB of memory on {count} threads"
+        )
     return job.each(job.path, threads)
 
 
@@ -162,7 +169,7 @@ def posterior(
     """
     given = (qualities, insertion_quality, deletion_quality, extension_quality)
     job = _Job(reads, haplotypes, given, pairs)
-    size = 8 * int((job.read_lengths[job.pairs[:, 0]] * job.haplotype_lengths[job.pairs[:, 1]]).sum())
+    size = 8 * int(job.cells().sum())
     if size > LARGEST_TABLE:
         raise UsageError(f"posterior: the tables take {size / 2**30:.1f} GiB; ask for fewer pairs at a time")
     return job.each(job.posterior, threads)
@@ -179,10 +186,8 @@ class _Job:
             given = (_own_qualities(first), *given[1:])
         values = [_phred(value, first, name) for value, name in zip(given, names, strict=True)]
         self.read_lengths, self.haplotype_lengths = first.lengths, second.lengths
-        self.shape: tuple[int, ...] = (
-            (len(first), len(second)) if pairs is None else (len(np.asarray(pairs)),)
-        )
         self.pairs = _pairs(pairs, len(first), len(second))
+        self.shape = (len(first), len(second)) if pairs is None else (len(self.pairs),)
         self.arrays = (
             BITS[first.codes],
             first.offsets,
@@ -192,19 +197,25 @@ class _Job:
         )
         self.batch = Batch(*self.arrays)
 
+    def cells(self) -> NDArray[np.int64]:
+        """int64[n], bases of the read times bases of the haplotype of each pair."""
+        return self.read_lengths[self.pairs[:, 0]] * self.haplotype_lengths[self.pairs[:, 1]]
+
     def log10(self, largest: bool, form: str, device: str | None, threads: int | None) -> Floats:
         """Of all pairs, in tasks of pairs of like lengths."""
         if form not in FORMS:
             raise UsageError(f"form {form!r}: must be {', '.join(FORMS)}")
-        count = thread_count(threads)
+        count, on_device = thread_count(threads), is_device(device)
+        if not len(self.pairs):
+            return np.empty(self.shape)
         read, haplotype = self.read_lengths[self.pairs[:, 0]], self.haplotype_lengths[self.pairs[:, 1]]
         order = np.lexsort((haplotype, read))
         pairs, found = np.ascontiguousarray(self.pairs[order]), np.empty(len(order))
         work = np.cumsum((read * haplotype)[order])
-        if device is not None and device.lower() not in ("none", "auto"):
+        if on_device:
             from gassst.align.pair_hmm_device import device_logs
 
-            device_logs(self.arrays, pairs, largest, form, device, count, found)
+            device_logs(self.arrays, pairs, largest, form, str(device), count, found)
         else:
             lanes = 16
             cuts = np.searchsorted(work, np.arange(BASES_A_TASK, work[-1], BASES_A_TASK)) // lanes * lanes
@@ -217,7 +228,7 @@ class _Job:
                 )
                 for start, end in zip(bounds[:-1], bounds[1:], strict=True)
             ]
-            run_all(tasks, count, lambda: None, ProgressBar(None, 1.0))
+            run_all(tasks, count, self.batch.stop, ProgressBar(None, 1.0))
         result = np.empty(len(order))
         result[order] = found / np.log(10)
         return result.reshape(self.shape)
@@ -230,7 +241,7 @@ class _Job:
             found[i] = function(i)
 
         tasks = ((1.0, partial(run, i)) for i in range(len(found)))
-        run_all(tasks, thread_count(threads), lambda: None, ProgressBar(None, 1.0))
+        run_all(tasks, thread_count(threads), self.batch.stop, ProgressBar(None, 1.0))
         return found
 
     def path(self, i: int) -> HmmPath:
@@ -296,12 +307,11 @@ def _phred_of(item: Any) -> NDArray[Any]:
 
 
 def _pairs(pairs: ArrayLike | None, reads: int, haplotypes: int) -> NDArray[np.int32]:
-    if pairs is None:
-        grid = np.indices((reads, haplotypes), np.int32).reshape(2, -1).T
-        return np.ascontiguousarray(grid)
-    array = np.asarray(pairs)
-    if array.ndim != 2 or array.shape[1:] != (2,) or not len(array) or array.dtype.kind not in "iu":
-        raise UsageError("pairs: integers, two to a row")
-    if (array < 0).any() or (array >= (reads, haplotypes)).any():
-        raise UsageError(f"pairs: there are {reads} reads and {haplotypes} haplotypes, counted from 0")
-    return np.ascontiguousarray(array, np.int32)
+    """int32[n, 2]. Raises UsageError for anything but indexes, and for more pairs than fit into memory."""
+    if pairs is not None:
+        return verified_pairs(pairs, reads, haplotypes, ("reads", "haplotypes")).astype(np.int32)
+    size = PAIR_BYTES * reads * haplotypes
+    if size > available_memory():
+        raise UsageError(f"{reads:,} reads x {haplotypes:,} haplotypes take {size / 2**30:.1f} GiB of memory")
+    grid = np.indices((reads, haplotypes), np.int32).reshape(2, -1).T
+    return np.ascontiguousarray(grid)

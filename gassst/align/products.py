@@ -17,11 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core.pairwise import OVERFLOW, Job, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.groups import Groups, pair_groups, parts_of
-from gassst.align.matrices import MatrixLike, substitution_matrix
+from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
+from gassst.align.workers import (
+    LEAST_CELLS,
+    THREAD_TASKS,
+    Progress,
+    ProgressBar,
+    is_device,
+    run_all,
+    task_bounds,
+    thread_count,
+)
 from gassst.errors import OutputError, UsageError
 
 I32 = NDArray[np.int32]
@@ -30,6 +39,7 @@ I64 = NDArray[np.int64]
 TASK_CELLS = 4e8  # of a task: some hundredths of a second
 BLOCK_BYTES = 256 << 20  # of scores between two looks for those that overflowed
 TRIAL_QUERIES = 8  # of the first block, which shows whether lanes of 8 bits are worth their time
+SAMPLE, LEAST_SAMPLED = 128, 1024  # likewise of given pairs, where there are so many
 MANY_OVERFLOWS = 0.3  # share from which they are not
 ROW_BYTES, COLUMN_BYTES = 256, 64  # that a thread keeps for each letter of the longest query and target
 SWAP_LENGTH = 1 << 14  # letters of a target that may take the place of a query: its column stays in the cache
@@ -94,16 +104,16 @@ def scores(
         For a device that is not there or fails.
     """
     gaps, flags = gap_costs(gap_open, gap_extend), mode_flags(mode, free_ends)
-    count = thread_count(threads)
+    count, on_device = thread_count(threads), is_device(device)
     first, second, costs = prepare(queries, targets, substitution_matrix(matrix), gaps, flags)
     costs.verify(int(first.lengths.max()), int(second.lengths.max()))
     chosen = None if pairs is None else verified_pairs(pairs, len(first), len(second))
     shape = (len(first), len(second)) if chosen is None else (len(chosen),)
     with _Result(shape, out) as result:
-        if device is not None and device.lower() not in ("none", "auto"):
+        if on_device:
             from gassst.align.opencl import DeviceProduct
 
-            DeviceProduct(first, second, costs, device, count).run(result.scores, chosen, progress)
+            DeviceProduct(first, second, costs, str(device), count).run(result.scores, chosen, progress)
         elif chosen is None:
             Product(first, second, costs, count).run(result.scores, progress)
         else:
@@ -111,15 +121,18 @@ def scores(
         return result.finish()
 
 
-def verified_pairs(pairs: ArrayLike, queries: int, targets: int) -> I64:
-    """int64[n, 2]. Raises UsageError for anything but indexes of queries and targets."""
-    array = np.asarray(pairs)
+def verified_pairs(
+    pairs: ArrayLike, queries: int, targets: int, sides: tuple[str, str] = ("queries", "targets")
+) -> I64:
+    """int64[n, 2]. Raises UsageError for anything but indexes of both sides, of so many sequences."""
+    wanted = f"pairs: an array of n x 2 integers is wanted, indexes of {sides[0]} and {sides[1]}"
+    array = table_of(pairs, wanted)
     if array.size == 0:
         return np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise UsageError("pairs: an array of n x 2 integers is wanted, indexes of a query and a target each")
+        raise UsageError(wanted)
     if array.min() < 0 or array[:, 0].max() >= queries or array[:, 1].max() >= targets:
-        raise UsageError(f"pairs: an index is not within {queries} queries and {targets} targets")
+        raise UsageError(f"pairs: an index is not within {queries} {sides[0]} and {targets} {sides[1]}")
     return array.astype(np.int64)
 
 
@@ -303,17 +316,48 @@ class Product:
         while len(slot):
             m, n = self._m[query], self._n[target]
             width = np.maximum(self._costs.widths(m, n), narrowest)
+            if self._mostly_overflows(query[width == 0], target[width == 0]):
+                narrowest = 1
+                width = np.maximum(width, narrowest)
             groups = []
             for these in range(3):
                 mine = np.flatnonzero(width == these)
                 if len(mine):
                     pairs = slot[mine], query[mine], m[mine], target[mine], n[mine]
-                    found = pair_groups(self._costs, these, self._job.lanes[these], pairs)
-                    groups += [(these, part) for group in found for part in parts_of(group, TASK_CELLS)]
+                    found, alone = pair_groups(self._costs, these, self._job.lanes[these], pairs)
+                    share = sum(group.cells for group in found) / (THREAD_TASKS * self._threads)
+                    cells = min(TASK_CELLS, max(LEAST_CELLS, share))
+                    groups += [(these, part) for group in found for part in parts_of(group, cells)]
+                    chosen = mine[alone]
+                    self._run_each(out, slot[chosen], query[chosen], target[chosen], bar)
             self._run_groups(groups, out, bar or ProgressBar(None, 1))
             over = np.flatnonzero(out[slot] == OVERFLOW)
             narrowest = int(width.min()) + 1
             slot, query, target, bar = slot[over], query[over], target[over], None
+
+    def _mostly_overflows(self, query: I64, target: I64) -> bool:
+        """Whether lanes of 8 bits are too narrow for most pairs, by a sample of them."""
+        if len(query) < LEAST_SAMPLED:
+            return False
+        sample = np.linspace(0, len(query) - 1, SAMPLE).astype(np.int64)
+        q, t, slot = query[sample], target[sample], np.arange(SAMPLE)
+        pairs = slot, q, self._m[q], t, self._n[t]
+        groups, _ = pair_groups(self._costs, 0, self._job.lanes[0], pairs)
+        found = np.zeros(SAMPLE, np.int32)
+        self._run_groups([(0, group) for group in groups], found, ProgressBar(None, 1))
+        return float((found == OVERFLOW).mean()) > MANY_OVERFLOWS
+
+    def _run_each(self, out: I32, slot: I64, query: I64, target: I64, bar: ProgressBar | None) -> None:
+        """Pairs into `out[slot]`, one at a time."""
+        cells = np.multiply(self._m[query], self._n[target], dtype=np.float64)
+
+        def tasks() -> Iterator[tuple[float, Any]]:
+            for a, b in task_bounds(cells, self._threads):
+                score = self._job.score_each
+                work = float(cells[a:b].sum())
+                yield work, partial(score, self._costs.table, query[a:b], target[a:b], slot[a:b], out)
+
+        run_all(tasks(), self._threads, self._job.stop, bar or ProgressBar(None, 1))
 
     def _run_groups(self, groups: list[tuple[int, Groups]], out: I32, bar: ProgressBar) -> None:
         def tasks() -> Iterator[tuple[float, Any]]:

@@ -84,6 +84,10 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
     if isinstance(source, (bytes, bytearray)):
         raise UsageError(f"{what}: one sequence goes into a list: [sequence]")
     if isinstance(source, (str, os.PathLike)):
+        if _is_sequence(source, alphabet):
+            raise InputError(
+                f"{what}: no file {str(source)[:20]!r}; one sequence goes into a list: [sequence]"
+            )
         what = os.fspath(source)
         return _assembled(_file_records(what), alphabet, what)
     if not isinstance(source, Iterable):
@@ -93,6 +97,13 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
         if at_once is not None:
             return at_once
     return _assembled(map(_record, source), alphabet, what)
+
+
+def _is_sequence(source: Any, alphabet: Alphabet) -> bool:
+    """Whether a str that should name a file is a sequence instead."""
+    if not isinstance(source, str) or not source or os.path.exists(source):
+        return False
+    return NO_LETTER not in _bytes(source).translate(alphabet.codes.tobytes())
 
 
 def reverse_complement(sequences: Sequences) -> Sequences:

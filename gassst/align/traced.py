@@ -17,14 +17,11 @@ from gassst.align.modes import LOCAL, TARGET_BEGIN, mode_flags
 from gassst.align.products import available_memory, verified_pairs
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
+from gassst.align.workers import Progress, ProgressBar, run_all, task_bounds, thread_count
 from gassst.errors import UsageError
 
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
-LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
-THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
-MOST_PAIRS = 4096  # of a task
 LANES = 64  # the most of any vector, as LANES_MOST of ext/pairwise/lanes.h
 LINE_BYTES, LETTER_BYTES, ROW_BYTES = (
     8,
@@ -68,11 +65,15 @@ class Alignments:
         return len(self.score)
 
     def cigar(self, i: int) -> str:
-        """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters."""
+        """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters.
+
+        Raises IndexError.
+        """
         return "".join(f"{run >> 4}{OPERATIONS[run & 15]}" for run in self.runs_of(i).tolist())
 
     def runs_of(self, i: int) -> NDArray[np.uint32]:
-        """uint32[runs] of one."""
+        """uint32[runs] of one. Raises IndexError."""
+        i = range(len(self))[i]
         return self.runs[self.run_start[i] : self.run_start[i + 1]]
 
 
@@ -141,14 +142,13 @@ def trace(
     if len(chosen):
         _check_memory(costs, m, n, threads, limits)
     job = Job(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
-    task_ends = _task_ends(cells, threads)
     parts: dict[int, tuple[I64, NDArray[np.uint32], I64]] = {}
 
     def run(start: int, end: int) -> None:
         parts[start] = job.trace(costs.table, chosen[start:end], *limits)
 
     def tasks() -> Iterator[tuple[float, Any]]:
-        for start, end in zip([0, *task_ends], task_ends, strict=False):
+        for start, end in task_bounds(cells, threads):
             yield float(cells[start:end].sum()), partial(run, start, end)
 
     bar = ProgressBar(progress, float(cells.sum()))
@@ -163,16 +163,6 @@ def trace(
     score, query_begin, query_end, target_begin, target_end = ends.T
     places = query_begin, query_end, target_begin, target_end
     return Alignments(chosen[:, 0], chosen[:, 1], score.astype(np.int32), *places, runs, run_start)
-
-
-def _task_ends(cells: NDArray[np.float64], threads: int) -> list[int]:
-    """Where tasks end, of pairs with so many cells each."""
-    if not len(cells):
-        return []
-    tasks = THREAD_TASKS * threads if threads > 1 else 1
-    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
-    task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
-    return [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(cells)]
 
 
 def _check_memory(

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS, usable_threads
 
+LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
+THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
+MOST_PAIRS = 4096  # of a task
 AHEAD = 4  # tasks of each thread that are begun or wait
 Progress = Callable[[float], object]
 
 
 class ProgressBar:
-    """Shares of the work that are done, 0 to 1, to a callable; True is a line on stderr that renews itself."""
+    """Shares of the work that are done, 0 to 1, to a callable; True is a line on stderr that renews itself.
+
+    Raises UsageError for anything else, unless it is False or None.
+    """
 
     def __init__(self, progress: Progress | bool | None, total: float):
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise UsageError(f"progress: a function of the share that is done, or True, not {progress!r}")
         self._show: Progress | None = _show if progress is True else progress or None
         self._total, self._done, self._shown = max(total, 1.0), 0.0, 0.0
 
@@ -43,11 +55,34 @@ def _show(share: float) -> None:
 
 
 def thread_count(threads: int | None) -> int:
-    """All cores by default. Raises UsageError unless it is from 1 to `MAX_THREADS`."""
-    count = usable_threads() if threads is None else threads
+    """All cores by default. Raises UsageError unless it is an integer from 1 to `MAX_THREADS`."""
+    try:
+        count = usable_threads() if threads is None else operator.index(threads)
+    except TypeError:
+        raise UsageError(f"threads: {threads!r} is no integer") from None
     if not 1 <= count <= MAX_THREADS:
         raise UsageError(f"threads: {count} is not from 1 to {MAX_THREADS}")
     return count
+
+
+def is_device(device: str | None) -> bool:
+    """Whether an OpenCL device does the work, by its name. Raises UsageError for what is no name."""
+    if device is None:
+        return False
+    if not isinstance(device, str):
+        raise UsageError(f"device: {device!r} is no name of a device")
+    return device.lower() not in ("none", "auto")
+
+
+def task_bounds(cells: NDArray[np.float64], threads: int) -> list[tuple[int, int]]:
+    """Pairs of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
+    if not len(cells):
+        return []
+    tasks = THREAD_TASKS * threads if threads > 1 else 1
+    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
+    task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
+    begins = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist()]
+    return list(zip(begins, [*begins[1:], len(cells)], strict=True))
 
 
 def run_all(

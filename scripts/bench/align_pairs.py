@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Microseconds for an alignment with its path: gassst.align.pairs, parasail with traceback, edlib.
+"""Microseconds for a given pair, with its path or its score alone: gassst.align, parasail, edlib.
 
     scripts/bench/align_pairs.py
     scripts/bench/align_pairs.py --runs 6 --sets "DNA, 150" --json pairs.json
@@ -74,6 +74,23 @@ def theirs(kind: str, mode: str, matrix: str, queries: Strings, targets: Strings
         list(pool.map(some, range(threads)))
 
 
+def our_scores(mode: str, matrix: str, queries: Strings, targets: Strings, threads: int) -> None:
+    """Scores alone of all pairs."""
+    each = np.arange(len(queries))
+    chosen = np.stack([each, each], axis=1)
+    align.scores(
+        queries, targets, mode, matrix=matrix, gap_open=10, gap_extend=1, pairs=chosen, threads=threads
+    )
+
+
+def their_scores(kind: str, mode: str, matrix: str, queries: Strings, targets: Strings, threads: int) -> None:
+    """Likewise, by a function of parasail."""
+    function = getattr(parasail, f"{MODES[mode]}_{kind}")
+    scores = {"NUC4.4": parasail.nuc44, "BLOSUM62": parasail.blosum62}[matrix]
+    for query, target in zip(queries, targets, strict=True):
+        function(query, target, sum(COSTS), COSTS[1], scores).score  # noqa: B018
+
+
 def edits(mode: str, matrix: str, queries: Strings, targets: Strings, threads: int) -> None:
     """All pairs by edlib."""
     for query, target in zip(queries, targets, strict=True):
@@ -85,6 +102,8 @@ def programs() -> dict[str, Callable[[str, str, Strings, Strings, int], None]]:
     found: dict[str, Callable[[str, str, Strings, Strings, int], None]] = {"gassst": partial(ours, None)}
     found |= {f"gassst, {name}": partial(ours, name) for name in instruction_sets()}
     found |= {f"parasail {kind}": partial(theirs, kind) for kind in KINDS}
+    found["score alone, gassst"] = our_scores
+    found |= {f"score alone, parasail {kind}": partial(their_scores, kind) for kind in KINDS[:2]}
     return found
 
 

@@ -160,6 +160,8 @@ def test_what_is_no_matrix(source):
 def test_arrays_and_profiles():
     assert align.substitution_matrix(np.eye(5, dtype=int)).alphabet is align.DNA
     assert align.substitution_matrix(np.eye(20, dtype=int)).alphabet is align.PROTEIN
+    with pytest.raises(UsageError):
+        align.match_matrix(1.5, -2)
     assert align.match_matrix(2, -3).scores[[0, 0, 4], [0, 1, 4]].tolist() == [2, -3, -3]
     assert len(align.Profile(np.zeros((7, 20), int))) == 7
     for shape in [(0, 20), (3, 25)]:
@@ -174,8 +176,9 @@ def test_bad_gaps(costs):
 
 
 def test_alphabets():
-    with pytest.raises(UsageError):
-        align.Alphabet("x", "AA")
+    for letters, synonyms in (("AA", {}), ("acgt", {}), (None, {}), ("ACGT", {"U": "Z"})):
+        with pytest.raises(UsageError):
+            align.Alphabet("x", letters, synonyms)
     assert align.PROTEIN.codes[ord("u")] == align.PROTEIN.letters.index("X")
     assert align.DNA.decode(np.array([3, 0], np.uint8)) == "TA"
 

@@ -232,3 +232,28 @@ def test_bad_input_is_one_error(reads, more, error):
 def test_tables_that_are_too_large():
     with pytest.raises(UsageError, match="GiB"):
         posterior(["A" * 20_000], ["A" * 20_000], 30)
+
+
+def test_products_that_exceed_memory(monkeypatch):
+    monkeypatch.setattr(pair_hmm, "available_memory", lambda: 10_000)
+    with pytest.raises(UsageError, match="20 reads x 20 haplotypes take"):
+        forward(["A"] * 20, ["A"] * 20, 30)
+    with pytest.raises(UsageError, match="largest pairs take"):
+        viterbi_paths(["A" * 100], ["A" * 101], 30)
+
+
+def test_no_pairs():
+    assert forward(["A"], ["A"], 30, pairs=np.empty((0, 2), int)).shape == (0,)
+    assert viterbi_paths(["A"], ["A"], 30, pairs=[]) == []
+
+
+def test_a_batch_that_was_stopped_computes_no_more():
+    """These pairs would take an hour."""
+    long = ["ACGT" * 20_000]
+    for instruction_set, form in [*((name, "double") for name in instruction_sets()), ("generic", "log")]:
+        batch = pair_hmm._Job(long, long, (30, 45, 45, 10), [[0, 0]] * 1000)
+        batch.batch.stop()
+        batch.batch.logs(batch.pairs, False, form, instruction_set, np.empty(1000))
+    few = pair_hmm._Job(["ACGT"], ["ACGT"], (30, 45, 45, 10), None)
+    few.batch.stop()
+    assert not len(few.batch.path(few.pairs, 0)[2]) and few.batch.posterior(0, 0)[0] == 0

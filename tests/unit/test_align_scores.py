@@ -12,7 +12,7 @@ import pytest
 
 from gassst import align
 from gassst._core.pairwise import instruction_sets
-from gassst.align import products, traced
+from gassst.align import groups, products, traced
 from gassst.align.gaps import Gaps
 from gassst.align.groups import pair_groups
 from gassst.align.modes import mode_flags, swapped
@@ -70,7 +70,8 @@ def prepared(queries, targets, mode, case):
 
 @EVERY_MODE
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_scores_are_those_of_parasail(mode, free_ends, case):
+def test_scores_are_those_of_parasail(mode, free_ends, case, monkeypatch):
+    """All with all, some with some, pairs: a pair a lane, and all lanes on one pair."""
     rng = np.random.default_rng(1)
     queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (9, 70))
     true = np.array([[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries])
@@ -83,10 +84,27 @@ def test_scores_are_those_of_parasail(mode, free_ends, case):
             some := out[:, :3].copy()
         )
         assert np.array_equal(some, true[:, :3]), name
-        Product(*prepared(queries, targets, (mode, free_ends), case), 1, name).run_pairs(
-            out.ravel()[:60], pairs
-        )
-        assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
+        for share in (0, 2):
+            monkeypatch.setattr(groups, "SPARSE_SHARE", share)
+            Product(*prepared(queries, targets, (mode, free_ends), case), 1, name).run_pairs(
+                out.ravel()[:60], pairs
+            )
+            assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
+
+
+def test_a_sample_shows_that_8_bits_are_too_few(monkeypatch):
+    """Then no pair is tried with them; scores do not depend on it."""
+    monkeypatch.setattr(products, "LEAST_SAMPLED", 300)
+    rng = np.random.default_rng(4)
+    queries = related(rng, "ACGT", 60, 400)
+    pairs = np.stack([np.arange(400)] * 2, axis=1)
+    for length, overflows in ((1, False), (60, True)):
+        texts = [text.ljust(60, "A")[:length] for text in queries]
+        both = prepared(texts, texts, ("local", "both"), CASES[0])
+        product = Product(*both, 1)
+        assert product._mostly_overflows(*pairs.T) == overflows
+        product.run_pairs(found := np.empty(400, np.int32), pairs)
+        assert found.tolist() == [expected(text, text, ("local", "both"), CASES[0]) for text in texts]
 
 
 @EVERY_MODE
@@ -137,9 +155,10 @@ def test_lanes_of_a_group_have_like_lengths():
     m, n = rng.integers(20, 2000, (2, 4000))
     _, _, costs = prepared(["A"], ["A"], ("local", "both"), CASES[0])
     each = np.arange(4000)
-    [groups] = pair_groups(costs, 0, 64, (each, each, m, each, n))
-    assert sorted(groups.slot.tolist()) == each.tolist() and not len(groups.first)
-    assert groups.cells < 1.6 * float((m * n).sum())
+    [found], alone = pair_groups(costs, 0, 64, (each, each, m, each, n))
+    assert sorted([*found.slot.tolist(), *alone.tolist()]) == each.tolist() and not len(found.first)
+    assert len(alone) < 500
+    assert found.cells < 1.6 * float((m * n).sum())
 
 
 def device_product(*given, **more):
@@ -269,9 +288,36 @@ def test_an_interrupt_stops_the_compiled_code():
         run_all(tasks(), 2, job._job.stop, ProgressBar(None, 1))
 
 
+def test_an_interrupt_stops_a_path(monkeypatch):
+    """Of a pair that would take minutes."""
+    both = prepared(["ACGT" * 100_000], ["ACGA" * 100_000], ("local", "both"), CASES[0])
+    running = threading.Event()
+
+    class Waiting(traced.Job):
+        def trace(self, *given):
+            running.set()
+            return super().trace(*given)
+
+    def interrupted(tasks, threads, stop, bar):
+        def both_tasks():
+            yield from tasks
+            running.wait()
+            raise KeyboardInterrupt
+
+        run_all(both_tasks(), threads, stop, bar)
+
+    monkeypatch.setattr(traced, "Job", Waiting)
+    monkeypatch.setattr(traced, "run_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        traced.trace(*both, np.zeros((1, 2), np.int64), 1)
+
+
 def test_progress():
     shares: list[float] = []
     align.scores(["ACGT"] * 200, ["ACGT"] * 200, progress=shares.append, threads=1)
+    assert shares[-1] == 1 and shares == sorted(shares)
+    shares.clear()
+    align.pairs(["ACGT"] * 9000, ["ACGT"] * 9000, progress=shares.append, threads=1)
     assert shares[-1] == 1 and shares == sorted(shares)
 
 
@@ -285,7 +331,18 @@ def test_progress():
         ({"matrix": np.eye(3, dtype=int)}, InputError, "'T' at 4: matrix has no scores for it"),
         ({"pairs": [[0, 1]]}, UsageError, "within 1 queries and 1 targets"),
         ({"pairs": [0]}, UsageError, "n x 2"),
+        ({"pairs": [[0, 0], [0]]}, UsageError, "n x 2"),
+        ({"pairs": [[0, 2**62]]}, UsageError, "not within"),
         ({"threads": 0}, UsageError, "threads: 0"),
+        ({"threads": "2"}, UsageError, "threads: '2' is no integer"),
+        ({"progress": "yes"}, UsageError, "progress: a function"),
+        ({"free_ends": ["query"]}, UsageError, "free_ends .'query'. is none of"),
+        ({"matrix": [[1, 2], [3]]}, UsageError, "table of integers"),
+        (
+            {"queries": "ACGT"},
+            InputError,
+            r"queries: no file 'ACGT'; one sequence goes into a list: \[sequence\]",
+        ),
         ({"queries": [""]}, InputError, "queries: sequence 1: it is empty"),
         ({"targets": ["ACGTE"]}, InputError, "'E' at 5"),
         ({"device": "no such device"}, DeviceError, "no such device"),
@@ -295,6 +352,19 @@ def test_bad_input(arguments, error, message):
     given = {"queries": ["ACGT"], "targets": ["ACGT"], **arguments}
     with pytest.raises(error, match=message):
         align.scores(**given)
+    if "device" not in arguments:
+        with pytest.raises(error, match=message):
+            align.pairs(**given)
+
+
+def test_a_device_has_a_name():
+    for function in (align.scores, align.best, align.forward):
+        with pytest.raises(UsageError, match="device: 5 is no name"):
+            function(
+                *[["ACGT"]] * 2 if function is not align.best else ["ACGT"] * 2,
+                device=5,
+                **({"qualities": 30} if function is align.forward else {}),
+            )
 
 
 def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
@@ -460,6 +530,9 @@ def test_pairs_by_number_and_by_list():
     assert (found.target_begin[0], found.target_end[0], found.target.tolist()) == (3, 7, [0, 0])
     assert align.pairs(["A", "C"], ["C", "A", "G"], pairs=[[1, 0], [0, 1]]).score.tolist() == [5, 5]
     assert align.pairs(["A"], ["T"]).cigar(0) == ""
+    assert found.cigar(-1) == "1M"
+    with pytest.raises(IndexError):
+        found.cigar(2)
     with pytest.raises(UsageError, match="pairs= says"):
         align.pairs(["A", "C"], ["C", "A", "G"])
 
@@ -491,6 +564,7 @@ def test_distance_of_long_sequences():
 
 def test_distances_of_proteins_and_bad_bands():
     assert align.edit_distance(["MKV"], ["MRV"], alphabet=align.PROTEIN).tolist() == [[1]]
-    for arguments in ({"band": -1}, {"mode": "local"}):
+    assert align.edit_distance(["ACGT"], ["AGT"], 10**30).tolist() == [[1]]
+    for arguments in ({"band": -1}, {"band": 1.5}, {"mode": "local"}, {"alphabet": "DNA"}):
         with pytest.raises(UsageError):
             align.edit_distance(["A"], ["A"], **arguments)
