@@ -477,10 +477,11 @@ class DeviceProduct:
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
         """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
+        total = 0.0
         if pairs is None:
             total = float(self._m.sum()) * float(self._n.sum())
-        else:
-            total = float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
+        elif progress:
+            total = float(self._m[pairs[:, 0]] @ self._n[pairs[:, 1]])
         bar = ProgressBar(progress, total)
         if pairs is None:
             self._run_product(out, bar)
@@ -546,38 +547,36 @@ class DeviceProduct:
             return
         engine = self._engines[0]
         sizes = sizes[-1:] if engine.never_narrow else sizes[:1] if self._costs.flags & LOCAL else sizes
-        query, target = pairs[:, 0], pairs[:, 1]
+        given = pairs.astype(np.int32)
+        query, target = given[:, 0], given[:, 1]
         lengths, rank = np.unique(-self._n, return_inverse=True)
         lengths = -lengths
-        mean = float(np.bincount(target, minlength=len(self._n)) @ self._n) / len(pairs)
+        mean = float(self._n[target].mean())
         choice, shapes = self._shapes(self._m, mean, len(pairs) / sizes[0], True, sizes)
-        key = (choice * len(lengths))[query] + rank[target]
-        if len(shapes) * len(lengths) < 1 << 16:
-            key = key.astype(np.uint16)  # NumPy sorts these in one pass
-        place = np.argsort(key, kind="stable")
-        given = pairs.astype(np.int32)[place]
-        n = lengths[(key[place] % len(lengths)).astype(np.int64)]
-        starts = np.cumsum(np.bincount(key // len(lengths), minlength=len(shapes)))
-        for shape, end, count in zip(
-            shapes, starts.tolist(), np.diff(starts, prepend=0).tolist(), strict=True
-        ):
-            if not count:
+        kind = (
+            np.uint16 if len(shapes) * len(lengths) < 1 << 16 else np.int64
+        )  # NumPy sorts the former in one pass
+        key = (choice * len(lengths)).astype(kind)[query] + rank.astype(kind)[target]
+        place = np.arange(len(pairs))
+        if key.min() < key.max():
+            place = np.argsort(key, kind="stable")
+            given, key = given[place], key[place]
+        n = np.take(np.tile(lengths, len(shapes)), key)
+        bounds = np.searchsorted(key, np.arange(len(shapes) + 1) * len(lengths))
+        for shape, begin, end in zip(shapes, bounds.tolist(), bounds[1:].tolist(), strict=False):
+            if begin == end:
                 continue
-            all_of = slice(end - count, end)
-            m = self._m[given[all_of, 0]]
-            wide = count
+            m = self._m[given[begin:end, 0]]
+            longest, wide = int(m.max()), end
             if sizes[0] == 2:
-                wide = int(np.count_nonzero(~engine.is_narrow(int(m.max()), n[all_of], shape)))
-            cells = np.cumsum(m.astype(float) * n[all_of])
-            for each, first, last in ((1, 0, wide), (2, wide, count)):
-                before = cells[first - 1] if first else 0.0
-                for part, work in _shares(
-                    cells[first:last] - before, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES
-                ):
-                    mine = slice(end - count + first + part.start, end - count + first + part.stop)
-                    yield Work(
-                        shape, place[mine], int(m[first:last][part].max()), (given[mine], n[mine]), each, work
-                    )
+                wide = begin + int(np.count_nonzero(~engine.is_narrow(longest, n[begin:end], shape)))
+            cells = float(m @ n[begin:end]) / (end - begin)  # of a pair
+            step = max(1, min(LAUNCH_SCORES, int(LAUNCH_CELLS / len(self._engines) / cells)))
+            for each, first, last in ((1, begin, wide), (2, wide, end)):
+                for at in range(first, last, step):
+                    mine = slice(at, min(at + step, last))
+                    work = cells * (mine.stop - at)
+                    yield Work(shape, place[mine], longest, (given[mine], n[mine]), each, work)
 
     def _shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]

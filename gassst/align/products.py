@@ -120,7 +120,7 @@ def verified_pairs(pairs: ArrayLike, queries: int, targets: int) -> I64:
         raise UsageError("pairs: an array of n x 2 integers is wanted, indexes of a query and a target each")
     if array.min() < 0 or array[:, 0].max() >= queries or array[:, 1].max() >= targets:
         raise UsageError(f"pairs: an index is not within {queries} queries and {targets} targets")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def available_memory() -> int:
