@@ -556,7 +556,7 @@ class DeviceProduct:
         kind = (
             np.uint16 if len(shapes) * len(lengths) < 1 << 16 else np.int64
         )  # NumPy sorts the former in one pass
-        key: NDArray[Any] = (choice * len(lengths)).astype(kind)[query] + rank.astype(kind)[target]
+        key: NDArray[Any] = np.add((choice * len(lengths)).astype(kind)[query], rank.astype(kind)[target])
         place = np.arange(len(pairs))
         if key.min() < key.max():
             place = np.argsort(key, kind="stable")
