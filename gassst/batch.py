@@ -84,7 +84,7 @@ def _map_pairs(
     is_cut: bool = False,
 ) -> BatchResult:
     """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
-    with _opened(context, extender, stats) as backend:
+    with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert, is_cut)
         found = paired.search(backend, HostPairPasses(context, pairs, stats))
         is_through = found.fragment > 0
@@ -98,12 +98,17 @@ def _map_pairs(
 
 
 @contextmanager
-def _opened(context: BatchContext, extender: Extender, stats: Stats) -> Iterator[HostBackend]:
-    """The passes over the batch, as long as its reads are open."""
+def _opened(
+    context: BatchContext, extender: Extender, stats: Stats, seeds_on_device: bool = False
+) -> Iterator[HostBackend]:
+    """The passes over the batch, as long as its reads are open. Its device may look seeds up."""
     with stats.timed("upload"):
         bands = extender.open_reads(context.packed)
+    kind = HostBackend
+    if seeds_on_device:
+        from gassst.search.device_seeds import SeedsOnDevice as kind
     with bands:
-        yield HostBackend(context, bands, stats)
+        yield kind(context, bands, stats)
 
 
 def count_places(

@@ -161,11 +161,6 @@ class MapParams:
         return self.batch_size or (for_device if on_device or is_served else usual)
 
     @property
-    def best_of_whole_reads(self) -> bool:
-        """Whether single reads get their best places and are aligned whole: what a device can search."""
-        return self.mode != "local" and not self.all_hits
-
-    @property
     def longest_read(self) -> int:
         """Bases of the longest read that a search takes."""
         if self.mode != "local":

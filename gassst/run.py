@@ -6,18 +6,18 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from gassst.batch_mapper import BatchMapper
 from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
-from gassst.io.reference import Reference
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.insert_size import (
     LEARN_READS,
@@ -28,7 +28,6 @@ from gassst.pairing.insert_size import (
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
-from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
@@ -50,37 +49,6 @@ Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
 
 
-class BatchMapper(Protocol):
-    """What a run asks of a mapper, which never changes."""
-
-    @property
-    def params(self) -> MapParams: ...
-
-    @property
-    def reference(self) -> Reference: ...
-
-    @property
-    def insert(self) -> InsertModel:
-        """Insert sizes as given, or as assumed until they are learned."""
-        ...
-
-    @property
-    def integrity(self) -> Integrity | None:
-        """The check of the index that is still to be made, if there is one."""
-        ...
-
-    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
-
-    def for_best_hits(self) -> BatchMapper:
-        """The same mapper, which reports one best place for each read."""
-        ...
-
-    @property
-    def counters(self) -> Times:
-        """What the extender has counted in this process up to now."""
-        ...
-
-
 class MappingWork(Generic[Finished]):
     """What every worker of a run has, and the calls that it makes.
 
@@ -98,6 +66,15 @@ class MappingWork(Generic[Finished]):
 
     def map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
         """What becomes of a batch, and its counters."""
+        with self._turn():
+            return self._map(batch, insert)
+
+    def _turn(self) -> AbstractContextManager[object]:
+        """In which a thread computes; where a device searches, there are more threads than may compute at once."""
+        device: Any = getattr(self.mapper, "on_device", None)
+        return nullcontext() if device is None else device.turns
+
+    def _map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
@@ -113,7 +90,8 @@ class MappingWork(Generic[Finished]):
         mates = batch.mate
         if mates is None:
             return PairSample.joined([])
-        result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
+        with self._turn():
+            result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
         first = np.flatnonzero(mates[:-1] == 1)
         starts = self.mapper.reference.starts
         return pair_sample(self.mapper.params.orientation, first, result.hits, result.cigars, starts)

@@ -59,7 +59,7 @@ def _device_started(
         return None
     is_single = samples[0].mates is None and not args.interleaved
     is_here = args.dask is None
-    if not is_named(params.device) and not (params.best_of_whole_reads and is_single and is_here):
+    if not is_named(params.device) and (params.all_hits and is_single or not is_here):
         return None
     from gassst.search.device_start import start
 

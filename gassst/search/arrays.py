@@ -70,6 +70,12 @@ class Anchors(Candidates):
     start: I64
     reads: U32
 
+    def keep(self, kept: Bool) -> Anchors:
+        """The anchors marked in `kept` (bool[c]), of the same reads."""
+        some = self.take(kept)
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        return Anchors(some.read_strand, some.diagonal, some.offset, some.length, start, self.reads)
+
 
 class Buckets(NamedTuple):
     """Buckets of neighbouring diagonals: `read_strand` uint32[k], `bucket` uint32[k] (diagonal >> shift)."""

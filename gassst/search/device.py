@@ -1,4 +1,4 @@
-"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads aligned whole.
+"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads.
 
 From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
 for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
@@ -12,21 +12,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from itertools import accumulate, pairwise
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.io.read_records import batch_of_records
-from gassst.params import MAX_ERRORS, MapParams
+from gassst.params import MAX_ERRORS
 from gassst.search import single
-from gassst.search.arrays import I64, U8, U16, U32, U64, Bands, Bool, GlobalResult
-from gassst.search.backend import Grouped
+from gassst.search.arrays import I64, U8, U32, Bool, GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device_arrays import (
     COUNTERS,
@@ -38,19 +36,17 @@ from gassst.search.device_arrays import (
     DeviceState,
 )
 from gassst.search.device_index import DeviceIndex, Slot
-from gassst.search.filters import FLANK_STEPS, Cascade
-from gassst.search.host import UNGAPPED_REACH, HostBackend
-from gassst.search.state import SearchState
-from gassst.seeding.lookup import WholeIndex
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
+from gassst.search.device_requests import SEARCH, Found, Looked, Request, Searched
+from gassst.search.device_trial import Trial
+from gassst.search.filters import FLANK_STEPS
+from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
+from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
-WARM_UP, PIECE_ROWS = 512, 2
-"""Reads of the first search, which warms the device up, and rows of 64 bases of each."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
 COUNTERS_BYTES = 4096
@@ -59,34 +55,8 @@ ITEMS = 1 << 18
 """Work-items at most where the device alone knows how many there would be."""
 
 
-class Request(NamedTuple):
-    """Reads to be searched: `planes`, `plane_start` and `lengths` as `PackedReads` has them; `flip` uint8[n];
-    `present`, their distinct lengths."""
-
-    planes: U64
-    plane_start: U32
-    lengths: U32
-    flip: U8
-    present: I64
-
-    @classmethod
-    def of(cls, context: BatchContext) -> Request:
-        """Of a batch."""
-        packed = context.packed
-        present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
-        return cls(packed.planes, packed.plane_start, packed.lengths, context.flip, present)
-
-
-class Searched(NamedTuple):
-    """How a device searches: of a run, as `BatchContext` has it."""
-
-    plan: SearchPlan
-    cascade: Cascade
-    params: MapParams
-
-
 class DeviceBatch:
-    """Reads that a device searches together, of several requests that are searched alike.
+    """Reads that a device searches together, of several requests of one kind.
 
     Attributes
     ----------
@@ -109,54 +79,14 @@ class DeviceBatch:
         return self.first[-1]
 
 
-class Found(NamedTuple):
-    """What a device found in the `n` reads of a request: `h` bands within the limits.
-
-    Attributes
-    ----------
-    before : int
-        Reads of other requests before those of this one.
-    read_strand, first : uint32[h]
-        Bands by read, which count from `before` on; first diagonals.
-    edits, end : uint16[h]
-        Errors, and the diagonal offset of the best end.
-    start : int64[n + 1]
-        Bands of read r are start[r] - start[0] .. start[r + 1] - start[0].
-    state : list of uint16[n]
-        The columns `device_arrays.STATE`.
-    counted : Stats
-        What was done.
-    """
-
-    before: int
-    read_strand: U32
-    first: U32
-    edits: U16
-    end: U16
-    start: I64
-    state: list[U16]
-    counted: Stats
-
-    def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
-        """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
-        stats.add_work_of(self.counted)
-        no_bands: Any = None
-        host = HostBackend(context, no_bands, stats)
-        read_strand = self.read_strand - np.uint32(2 * self.before)
-        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
-        columns = self.first.copy(), self.end.copy(), self.edits.copy()
-        bands = Bands(read_strand, *columns, context.words[read_strand >> 1], reach)
-        grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
-        state = SearchState.initial(context)
-        for name, column in zip(STATE, self.state, strict=True):
-            getattr(state, name.lower())[:] = column
-        return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
-
-
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
-    """Whether a device can search so: reads aligned whole, with an index of step 1 in one piece."""
-    whole = index.step == 1 and not lookup.copies
-    return params.best_of_whole_reads and whole and cascade.names in CASCADES
+    """Whether a device can search so: for the best places, with an index of step 1 in one piece."""
+    return not params.all_hits and is_looked_up(index, lookup) and cascade.names in CASCADES
+
+
+def is_looked_up(index: Any, lookup: Any) -> bool:
+    """Whether a device can look seeds up in an index: in one of step 1 in one piece."""
+    return index.step == 1 and not lookup.copies
 
 
 def is_taken(context: BatchContext) -> bool:
@@ -173,6 +103,8 @@ class DeviceSearch:
 
     def __init__(self, index: Any, engine: Engine, allocation: int | None = None):
         self.index, self.engine = index, engine
+        self.turns: AbstractContextManager[Any] = nullcontext()
+        """All threads may compute at once."""
         self._allocation = allocation
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
@@ -193,26 +125,19 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
-    def warm_up(self, searched: Searched) -> None:
-        """Search pieces of the reference in every slot: the first search loads kernels and takes memory.
+    def warm_up(self, trial: Trial) -> None:
+        """Search in every slot what a trial asks for: the first search loads kernels and takes memory.
 
-        Raises DeviceError where the host finds other places.
+        Raises DeviceError where the host finds something else.
         """
         device = self.on_device()
         if device is None:
             return
-        packed = batch_of_records(_pieces(self.index.reference.planes)).pack()
-        context = BatchContext.of(self.index, WholeIndex(self.index), *searched, packed)
-        if not is_taken(context):
-            return
-        with CpuExtender(self.index.reference.planes).open_reads(packed) as bands:
-            expected = single.search(HostBackend(context, bands, Stats()))
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    backend: Any = DeviceBackend(DeviceBatch(searched, [Request.of(context)]), slot)
-                    for found in backend.collect(single.run_stages(backend)):
-                        if not _are_same(found.result(context, Stats()), expected):
+                    for found in DeviceBackend(DeviceBatch(trial.searched, [trial.request]), slot).answers():
+                        if not trial.is_met_by(found):
                             raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
             log.debug("%s", error)
@@ -225,14 +150,29 @@ class DeviceSearch:
         searched = Searched(context.plan, context.cascade, context.params)
         for found in self.found(searched, [Request.of(context)]):
             stats.nanoseconds["device"] += perf_counter_ns() - began
-            return None if found is None else found.result(context, stats)
+            return found.result(context, stats) if isinstance(found, Found) else None
         return None
+
+    def look_up(
+        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
+    ) -> Looked | None:
+        """The seeds of a stage of some reads (uint32[a], ascending), or None where the device cannot look them up."""
+        if not is_looked_up(context.index, context.lookup):
+            return None
+        began = perf_counter_ns()
+        searched = Searched(context.plan, context.cascade, context.params)
+        request = Request.for_anchors(context, stage, every, reads)
+        (found,) = self.found(searched, [request])
+        stats.nanoseconds["device"] += perf_counter_ns() - began
+        return found if isinstance(found, Looked) else None
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
-    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | None]:
-        """The bands of every request, which must suit `is_taken`; None where there is no room.
+    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | Looked | None]:
+        """The bands, or anchors, of every request, which must be of one kind; None where there is no room.
+
+        Those for the whole search must suit `is_taken`.
 
         They are searched together where that fits. What is found lies in memory that is used again: it must be copied
         before the next is asked for.
@@ -243,10 +183,7 @@ class DeviceSearch:
             return
         try:
             with device.slot() as slot, self.engine.errors():
-                backend = DeviceBackend(DeviceBatch(searched, requests), slot)
-                passes: Any = backend  # its handles are not the host's arrays
-                state: Any = single.run_stages(passes)
-                yield from backend.collect(state)
+                yield from DeviceBackend(DeviceBatch(searched, requests), slot).answers()
         except OutOfDeviceMemory as error:
             if len(requests) > 1:
                 for request in requests:
@@ -256,27 +193,6 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             yield None
-
-
-def _pieces(planes: U64) -> list[tuple[str, bytes, None]]:
-    """Pieces of the reference as reads, a third of them with an error."""
-    rows = np.linspace(0, len(planes) - PIECE_ROWS, WARM_UP).astype(np.int64)
-    some = planes[rows[:, None] + np.arange(PIECE_ROWS)].view(np.uint8)
-    low, high, other = np.moveaxis(
-        np.unpackbits(some.reshape(WARM_UP, PIECE_ROWS, 3, 8), axis=3, bitorder="little"), 2, 0
-    )
-    codes = np.where(other, 4, low + 2 * high).reshape(WARM_UP, 64 * PIECE_ROWS)
-    codes[::3, 40] ^= 1
-    return [
-        (str(i), read.tobytes(), None) for i, read in enumerate(np.frombuffer(b"ACGTNN", np.uint8)[codes])
-    ]
-
-
-def _are_same(a: GlobalResult, b: GlobalResult) -> bool:
-    names = "rows", "start", "summary", "quality"
-    bands = "read_strand", "band_start", "end", "edits"
-    same = [np.array_equal(getattr(a, name), getattr(b, name)) for name in names]
-    return all(same) and all(np.array_equal(getattr(a.bands, name), getattr(b.bands, name)) for name in bands)
 
 
 class DeviceBackend:
@@ -293,7 +209,7 @@ class DeviceBackend:
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
         slot.begin(batch.n)
-        *self._plans, self._caps = slot.of_plan(batch.plan)
+        *self._plans, self._quick, self._caps = slot.of_plan(batch.plan)
         requests = batch.requests
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row, self._rows = 0, sum(len(each.planes) for each in requests)
@@ -309,7 +225,18 @@ class DeviceBackend:
         self._lengths, self._flips = self._reads[2:]
         self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
+        self._clips = batch.params.mode == "local"
         self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
+
+    def answers(self) -> Iterator[Found | Looked]:
+        """What was found of every request."""
+        stage, every = self.context.requests[0].kind
+        if stage == SEARCH:
+            passes: Any = self  # its handles are not the host's arrays
+            state: Any = single.run_stages(passes)
+            yield from self.collect(state)
+        else:
+            yield from self.look_up_alone(stage, every or None)
 
     # --- seeds ---------------------------------------------------------------------------------------------------
 
@@ -326,7 +253,8 @@ class DeviceBackend:
         counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
-        arguments = strata, margin, self._lengths, columns, state.columns, counters, active
+        of_reads = self._lengths, columns, state.columns, counters, active
+        arguments = strata, margin, np.int32(self._clips), *of_reads
         slot.launch("choose_reads", self.context.n, self._n, *arguments)
         size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
@@ -351,7 +279,8 @@ class DeviceBackend:
         slot, index, plan = self._slot, self._index, self.context.plan
         rows, a = plan.rows(stage), reads.size
         present = self.context.present
-        width = 2 * int((-(-rows.number[present].astype(np.int64) // rows.every[present])).max())
+        distance = rows.every[present] if every is None else np.uint16(every)
+        width = 2 * int((-(-rows.number[present].astype(np.int64) // distance)).max())
         lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
         length = slot.buffer("length", a * width)
         whole = index.index
@@ -403,8 +332,26 @@ class DeviceBackend:
         chosen: U8 | None = None,
         partner: I64 | None = None,
     ) -> bool:
-        """No read is left to the search by local score."""
-        return False
+        """Drops the anchors of the reads that are left at once. Whether there are any, the device alone knows."""
+        if not self._clips:
+            return False
+        reads, scoring = anchors.reads, self.context.params.scoring
+        least = scoring.min_score + scoring.clip
+        numbers = scoring.match, scoring.mismatch, scoring.clip, SURE_ERRORS, CLIPPING_GAIN, least
+        active = (
+            self._n,
+            np.uint32(reads.size),
+            reads.numbers,
+            reads.plan,
+            *self._planes,
+            *map(np.int32, numbers),
+        )
+        columns = anchors.segment, anchors.anchors, state.columns
+        self._slot.launch("divert_reads", reads.size, *self._reads, np.uint64(self._rows), *active, *columns)
+        return True
+
+    def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
+        return anchors
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
@@ -478,6 +425,49 @@ class DeviceBackend:
         return bands
 
     # --- back to the host ----------------------------------------------------------------------------------------
+
+    def look_up_alone(self, stage: int, every: int | None) -> Iterator[Looked]:
+        """The anchors of a stage of the reads that every request asks about. `every`: QUICK_EVERY or None."""
+        slot, batch = self._slot, self.context
+        state = self.initial_state()
+        reads = self._asked(stage, every)
+        seeds = self.look_up(state, stage, reads, every)
+        anchors = self.gather(seeds, reads, state)
+        segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
+        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
+        slot.wait()
+        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
+        np.cumsum(segment[1::2], out=start[1:])
+        np.copyto(following, start[:-1], casting="unsafe")
+        kept = int(start[-1])
+        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
+        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
+        to = slot.upload_pinned("next", following), np.uint32(kept), places, scores
+        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
+        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        slot.wait()
+        complete, capped = (
+            columns.reshape(len(STATE), batch.n)[STATE.index(name)] for name in ("COMPLETE", "CAPPED")
+        )
+        counted = self.stats
+        for a, b in pairwise(batch.first):
+            some = slice(start[a], start[b])
+            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], start[a : b + 1]
+            yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
+            counted = Stats()
+
+    def _asked(self, stage: int, every: int | None) -> DeviceReads:
+        """The reads that the requests ask about."""
+        slot, batch = self._slot, self.context
+        size = sum(len(each.reads) for each in batch.requests)
+        numbers, at = slot.pinned("asked", size, np.uint32), 0
+        for each, first in zip(batch.requests, batch.first, strict=False):
+            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
+            at += len(each.reads)
+        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+        plan = self._plans[stage] if every is None else self._quick
+        return DeviceReads(stage, size, slot.upload_pinned("asked", numbers), counters, plan)
 
     def collect(self, state: DeviceState) -> Iterator[Found]:
         """What was found of every request. The bands of a read come in the order of its stages."""

@@ -13,9 +13,10 @@ import numpy as np
 
 from gassst.layouts import NO_SCORE
 from gassst.params import MAX_READ_LENGTH
+from gassst.search.host import GIVEN_UP
 from gassst.seeding.plan import SearchPlan
 
-STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED")
+STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "DIVERTED", "EVIDENCE")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
 PLAN = (
     "SEED_LENGTH",
@@ -26,8 +27,11 @@ PLAN = (
     "SETTLED_ALONE",
     "ERRORS",
     "BAND_WORDS",
+    "GIVEN_UP",
 )
-"""Columns of the plan of a stage by read length: int16[columns, MAX_READ_LENGTH + 1], as `SearchPlan` has them."""
+"""Columns of the plan of a stage by read length: int16[columns, MAX_READ_LENGTH + 1], as `SearchPlan` has them.
+
+GIVEN_UP: 1 where the stages before miss so little that a read without a place is given up, if ends may be clipped."""
 COUNTERS = (
     "ACTIVE",  # reads that take part
     "ANCHORS",  # occurrences of their seeds
@@ -68,11 +72,13 @@ def definitions() -> list[str]:
     return [f"-D{name}={number}" for name, number in numbers.items()] + [f"-DMOST_ANCHORS={MOST_ANCHORS}u"]
 
 
-def plan_columns(plan: SearchPlan, stage: int) -> np.ndarray:
-    """int16[len(PLAN), MAX_READ_LENGTH + 1]"""
+def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.ndarray:
+    """int16[len(PLAN), MAX_READ_LENGTH + 1]. `every` replaces the plan's distance between the seeds of the stage."""
     rows = plan.rows(stage)
+    if every is not None:
+        rows = rows._replace(every=np.full_like(rows.every, every))
     columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
-    return np.array([*columns, plan.errors, plan.words], np.int16)
+    return np.array([*columns, plan.errors, plan.words, plan.lost[stage] <= GIVEN_UP], np.int16)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

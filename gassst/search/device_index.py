@@ -19,11 +19,21 @@ from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
+from gassst.search.context import QUICK_EVERY
 from gassst.search.device_arrays import GROUP, definitions, plan_columns
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
-SOURCES = ("band.h", "score.cl", "search.h", "seeds.cl", "anchors.cl", "bounds.cl", "buckets.cl")
+SOURCES = (
+    "band.h",
+    "score.cl",
+    "search.h",
+    "seeds.cl",
+    "anchors.cl",
+    "stretches.cl",
+    "bounds.cl",
+    "buckets.cl",
+)
 MOST_PARTS = 4
 IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
@@ -220,16 +230,17 @@ class Slot:
         self.queue.finish()
 
     def of_plan(self, plan: SearchPlan) -> list[Any]:
-        """Buffers of a plan: of the columns of every stage, and behind them of the caps."""
+        """Buffers of a plan: of the columns of every stage, of the quick look of pairs, and of the caps."""
         known = plan, int(np.count_nonzero(plan.known_lengths))
         names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
         is_held = self._plan is not None and self._plan[0] is plan and self._plan[1] == known[1]
         if not is_held or "caps" not in self.buffers:
             for stage, name in enumerate(names):
                 self.upload(name, plan_columns(plan, stage).ravel())
+            self.upload("quick", plan_columns(plan, 0, QUICK_EVERY).ravel())
             self.upload("caps", plan.caps)
             self._plan = known
-        return [self.buffers[name] for name in (*names, "caps")]
+        return [self.buffers[name] for name in (*names, "quick", "caps")]
 
     def launch(self, name: str, items: Any, *arguments: Any, words: int = 1, group: int = GROUP) -> None:
         """Run a kernel with so many work-items, or so many times so many."""

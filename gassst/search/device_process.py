@@ -15,8 +15,9 @@ import struct
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,9 @@ FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. A
 class Load:
     """How much waits for the device, and how fast it and the host are; in memory that processes share.
 
+    `waiting`: reads of each client that wait; `taken`: those that the device has answered it for; `left`: the others of
+    which it would have asked. A read of a pair is asked for more than once.
+
     Each number has one writer, or is an average of many to which any may add; nobody needs them to agree.
 
     Parameters
@@ -48,8 +52,9 @@ class Load:
     """
 
     def __init__(self, clients: int):
-        self._numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + clients)), np.float64)
-        self.paces, self.waiting = self._numbers[:2], self._numbers[2:]
+        numbers = np.frombuffer(mmap.mmap(-1, 8 * (2 + 3 * clients)), np.float64)
+        self.paces, by_client = numbers[:2], numbers[2:].reshape(3, clients)
+        self.waiting, self.taken, self.left = by_client
         self.paces[DEVICE] = FIRST_PACE
 
     def note(self, which: int, reads: int, nanoseconds: float) -> None:
@@ -60,16 +65,55 @@ class Load:
         pace, known = nanoseconds / max(reads, 1), self.paces[which]
         self.paces[which] = pace if known == 0 else min(pace, 1.5 * known)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Reads `taken` and `left` in all."""
+        return int(self.taken.sum()), int(self.left.sum())
+
     def is_host_faster(self, reads: int) -> bool:
         """Whether the host would have searched these reads before the device could."""
         device, host = self.paces.tolist()
         return bool(0 < reads * host < (float(self.waiting.sum()) + reads) * device)
 
 
+class Turns:
+    """Lets so many threads compute at once, of all processes that inherit it; one that waits for a device does not.
+
+    The turns that nobody has are bytes in a pipe, which is open as long as a thread has this object.
+    """
+
+    def __init__(self, turns: int):
+        self.pipe = os.pipe()
+        for fd in self.pipe:
+            weakref.finalize(self, os.close, fd)
+        os.write(self.pipe[1], bytes(turns))
+        self._mine = threading.local()
+
+    def __enter__(self) -> None:
+        os.read(self.pipe[0], 1)
+        self._mine.has_one = True
+
+    def __exit__(self, *error: object) -> None:
+        self._mine.has_one = False
+        os.write(self.pipe[1], b"\0")
+
+    @contextmanager
+    def given_up(self) -> Iterator[None]:
+        """While this thread waits. Nothing to give up has one that has no turn."""
+        if not getattr(self._mine, "has_one", False):
+            yield
+            return
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+
 class Job(NamedTuple):
     """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters.
 
-    `md5` of its contigs: there may be another index under the name by then.
+    `md5` of its contigs: there may be another index under the name by then. `pairs`: whether its reads have mates.
     """
 
     index: Any
@@ -77,12 +121,14 @@ class Job(NamedTuple):
     parts: tuple[int, ...]
     md5: tuple[str, ...]
     params: Any
+    pairs: bool = False
 
     @classmethod
-    def of(cls, index: Any, params: Any) -> Job:
+    def of(cls, index: Any, params: Any, pairs: bool = False) -> Job:
         """The job of searching in an index that the run has opened."""
         parts = tuple(part.number for part in index.parts)
-        return cls(index, index.path, parts, tuple(index.reference.md5), params)
+        params = params.for_pairs() if pairs else params
+        return cls(index, index.path, parts, tuple(index.reference.md5), params, pairs)
 
 
 class DeviceProcess:
@@ -101,15 +147,25 @@ class DeviceProcess:
         calls and of those of answers.
     job : Job, optional
         None: `tell` gives it later.
+    at_once : int, optional
+        Threads that may compute at once (`Turns`); all by default.
 
     Raises OSError where the system grants no process, no pipe or no shared memory.
     """
 
-    def __init__(self, device: str, threads: int, serve: Callable[..., None], job: Job | None = None):
+    def __init__(
+        self,
+        device: str,
+        threads: int,
+        serve: Callable[..., None],
+        job: Job | None = None,
+        at_once: int | None = None,
+    ):
         load_libraries()
         self.device, self.threads = device, threads
         self._is_told = job is not None
         self.memory, self.load = SharedMemory(threads), Load(threads)
+        self.turns = Turns(at_once or threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
         self._lock = threading.Lock()
         calls, self.calls = os.pipe()

@@ -20,12 +20,13 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
-from gassst.search.arrays import GlobalResult
+from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch, Found, Request, Searched, is_taken
+from gassst.search.device import DeviceSearch, is_looked_up, is_taken
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
@@ -39,6 +40,8 @@ from gassst.search.device_process import (
     DeviceProcess,
     Job,
 )
+from gassst.search.device_requests import Found, Looked, Request, Searched
+from gassst.search.device_trial import Trial
 from gassst.search.filters import Cascade
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
@@ -63,11 +66,18 @@ class DeviceServer:
         Ended by `close`.
     named : bool
         Whether the run asked for this device. Else the host goes on without it where it fails.
+
+    Attributes
+    ----------
+    threads : int
+        That may ask.
+    turns : Turns
+        Of these threads, to be taken by what computes.
     """
 
     def __init__(self, process: DeviceProcess, named: bool = True):
         self._process, self._named = process, named
-        self.threads = process.threads
+        self.threads, self.turns = process.threads, process.turns
         self._local = threading.local()
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
@@ -84,32 +94,59 @@ class DeviceServer:
             return None
 
     def _search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
-        process = self._process
-        if process.status != READY or not is_taken(context) or process.load.is_host_faster(context.n):
+        if not is_taken(context):
             return None
-        client = self._client()
-        process.load.waiting[client] = context.n
+        found = self._asked(Request.of(context), stats)
+        return None if found is None else Found(*found).result(context, stats)
+
+    def look_up(
+        self, context: BatchContext, stats: Stats, reads: U32, stage: int, every: int | None
+    ) -> Looked | None:
+        """As `DeviceSearch.look_up`; for the rest as `search`. It must be made use of before anything else is asked."""
+        if not is_looked_up(context.index, context.lookup):
+            return None
+        try:
+            found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
+        except DeviceError as error:
+            if self._named:
+                raise
+            log.debug("%s: on with the host", error)
+            return None
+        return None if found is None else Looked(*found)
+
+    def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
+        """What the device answers; None where it is not ready, or the host would be faster."""
+        process, reads = self._process, request.n_asked
+        if process.status != READY:
+            return None
+        client, load = self._client(), process.load
+        if load.is_host_faster(reads):
+            load.left[client] += reads
+            return None
+        load.waiting[client] = reads
         try:
             with stats.timed("device"):
-                found = self._asked(client, Request.of(context))
+                found = self._answer(client, request)
         finally:
-            process.load.waiting[client] = 0
-        return None if found is None else found.result(context, stats)
+            load.waiting[client] = 0
+        (load.left if found is None else load.taken)[client] += reads
+        return found
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched so many reads in so much time."""
         self._process.load.note(HOST, reads, nanoseconds)
 
-    def _asked(self, client: int, request: Request) -> Found | None:
+    def _answer(self, client: int, request: Request) -> tuple[Any, ...] | None:
         with suppress(BrokenPipeError):  # told of by the answer that does not come
             os.write(self._process.calls, CALL.pack(client, self._process.memory.put(client, tuple(request))))
-        answer = os.read(self._process.answers[client], CALL.size)
+        with self._process.turns.given_up():
+            answer = os.read(self._process.answers[client], CALL.size)
         if not answer:
             raise DeviceError(f"device {self._process.device}: the process that drives it has ended")
         found: tuple | DeviceError | None = self._process.memory.get(*CALL.unpack(answer))
         if isinstance(found, DeviceError):
             raise found
-        return None if found is None else Found(*found)
+        return found
 
     def _client(self) -> int:
         """The number of the thread that calls: its region, and its pipe of answers."""
@@ -119,7 +156,11 @@ class DeviceServer:
 
     def describe(self) -> str:
         """One line for people."""
-        what = {READY: "on the device", FOUND: "on the host: the device was not ready in time"}
+        taken, left = self._process.load.counts
+        what = {
+            READY: f"on the device once it was ready: {taken:,} reads, and {left:,} on the host, which was free sooner",
+            FOUND: "on the host: the device was not ready in time",
+        }
         try:
             where = what.get(self._process.status, "on the host")
         except DeviceError as error:
@@ -169,10 +210,13 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         if on_device is None:
             return None
         on_device.reads_at_once = TOGETHER + TOGETHER // 4
-        search.warm_up(searched)
+        search.warm_up(trial.result())
         return search
 
-    with ThreadPoolExecutor(len(devices)) as beside:
+    with ThreadPoolExecutor(len(devices) + 1) as beside:
+        trial = beside.submit(
+            Trial.of, index, searched, job.pairs
+        )  # it takes as long as the context of a device
         searches = [search for search in beside.map(ready, devices) if search is not None]
     process.say(READY if searches else WITHOUT)
     names = ", ".join(info.name for info, _ in devices)
@@ -218,14 +262,16 @@ def _answer(
 ) -> None:
     """Search what waits, one of so many threads that do."""
     while taken := inbox.take():
+        taken.sort(key=lambda call: call[1].kind)
         began, waiting = time.perf_counter_ns(), deque(taken)
         error: Any = None
         try:
-            for found in search.found(searched, [request for _, request in taken]):
-                # The client is told before it is forgotten: it must have one answer.
-                client, value = waiting[0][0], None if found is None else tuple(found)
-                os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
-                waiting.popleft()
+            for _, calls in groupby(taken, lambda call: call[1].kind):
+                for found in search.found(searched, [request for _, request in calls]):
+                    # The client is told before it is forgotten: it must have one answer.
+                    client, value = waiting[0][0], None if found is None else tuple(found)
+                    os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
+                    waiting.popleft()
         except DeviceError as failure:
             error = DeviceError(str(failure).splitlines()[0])
         except BaseException as failure:
@@ -235,7 +281,7 @@ def _answer(
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
         inbox.done()
-        reads = sum(len(request.lengths) for _, request in taken)
+        reads = sum(request.n_asked for _, request in taken)
         process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
 

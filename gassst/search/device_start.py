@@ -11,10 +11,11 @@ from gassst.search.device_process import DeviceProcess, Job
 def start(device: str | None, threads: int, job: Job | None = None) -> DeviceProcess:
     """A process that drives `device`, or any GPU, for a run of so many threads. Raises OSError as `DeviceProcess` does.
 
-    Threads that wait for the device leave their core to others, so half as many again may call it.
+    A thread that waits for the device leaves its core to another one. So there are half as many again, and as many as
+    were asked for compute at once.
     """
     name = str(device).lower() if is_named(device) else "gpu"
-    return DeviceProcess(name, threads + -(-threads // 2), _serve, job)
+    return DeviceProcess(name, threads + -(-threads // 2), _serve, job, at_once=threads)
 
 
 def _serve(*arguments: Any) -> None:

@@ -109,7 +109,7 @@ class HostBackend:
         with self.stats.timed("candidates"):
             gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored, rejected)
             anchors = Anchors(*gathered, reads)
-            return anchors if context.left_out is None else _without_contigs(anchors, context)
+            return anchors if context.left_out is None else without_contigs(anchors, context)
 
     def count_candidates(self, anchors: Anchors) -> None:
         self.stats.candidates += len(anchors)
@@ -302,14 +302,11 @@ def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
     return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))
 
 
-def _without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:
+def without_contigs(anchors: Anchors, context: BatchContext) -> Anchors:
     """The anchors outside the contigs that are left out."""
     assert context.left_out is not None
     seed = anchors.diagonal + anchors.offset
-    kept = ~context.left_out[contig_before(context.reference.starts, seed)]
-    some = anchors.take(kept)
-    start = np.concatenate([[0], np.cumsum(kept)])[anchors.start]
-    return Anchors(some.read_strand, some.diagonal, some.offset, some.length, start, anchors.reads)
+    return anchors.keep(~context.left_out[contig_before(context.reference.starts, seed)])
 
 
 def unmapped_rows(reads: Bool) -> np.ndarray:

@@ -31,7 +31,7 @@ from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."
 METHODS = {
-    state.Placements: ("add", "tighten", "windows", "alone", "settle"),
+    state.Placements: ("add_bands", "windows", "alone", "settle", "rivals_seen"),
     cpu.Band: ("score", "profile", "align", "local", "align_local"),
 }
 
@@ -105,9 +105,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("reads", nargs="+", metavar="READS.fq")
     parser.add_argument("--repeats", type=int, default=6, help="(default: 6)")
     args = parser.parse_args(argv)
-    mapper = gassst.Mapper(args.index, threads=1, device="none")._with(counts_details=False)
+    mapper = gassst.Mapper(args.index, threads=1, device="none").replaced(counts_details=False)
     encoder = sam.RecordEncoder.of(
-        None, mapper.header(), mapper._reference_arrays, sam.OutputOptions(format="sam")
+        None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )
     work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
     size = mapper.params.reads_per_batch()

@@ -1,8 +1,9 @@
 """Time of the search on a device, by kernel and transfer, from the device's own clock.
 
-    python scripts/bench/device.py REF.gsi READS.fq [-n READS] [--batch READS] [--device D] [--filters F] [--check]
+    python scripts/bench/device.py REF.gsi READS.fq [-n READS] [--batch READS] [--device D] [--filters F] [--mode M]
+        [--check]
 
-Reads are single and aligned whole. Every batch is searched once before the clock counts. With --check the host searches
+Reads are single. Every batch is searched once before the clock counts. With --check the host searches
 it as well, and what both find must be the same. The table has, by kernel, calls, milliseconds and nanoseconds per read.
 """
 
@@ -34,11 +35,12 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=65_536)
     parser.add_argument("--device", default="gpu")
     parser.add_argument("--filters", default="auto")
+    parser.add_argument("--mode", choices=("global", "local"))
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     filters = tuple(name for name in args.filters.split(",") if name != "none")
     index = gassst.Index.open(args.index, check=False)
-    mapper = gassst.Mapper(index, device="none", filters=filters)
+    mapper = gassst.Mapper(index, device="none", filters=filters, mode=args.mode)
     info, device = choose(args.device)
     engine = Engine(info, device, index.reference.planes, profiling=True)
     search = DeviceSearch(index, engine)
@@ -96,7 +98,7 @@ def digest(found) -> str:
     """MD5 of all arrays of a `GlobalResult`."""
     hashed = hashlib.md5()
     arrays = [*vars(found.bands).values(), found.rows, found.start, found.summary, found.quality]
-    for array in [*arrays, found.passed_over]:
+    for array in [*arrays, found.passed_over, found.diverted, found.hopeless]:
         hashed.update(np.ascontiguousarray(array).tobytes())
     return hashed.hexdigest()
 

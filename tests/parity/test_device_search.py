@@ -4,9 +4,13 @@ import logging
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
+import brute_force as bf
 import numpy as np
 import pytest
 
@@ -14,14 +18,17 @@ import gassst
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_records
+from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.mapper import LateMapper
-from gassst.search import device, device_index, single
-from gassst.search.arrays import GlobalResult
-from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch, Request, Searched
-from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load
+from gassst.run_device import RunDevice
+from gassst.search import device, device_arrays, device_index, device_seeds, single
+from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
+from gassst.search.context import QUICK_EVERY, BatchContext
+from gassst.search.device import DeviceSearch
+from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
+from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
+from gassst.search.device_trial import Trial
 from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
@@ -51,6 +58,22 @@ def search(engine, index):
     return DeviceSearch(index, engine, SPLIT)
 
 
+@pytest.fixture(scope="module")
+def small_pairs(small_genome):
+    """150 pairs of fragments of 250 to 400 bases, each mate with errors of its own; of some a mate fits nowhere."""
+    rng, contig = np.random.default_rng(8), small_genome["one"]
+    mates: tuple[list, list] = [], []
+    for i in range(150):
+        length, size = int(rng.choice([40, 50, 100, 150])), int(rng.integers(250, 400))
+        at = int(rng.integers(len(contig) - size))
+        fragment = contig[at : at + size]
+        for each, strand in zip(mates, (fragment, bf.reverse_complement(fragment)), strict=True):
+            read = bf.mutate(rng, strand[: length + 20], int(rng.integers(length // 8)))[:length]
+            read = bf.random_bases(rng, length) if rng.random() < 0.05 else read
+            each.append((f"pair{i}", read.decode(), None))
+    return batch_of_pairs(*mates)
+
+
 class TestDeviceSearch:
     @pytest.mark.parametrize(
         "params",
@@ -67,6 +90,20 @@ class TestDeviceSearch:
         context = context_of(index, small_reads, **params)
         assert_same(search, context)
 
+    @pytest.mark.parametrize("params", [{}, {"filters": (), "sensitivity": 0}, {"seed_length": 10}], ids=str)
+    def test_it_gives_up_what_the_host_does(self, search, index, small_reads, params):
+        """Reads that fit at one end only, and reads without a place, are left to the search by local score."""
+        context = context_of(index, with_adapters(small_reads), mode="local", **params)
+        assert_same(search, context)
+        (found,) = search.found(
+            Searched(context.plan, context.cascade, context.params), [Request.of(context)]
+        )
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            state = single.run_stages(HostBackend(context, bands, Stats()))
+        assert state.diverted.sum() > 20 and state.hopeless(context).sum() > 5
+        for name, column in zip(device_arrays.STATE, found.state, strict=True):
+            np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
+
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
         monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
         monkeypatch.setattr(opencl_upload, "COPIED", 4096)
@@ -74,7 +111,7 @@ class TestDeviceSearch:
 
     def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
         context = context_of(index, small_reads[:60])
-        search.warm_up(Searched(context.plan, context.cascade, context.params))
+        search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
         assert_same(search, context)
 
     def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
@@ -89,7 +126,7 @@ class TestDeviceSearch:
 
         monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
         with pytest.raises(DeviceError, match="wrong results"):
-            search.warm_up(Searched(context.plan, context.cascade, context.params))
+            search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
 
     def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
         assert_same(search, context_of(index, small_reads[:1]))
@@ -121,7 +158,7 @@ class TestDeviceSearch:
         monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
         assert_all_same(search, contexts)
 
-    @pytest.mark.parametrize("params", [{"mode": "local"}, {"all_hits": True}, {"filters": ("fd",)}])
+    @pytest.mark.parametrize("params", [{"all_hits": True}, {"filters": ("fd",)}])
     def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
         assert search.search(context_of(index, small_reads[:3], **params), Stats()) is None
 
@@ -160,6 +197,74 @@ class TestDeviceSearch:
         assert "does not fit" in line and "\n" not in line
 
 
+class TestSeeds:
+    """Of pairs a device looks seeds up, and the host goes on with the anchors."""
+
+    @pytest.mark.parametrize(
+        ("stage", "every", "params"),
+        [(0, QUICK_EVERY, {}), (0, None, {"sensitivity": 5}), (1, None, {}), (2, None, {"seed_length": 9})],
+    )
+    def test_anchors_are_those_of_the_host(
+        self, search, index, small_reads, monkeypatch, stage, every, params
+    ):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
+        found = [
+            self.looked_up(
+                kind, replace(context_of(index, small_reads, **params), on_device=search), stage, every
+            )
+            for kind in (device_seeds.SeedsOnDevice, HostBackend)
+        ]
+        (own, own_state, own_stats), (anchors, state, stats) = found
+        assert len(anchors) > 50 and own_stats.nanoseconds["device"] and not stats.nanoseconds["device"]
+        for name in Anchors.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(own, name), getattr(anchors, name), err_msg=name)
+        for name in ("complete", "capped", "looked", "planned"):
+            np.testing.assert_array_equal(getattr(own_state, name), getattr(state, name), err_msg=name)
+        assert own_stats.occurrences == stats.occurrences > 0
+
+    def looked_up(self, kind, context, stage, every):
+        """The anchors of every third read; some buckets and diagonals are known."""
+        reads = np.arange(0, context.n, 3, dtype=np.uint32)
+        stats = Stats()
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            backend = kind(context, bands, stats)
+            state = backend.initial_state()
+            some = HostBackend(context, bands, Stats())
+            known = some.gather(some.look_up(some.initial_state(), stage, reads, every), reads, None)
+            fresh = known.read_strand[::5], known.diagonal[::5]
+            state.fresh = [Buckets(fresh[0], fresh[1] >> np.uint32(context.shift))]
+            state.fresh_rejected = [Diagonals(known.read_strand[1::5], known.diagonal[1::5])]
+            backend.merge_scored(state, reads)
+            anchors = backend.gather(backend.look_up(state, stage, reads, every), reads, state)
+        assert 0 < len(anchors) < len(known)
+        return anchors, state, stats
+
+    @pytest.mark.parametrize("params", [{}, {"mode": "global", "filters": ()}, {"all_hits": True}], ids=str)
+    def test_pairs_get_the_same_records(self, search, index, small_pairs, monkeypatch, params):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 9)
+        mapper = gassst.Mapper(index, device="none", **params)
+        batch = small_pairs
+        expected, counted = mapper.map_batch(batch)
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
+        assert own.candidates == counted.candidates
+
+    def test_a_search_before_the_first_looks_up_seeds(self, search, index, small_reads, monkeypatch):
+        context = context_of(index, small_reads[:60], mode="local")
+        searched = Searched(context.plan, context.cascade, context.params)
+        search.warm_up(Trial.of(index, searched, is_for_pairs=True))
+        anchors = Looked.anchors
+        monkeypatch.setattr(Looked, "anchors", lambda *a: anchors(*a).keep(np.arange(len(anchors(*a))) != 7))
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(Trial.of(index, searched, is_for_pairs=True))
+
+    def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
+        context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
+        assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+
+
 @pytest.mark.parametrize(
     ("memory", "allocation", "why", "parts"),
     [
@@ -176,6 +281,17 @@ def test_fit_is_known_before_anything_is_allocated(index, memory, allocation, wh
 
 def test_an_index_with_steps_is_left_to_the_host(small_fasta):
     assert "step 2" in device_index.fit(gassst.Index.build(small_fasta, step=2), 8 << 30, 4 << 30).why
+
+
+def with_adapters(reads):
+    """Of every third read the last two fifths are other bases, of every third one base in twelve is masked."""
+    some = []
+    for i, (name, read, quality) in enumerate(reads):
+        kept = len(read) * 3 // 5
+        tail = read[kept:].translate(str.maketrans("ACGT", "GTAC"))
+        masked = "".join("N" if at % 12 == 5 else base for at, base in enumerate(read))
+        some.append((name, [read[:kept] + tail, masked, read][i % 3], quality))
+    return some
 
 
 def context_of(index, reads, **params) -> BatchContext:
@@ -245,9 +361,47 @@ class TestLoad:
         assert load.paces[DEVICE] == pytest.approx(150)
 
 
+class TestTurns:
+    def test_no_more_threads_than_turns_compute_at_once(self):
+        turns, lock = Turns(2), threading.Lock()
+        running, most = 0, 0
+
+        def compute(_):
+            nonlocal running, most
+            with turns:
+                with lock:
+                    running += 1
+                    most = max(most, running)
+                with lock:
+                    running -= 1
+                with turns.given_up():
+                    pass
+
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(compute, range(200)))
+        assert most <= 2
+
+    def test_a_thread_that_waits_gives_its_turn(self):
+        turns, done = Turns(1), threading.Event()
+
+        def other():
+            with turns:
+                done.set()
+
+        thread = threading.Thread(target=other)
+        with turns:
+            thread.start()
+            with turns.given_up():
+                assert done.wait(60)
+        thread.join()
+        with turns.given_up():  # without a turn
+            pass
+
+
 SERVED = """
 import gzip, sys, threading, time
 import gassst
+import numpy as np
 from gassst.io.read_records import batch_of_records
 from gassst.search.device_process import READY, DeviceProcess, Job
 from gassst.search.device_server import DeviceServer, serve
@@ -258,7 +412,7 @@ from gassst.search.host import HostBackend
 from gassst.stats import Stats
 
 index = gassst.Index.open(sys.argv[1])
-process = DeviceProcess(sys.argv[3], 2, serve)
+process = DeviceProcess(sys.argv[3], 3, serve)
 mapper = gassst.Mapper(index, device="none")
 process.tell(Job.of(index, mapper.params))
 process.verify()
@@ -291,6 +445,17 @@ for of in range(2):
             assert (result.bands.band_start == expected.bands.band_start).all()
             assert (result.bands.read_strand == expected.bands.read_strand).all()
 assert taken
+(context, *_) = contexts(1)
+reads = np.arange(1, context.n, 2, dtype=np.uint32)
+looked = server.look_up(context, Stats(), reads, 0, 2)
+assert looked is not None
+with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+    host = HostBackend(context, bands, Stats())
+    expected = host.gather(host.look_up(host.initial_state(), 0, reads, 2), reads, None)
+anchors = looked.anchors(reads)
+assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
+assert (anchors.start == expected.start).all() and len(anchors)
+assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
 server.close()
 """
 
@@ -313,7 +478,7 @@ def test_a_request_that_cannot_be_read_ends_the_process():
     with closing(DeviceProcess("gpu", 1, without_memory)) as process:
         nothing = np.empty(0, np.uint32)
         with pytest.raises(DeviceError):
-            DeviceServer(process)._asked(0, Request(*[nothing] * 5))
+            DeviceServer(process)._answer(0, Request(*[nothing] * 5, 0, 0, nothing))
         with pytest.raises(DeviceError, match="AttributeError"):
             process.verify()
 
@@ -355,14 +520,14 @@ except DeviceError as error:
 def test_a_process_that_has_ended_serves_no_other_sample(index):
     """Its file descriptors may be those of other files by then."""
     ended = DeviceProcess("gpu", 1, lambda *_: None)
-    mapper = LateMapper(index, device="gpu").beside(ended)
     ended.close()
-    with closing(mapper._server(is_served=True)) as server:
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=ended)
+    with closing(run.server()) as server:
         assert server._process is not ended
-    assert mapper._server(is_served=False) is None  # it has been looked for
+    assert replace(run, is_served=False).server() is None  # it has been looked for
 
 
-@pytest.mark.parametrize("more", [[], ["--mode", "local"]], ids=["searched there", "mapped on the host"])
+@pytest.mark.parametrize("more", [[], ["--all"]], ids=["searched there", "mapped on the host"])
 def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fastq, tmp_path, more):
     """It is looked for while reads are mapped already."""
     output = tmp_path / "out.sam"

@@ -153,10 +153,12 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(BEST, read) = STATE(RIVAL, read) = NO_SCORE;
     STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
+    STATE(DIVERTED, read) = STATE(EVIDENCE, read) = 0;
 }
 
-/* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
-__kernel void choose_reads(uint n_reads, uint strata, uint margin, __global const uint *read_length,
+/* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). `clips`: whether ends may be
+ * clipped. */
+__kernel void choose_reads(uint n_reads, uint strata, uint margin, int clips, __global const uint *read_length,
                            __global const short *plan, __global const ushort *state, __global uint *counters,
                            __global uint *active)
 {
@@ -168,6 +170,8 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, __global cons
         int most = min(best + (int)strata, PLAN(ERRORS, bases) + 1);
         int enough = rival > best + (int)margin ? PLAN(SETTLED_ALONE, bases) : PLAN(SETTLED, bases);
         wanted = PLAN(SEED_COUNT, bases) > 0 && (int)STATE(COMPLETE, read) < most && best > enough;
+        if (STATE(DIVERTED, read) || (clips && best == NO_SCORE && PLAN(GIVEN_UP, bases)))
+            wanted = 0;
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);
     if (wanted)

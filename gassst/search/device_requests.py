@@ -1,0 +1,160 @@
+"""What is asked of a device that searches, and what it answers: arrays that processes can share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gassst.params import MapParams
+from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, GlobalResult
+from gassst.search.backend import Grouped
+from gassst.search.context import BatchContext
+from gassst.search.device_arrays import STATE
+from gassst.search.filters import Cascade
+from gassst.search.host import UNGAPPED_REACH, HostBackend
+from gassst.search.state import SearchState
+from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
+from gassst.stats import Stats
+
+SEARCH = -1
+"""In the place of a stage."""
+
+
+class Request(NamedTuple):
+    """What is asked about the `n` reads of a batch.
+
+    Attributes
+    ----------
+    planes, plane_start, lengths
+        As `PackedReads` has them.
+    flip : uint8[n]
+    present : int64[]
+        Their distinct lengths.
+    stage : int
+        Whose seeds are looked up; SEARCH: the whole search is asked for.
+    every : int
+        Of these seeds each so manieth; 0: as planned.
+    reads : uint32[a]
+        Whose seeds are looked up, ascending. Of no use for the whole search.
+    """
+
+    planes: U64
+    plane_start: U32
+    lengths: U32
+    flip: U8
+    present: I64
+    stage: int
+    every: int
+    reads: U32
+
+    @classmethod
+    def of(cls, context: BatchContext) -> Request:
+        """For the whole search of a batch."""
+        return cls.for_anchors(context, SEARCH, None, np.empty(0, np.uint32))
+
+    @classmethod
+    def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
+        """For the anchors of a stage; `every` as `SearchBackend.look_up` takes it."""
+        packed = context.packed
+        present = np.flatnonzero(np.bincount(packed.lengths, minlength=1))
+        return cls(
+            packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, every or 0, reads
+        )
+
+    @property
+    def kind(self) -> tuple[int, int]:
+        """Requests of one kind can be answered together."""
+        return self.stage, self.every
+
+    @property
+    def n_asked(self) -> int:
+        """Of how many reads something is asked."""
+        return len(self.lengths) if self.stage == SEARCH else len(self.reads)
+
+
+class Searched(NamedTuple):
+    """How a device searches: of a run, as `BatchContext` has it."""
+
+    plan: SearchPlan
+    cascade: Cascade
+    params: MapParams
+
+
+class Looked(NamedTuple):
+    """What a device made of the seeds of a stage of `n` reads: `c` anchors.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before these.
+    read_strand, diagonal : uint32[c], offset, length : uint16[c]
+        As `Anchors` has them; reads count from `before` on.
+    start : int64[n + 1]
+        Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0]. Others than those asked for have none.
+    complete, capped : uint16[n]
+        As `SearchState` has them, by these seeds alone.
+    counted : Stats
+        What was done.
+    """
+
+    before: int
+    read_strand: U32
+    diagonal: U32
+    offset: U16
+    length: U16
+    start: I64
+    complete: U16
+    capped: U16
+    counted: Stats
+
+    def anchors(self, reads: U32) -> Anchors:
+        """Those of the reads that were asked for. Copies what it keeps."""
+        read_strand = self.read_strand - np.uint32(2 * self.before)
+        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
+        start = np.append(self.start[reads], self.start[-1]) - self.start[0]
+        return Anchors(read_strand, *columns, start, reads)
+
+
+class Found(NamedTuple):
+    """What a device found in the `n` reads of a request: `h` bands within the limits.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before those of this one.
+    read_strand, first : uint32[h]
+        Bands by read, which count from `before` on; first diagonals.
+    edits, end : uint16[h]
+        Errors, and the diagonal offset of the best end.
+    start : int64[n + 1]
+        Bands of read r are start[r] - start[0] .. start[r + 1] - start[0].
+    state : list of uint16[n]
+        The columns `device_arrays.STATE`.
+    counted : Stats
+        What was done.
+    """
+
+    before: int
+    read_strand: U32
+    first: U32
+    edits: U16
+    end: U16
+    start: I64
+    state: list[U16]
+    counted: Stats
+
+    def result(self, context: BatchContext, stats: Stats) -> GlobalResult:
+        """The places of every read, as the host selects and rates them; adds to `stats`. Copies what it keeps."""
+        stats.add_work_of(self.counted)
+        no_bands: Any = None
+        host = HostBackend(context, no_bands, stats)
+        read_strand = self.read_strand - np.uint32(2 * self.before)
+        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
+        columns = self.first.copy(), self.end.copy(), self.edits.copy()
+        bands = Bands(read_strand, *columns, context.words[read_strand >> 1], reach)
+        grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
+        state = SearchState.initial(context)
+        for name, column in zip(STATE, self.state, strict=True):
+            getattr(state, name.lower())[:] = column
+        return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
