@@ -38,7 +38,7 @@ PROGRAM_COST = 1e11  # a program more must save so many cycles: some millisecond
 STRIP_COST = 2000  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
 BORDER_BYTES = 1 << 30  # at most, of what is between two strips
-LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
+LAUNCH_CELLS = 5e10  # of a launch: an interrupt waits for its end
 LAUNCH_SCORES = 1 << 24
 REGISTERS = 128  # of a work-item: so a multiprocessor has room for 512
 IN_FLIGHT = 3
@@ -369,14 +369,15 @@ class _Engine:
             options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
             if build.slots:
                 options += [f"-DJOINED={build.slots}"]
-            if (self.machine.is_nvidia or build.slots) and self._is_plain(build.each):
-                options += ["-DPLAIN"]
             if self.machine.is_nvidia:
                 options += [
                     "-DNVIDIA",
                     f"-DFLAGS={self._costs.flags}",
                     f"-DOWN={build.own:d}",
                     f"-DSTRIPS={build.strips:d}",
+                    f"-DFIRST={self._costs.first}",
+                    f"-DEXTEND={self._costs.extend}",
+                    f"-DSHIFT={shift_of(self._costs, build.each)}",
                 ]
                 options += [f"-cl-nv-maxrregcount={REGISTERS}"]
             if self.machine.is_hopper:
@@ -386,10 +387,6 @@ class _Engine:
             program = self.machine.program(KERNEL.read_text(), options)
             self._kernels[key] = self.machine.cl.Kernel(program, name)
         return self._kernels[key]
-
-    def _is_plain(self, each: int) -> bool:
-        """Whether what opens a gap is also what a pair is added to."""
-        return shift_of(self._costs, each) == self._costs.first
 
     def _table(self, each: int) -> NDArray[np.int16]:
         """What profiles say of letters; of padding as little as they can."""
@@ -553,9 +550,8 @@ class DeviceProduct:
         lengths = -lengths
         mean = float(self._n[target].mean())
         choice, shapes = self._shapes(self._m, mean, len(pairs) / sizes[0], True, sizes)
-        kind = (
-            np.uint16 if len(shapes) * len(lengths) < 1 << 16 else np.int64
-        )  # NumPy sorts the former in one pass
+        # NumPy sorts numbers of 16 bits in one pass.
+        kind = np.uint16 if len(shapes) * len(lengths) < 1 << 16 else np.int64
         key: NDArray[Any] = np.add((choice * len(lengths)).astype(kind)[query], rank.astype(kind)[target])
         place = np.arange(len(pairs))
         if key.min() < key.max():

@@ -15,20 +15,24 @@
  * 32 bits opens the gaps of both pairs, and no half borrows from the other. So does one sum add the scores of letters:
  * of H are kept `shift` less, and profiles say `shift` more than the table, never less than 0.
  *
- * Sums of 32 bits leave a GPU's unit for the largest of values alone. A cell takes four of these: H, both gaps, and for
- * local alignments half of one for the largest H. That H is not below 0 there follows from the gaps in the query.
+ * A sum of 32 bits leaves alone the unit of a GPU that finds the largest of values, and adds on the way. What a cell asks
+ * of that unit: H, both gaps; for local alignments 0 as another candidate, and half of the search for the largest H.
  *
  * Where the end of the target is free, the query ends with the last column, and columns before its first letter
  * score 0; otherwise it begins with the first column.
  *
  * Wanted from whoever builds this: PAIRS, COLUMNS, LETTERS (rows of a profile, with padding), ITEMS (most of a
  * work-group). Where there is a program for each: FLAGS (as in ext/pairwise/lanes.h), OWN, whether each pair has a
- * profile of its own, and STRIPS, whether there are several. PLAIN where `shift` is `first`. NVIDIA where items of a
- * warp may shuffle, HOPPER where they have instructions for two values of 16 bits. */
+ * profile of its own, STRIPS, whether there are several, and FIRST, EXTEND and SHIFT, as in `job`: an instruction that
+ * holds a cost reads a register less. NVIDIA where items of a warp may shuffle, HOPPER where they have instructions for
+ * two values of 16 bits. */
 #ifndef FLAGS
 #define FLAGS g.flags
 #define OWN (g.width == 0)
 #define STRIPS 1
+#define FIRST g.first
+#define EXTEND g.extend
+#define SHIFT g.shift
 #endif
 #define FREE_QUERY_BEGIN 1
 #define FREE_QUERY_END 2
@@ -106,11 +110,7 @@ static inline uint times_plus(uint a, uint b, uint c)
 #define PLUS(a, b) ((value)((a) + (b)))
 #endif
 #define OPENED(h) PLUS(h, 0 - first)
-#ifdef PLAIN
-#define LOWERED(h) OPENED(h)
-#else
 #define LOWERED(h) PLUS(h, 0 - shift)
-#endif
 
 /* Letters of two targets side by side. */
 #ifdef JOINED
@@ -180,11 +180,14 @@ static inline int border_score(int letters, int is_free, const job g)
         {                                                                          \
             const int j = column + k + 1 - pad[p];                                 \
             if (j == m[p] || ((FLAGS & FREE_QUERY_END) && j > 0 && j < m[p]))      \
-                found[p] = max(found[p], PART(low[k], p) + g.shift);                          \
+                found[p] = max(found[p], PART(low[k], p) + SHIFT);                            \
         }                                                                          \
         if (ENDS_LAST && strip + 1 == strips && lane == lanes - 1)                 \
             found[p] = max(found[p], PART(end, p));                                \
     }
+/* A pair, and of local alignments also the gap in the query: the best of three and 0 takes two instructions, as does
+ * that of three without 0. */
+#define PAIRED(low, score, down) (IS_LOCAL ? CELL_MAX(CELL_ADD(low, score), down) : PLUS(low, score))
 #define TOP(j) PACK(border_score((j) - pad[0], QUERY_FREE, g), border_score((j) - pad[PAIRS - 1], QUERY_FREE, g))
 #ifdef JOINED
 #define SCORE(k) (of_both[k])
@@ -248,8 +251,9 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
     __global uint2 *beside =
         border + get_group_id(1) * g.stride + begin_of - starts[g.pair] + (at / PAIRS - pair) * length;
 
-    const value zero = SPLAT(g.zero), first = SPLAT(g.first), shift = SPLAT(g.shift);
-    const value extend = SPLAT(g.extend), minus_extend = SPLAT(-g.extend);
+    /* That of local alignments is no less than what H is lowered by. */
+    const value zero = SPLAT(IS_LOCAL ? max(FIRST, SHIFT) : g.zero), first = SPLAT(FIRST), shift = SPLAT(SHIFT);
+    const value minus_extend = SPLAT(-EXTEND);
     value best = zero;
     for (int strip = 0; strip < strips; strip++) {
         /* The profiles. Those of a work-group's one query are made by all, others by the items of each. */
@@ -298,7 +302,7 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
         for (int k = 0; k < COLUMNS; k++) {
             const value top = TOP(column + k + 1);
             low[k] = LOWERED(top);
-            down[k] = IS_LOCAL ? zero : OPENED(top);
+            down[k] = OPENED(top);
         }
         value along = 0, end = 0;
         uint letters = BESIDE(PADDED, PADDED), next = facing[0];
@@ -356,23 +360,20 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                     of_b[w] = PAIRS == 2 ? b[w * LETTERS * WARP] : 0;
                 }
 #endif
-                value paired = PLUS(corner, SCORE(0)), now = 0;
+                value part = PAIRED(corner, SCORE(0), down[0]), now = 0;
                 corner = left;
                 along = beyond;
 #pragma unroll
                 for (int k = 0; k < COLUMNS; k++) {
-                    now = CELL_MAX(CELL_MAX(paired, down[k]), along);
+                    now = IS_LOCAL ? CELL_MAX(CELL_MAX(part, along), zero) : CELL_MAX(CELL_MAX(part, down[k]), along);
                     if (k + 1 < COLUMNS)
-                        paired = PLUS(low[k], SCORE(k + 1));
+                        part = PAIRED(low[k], SCORE(k + 1), down[k + 1]);
                     if (IS_LOCAL)
                         best = CELL_MAX(best, now);
                     const value opened = OPENED(now);
-                    low[k] = LOWERED(now);
+                    low[k] = SHIFT == FIRST ? opened : LOWERED(now);
                     along = CELL_MAX(CELL_ADD(along, minus_extend), opened);
-                    if (IS_LOCAL)
-                        down[k] = CELL_MAX(CELL_MAX(PLUS(down[k], 0 - extend), opened), zero);
-                    else
-                        down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
+                    down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
                 }
                 if (ENDS_LAST)
                     end = CELL_MAX(end, now);
