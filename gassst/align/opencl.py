@@ -31,9 +31,13 @@ WARP = 32
 LANES = (1, 2, 4, 8, 16, 32)
 COLUMNS = range(6, 33)
 LETTERS = (6, 16, 25, 32)  # rows of a profile: ACGTN, IUPAC, amino acids, all; with padding
-JOINED_LETTERS = 6  # at most, for profiles with a word for each two letters
-SLOTS = 8  # of such a profile, at least: items that read four words each at once
-CELL_COST, JOINED_COST, STEP_COST = 9, 7, 30  # cycles of a cell, of one with joined scores, of a step besides
+JOINED_LETTERS = 6  # at most, for profiles of two letters
+SLOTS = 8  # of a profile of words, at least: items that read four words each at once
+CELL_COST, WORD_COST, STEP_COST = (
+    12,
+    10,
+    30,
+)  # cycles of a cell, of one whose score is a word, of a step besides
 PROGRAM_COST = 1e11  # a program more must save so many cycles: some milliseconds
 STRIP_COST = 2000  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
@@ -65,7 +69,9 @@ class _Build(NamedTuple):
     own: bool
     strips: bool
     slots: int
-    """Of a profile with a word for each two letters, or 0."""
+    """Of a profile with a word for each score, or 0."""
+    joined: bool
+    """Whether these words are of two letters."""
 
 
 class Work(NamedTuple):
@@ -235,7 +241,7 @@ class _Engine:
             "shift": shift_of(costs, each), "one": 1, "lanes": shape.lanes, "begin": run[0], "count": run[1] - run[0],
             "pair": 0, "width": width, "places": costs.profiles, "flags": costs.flags, "low": 0, "high": 0,
         }  # fmt: skip
-        build = _Build(shape.columns, each, own, strips, self._slots(shape, each, own))
+        build = _Build(shape.columns, each, own, strips, *self._profile(shape, each, own))
         stream = self._stream(run, numbers, n, given[0], build, borrowed)
         pair = (begin - run[0]) // each
         stride = 0
@@ -251,7 +257,7 @@ class _Engine:
         return self._kernel("pair_scores", build)(
             machine.queue, (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
             self._tables[each], *given, stream.starts, stream.letters, self._border, result,
-            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots)),
+            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots, build.joined)),
         )  # fmt: skip
 
     def _stream(
@@ -266,7 +272,7 @@ class _Engine:
         """The letters of a run. Those of the last product are kept."""
         begin, end, each = run
         is_product = numbers["width"] > 0
-        kept = self._streams.get((each, bool(build.slots)))
+        kept = self._streams.get((each, build.joined))
         if is_product and kept is not None and kept.run == (begin, end):
             return kept
         start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
@@ -280,7 +286,7 @@ class _Engine:
         )  # fmt: skip
         stream = _Stream((begin, end), letters, starts, start)
         if is_product:
-            self._streams[each, bool(build.slots)] = stream
+            self._streams[each, build.joined] = stream
         return stream
 
     def _zero(self, longest: int, n: int, shape: Shape, each: int) -> int:
@@ -308,7 +314,8 @@ class _Engine:
 
     def group_items(self, shape: Shape, each: int, own: bool) -> int:
         """Of a work-group; 0 where local memory has no room for its profiles."""
-        profiles = self._local_room(each) // self._profile_bytes(shape, each, self._slots(shape, each, own))
+        size = self._profile_bytes(shape, each, *self._profile(shape, each, own))
+        profiles = self._local_room(each) // size
         if own:
             return min(self.items, profiles // each * WARP)
         return self.items if profiles else 0
@@ -322,17 +329,20 @@ class _Engine:
             - 256
         )
 
-    def _profile_bytes(self, shape: Shape, each: int, slots: int) -> int:
+    def _profile_bytes(self, shape: Shape, each: int, slots: int, joined: bool) -> int:
         if slots:
-            return 16 * -(-shape.columns // 4) * self._letters**2 * slots
+            letters = self._letters**2 if joined else self._letters
+            return 16 * -(-shape.columns // 4) * letters * slots
         return 4 * -(-shape.columns // (2 * each)) * self._letters * WARP
 
-    def _slots(self, shape: Shape, each: int, own: bool) -> int:
-        """Those of a profile with a word for each two letters, where it is to be had; or 0."""
-        if not self.joins or own or each != 2 or self._letters > JOINED_LETTERS:
-            return 0
-        slots = max(SLOTS, shape.lanes)
-        return slots if self._profile_bytes(shape, each, slots) <= self._local_room(each) else 0
+    def _profile(self, shape: Shape, each: int, own: bool) -> tuple[int, bool]:
+        """Slots of a profile with a word for each score, or 0; and whether it is of two letters."""
+        if self.joins and not own and each == 2:
+            slots = max(SLOTS, shape.lanes)
+            for joined in (True, False)[self._letters > JOINED_LETTERS :]:
+                if self._profile_bytes(shape, each, slots, joined) <= self._local_room(each):
+                    return slots, joined
+        return 0, False
 
     def shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
@@ -354,7 +364,7 @@ class _Engine:
         cost = []
         for shape in shapes:
             strips = -(-lengths // shape.letters)
-            cell = JOINED_COST if self._slots(shape, sizes[0], own) else CELL_COST
+            cell = WORD_COST if self._profile(shape, sizes[0], own)[0] else CELL_COST
             step = shape.columns * cell + STEP_COST + np.where(strips > 1, STRIP_COST // shape.lanes, 0)
             cost.append(strips * shape.lanes * step * (n + shape.lanes))
         costs = np.array(cost)
@@ -368,7 +378,9 @@ class _Engine:
             options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
             options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
             if build.slots:
-                options += [f"-DJOINED={build.slots}"]
+                options += [f"-DSLOTS={build.slots}"]
+            if build.joined:
+                options += ["-DJOINED"]
             if self.machine.is_nvidia:
                 options += [
                     "-DNVIDIA",
@@ -445,7 +457,7 @@ class DeviceProduct:
     """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name; "gpu:all").
 
     `shape` fixes what is else chosen by the lengths, `each` the pairs of a value, and `joins` whether profiles may have
-    words for two letters. Raises DeviceError when there is no such device, and when it fails.
+    a word for each score. Raises DeviceError when there is no such device, and when it fails.
     """
 
     def __init__(

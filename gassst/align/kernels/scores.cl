@@ -8,8 +8,9 @@
  * A value holds PAIRS pairs: one in 32 bits, or two of 16 bits, whose targets share the steps; `pair_letters` lays
  * their letters side by side. The first target of a value is the longer one. Scores come from `profiles`: of each
  * letter the scores of a work-item's columns, SCORES to a word, a slot for each of the WARP items that run in step. So no
- * two of these read from one bank of local memory. Where letters are few, a profile has a word for each two of them and
- * each column instead, a score of both pairs, in as many slots as JOINED says.
+ * two of these read from one bank of local memory. With SLOTS, a profile has a word for each score, four neighbours side
+ * by side, in so many slots: nothing is to be unpacked. With JOINED, where letters are few, the words are those of two
+ * letters, the scores of both pairs.
  *
  * A score s is held as s + zero, so that no H is less than the first letter of a gap costs. Then one subtraction of
  * 32 bits opens the gaps of both pairs, and no half borrows from the other. So does one sum add the scores of letters:
@@ -47,7 +48,7 @@
 #define WARP 32
 #define PAD 31 /* its column of the table */
 #define PADDED (LETTERS - 1)
-#ifdef JOINED
+#ifdef SLOTS
 #define SCORES 1
 #define QUADS ((COLUMNS + 3) / 4) /* words that are read at once */
 #else
@@ -106,8 +107,10 @@ static inline uint times_plus(uint a, uint b, uint c)
     return d;
 }
 #define PLUS(a, b) ((value)times_plus((uint)(a), (uint)g.one, (uint)(b)))
+#define ABOVE(b, a) times_plus(b, 0x10000u, a)
 #else
 #define PLUS(a, b) ((value)((a) + (b)))
+#define ABOVE(b, a) ((b) << 16 | (a))
 #endif
 #define OPENED(h) PLUS(h, 0 - first)
 #define LOWERED(h) PLUS(h, 0 - shift)
@@ -189,7 +192,7 @@ static inline int border_score(int letters, int is_free, const job g)
  * that of three without 0. */
 #define PAIRED(low, score, down) (IS_LOCAL ? CELL_MAX(CELL_ADD(low, score), down) : PLUS(low, score))
 #define TOP(j) PACK(border_score((j) - pad[0], QUERY_FREE, g), border_score((j) - pad[PAIRS - 1], QUERY_FREE, g))
-#ifdef JOINED
+#ifdef SLOTS
 #define SCORE(k) (of_both[k])
 #else
 #define SCORE(k) SCORE_OF(of_a[(k) / SCORES], of_b[(k) / SCORES], (k) % SCORES)
@@ -258,12 +261,13 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
     for (int strip = 0; strip < strips; strip++) {
         /* The profiles. Those of a work-group's one query are made by all, others by the items of each. */
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#ifdef JOINED
-        __local const uint4 *scores = room + (item & (JOINED - 1));
-        for (int x = item; x < JOINED * 4 * QUADS; x += items) {
-            const int k = x % 4 + x / (4 * JOINED) * 4;
+#ifdef SLOTS
+        __local const uint4 *scores = room + (item & (SLOTS - 1));
+        for (int x = item; x < SLOTS * 4 * QUADS; x += items) {
+            const int k = x % 4 + x / (4 * SLOTS) * 4;
             const int j = (strip * lanes + (x / 4 & (lanes - 1))) * COLUMNS + k - pad[0];
             __local uint *words = profiles + x;
+#ifdef JOINED
             uint of[LETTERS];
 #pragma unroll
             for (int letter = 0; letter < LETTERS; letter++)
@@ -272,7 +276,12 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
             for (int first_of = 0; first_of < LETTERS; first_of++)
 #pragma unroll
                 for (int other = 0; other < LETTERS; other++)
-                    words[BESIDE(first_of, other) * JOINED * 4 * QUADS] = of[first_of] | of[other] << 16;
+                    words[BESIDE(first_of, other) * SLOTS * 4 * QUADS] = of[first_of] | of[other] << 16;
+#else
+            for (int letter = 0; letter < LETTERS; letter++)
+                words[letter * SLOTS * 4 * QUADS] =
+                    score_of(g, table, queries, query_start[query[0]], j, m[0], letter);
+#endif
         }
 #else
         __local const uint *scores[PAIRS];
@@ -341,11 +350,18 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                 ahead = beside[min(step + 1, n[0] - 1)];
             /* Before and after the target are letters that raise no score of a local alignment. */
             if (IS_LOCAL || (uint)t < (uint)n[0]) {
-#ifdef JOINED
+#ifdef SLOTS
                 uint of_both[4 * QUADS];
 #pragma unroll
                 for (int w = 0; w < QUADS; w++) {
-                    const uint4 words = scores[(letters * QUADS + w) * JOINED];
+#ifdef JOINED
+                    const uint4 words = scores[(letters * QUADS + w) * SLOTS];
+#else
+                    const uint4 a = scores[((letters & 0xff) * QUADS + w) * SLOTS];
+                    const uint4 b = scores[((letters >> 8) * QUADS + w) * SLOTS];
+                    const uint4 words =
+                        (uint4)(ABOVE(b.x, a.x), ABOVE(b.y, a.y), ABOVE(b.z, a.z), ABOVE(b.w, a.w));
+#endif
                     of_both[4 * w] = words.x;
                     of_both[4 * w + 1] = words.y;
                     of_both[4 * w + 2] = words.z;
