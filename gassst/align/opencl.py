@@ -115,6 +115,8 @@ class _Stream(NamedTuple):
     letters: Any
     starts: Any
     start: I64
+    ready: Any
+    """The event after which the letters are there."""
 
 
 class _Engine:
@@ -128,7 +130,7 @@ class _Engine:
         self.items = WARP if machine.is_cpu else 128 if machine.is_nvidia else 64
         self._units = device.max_compute_units
         self._local_bytes = device.local_mem_size
-        self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
+        self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 8)
         # NVIDIA's processors before Hopper have no instructions for two values of 16 bits.
         self.each: tuple[int, ...] = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
         # Where registers are not what counts, one program does for all.
@@ -140,18 +142,23 @@ class _Engine:
                 for array in (queries.codes, queries.offsets, targets.codes, targets.offsets)
             ]
             self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
-            self._none = self._border = machine.room(16)
+            self._none = machine.room(16)
+            # The end of a launch leaves parts of the device idle: the next one begins there.
+            self._queues = machine.queue, machine.second
+            self._borders = [self._none, self._none]
             order = np.argsort(-self._n, kind="stable")
             self._sorted_n = self._n[order]
             self._order = machine.buffer(order.astype(np.int32))
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._streams: dict[tuple[int, bool], _Stream] = {}
         self._free: list[Any] = []
+        self._turn = 0
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
         machine = self.machine
         borrowed: list[Any] = []
+        self._turn = 1 - self._turn
         with machine.errors():
             if work.given is None:
                 n, order = self._sorted_n, self._order
@@ -172,7 +179,7 @@ class _Engine:
                 if run[0] < run[1]
                 for part in self._parts(run, n, work.longest, rows, work.shape)
             ]
-            machine.queue.flush()
+            self._queues[self._turn].flush()
         return _Launch(work, done[-1], result, shape, borrowed)
 
     def end(self, launch: _Launch, out: I32) -> I32:
@@ -249,15 +256,16 @@ class _Engine:
             last = int(stream.start[pair + values] - stream.start[pair + values - 1])
             stride = int(stream.start[pair + values] - stream.start[pair])
             stride += (count // shape.lanes - values) * last
-            if self._border.size < 8 * stride * rows:
-                self._border = machine.room(8 * stride * rows)
+            if self._borders[self._turn].size < 8 * stride * rows:
+                self._borders[self._turn] = machine.room(8 * stride * rows)
         numbers |= {"begin": begin, "count": end - begin, "pair": pair}
         numbers |= {"low": stride & 0xFFFFFFFF, "high": stride >> 32}
         profiles = items // WARP * each if own else 1
         return self._kernel("pair_scores", build)(
-            machine.queue, (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
-            self._tables[each], *given, stream.starts, stream.letters, self._border, result,
+            self._queues[self._turn], (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
+            self._tables[each], *given, stream.starts, stream.letters, self._borders[self._turn], result,
             machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots, build.joined)),
+            wait_for=[stream.ready],
         )  # fmt: skip
 
     def _stream(
@@ -280,11 +288,11 @@ class _Engine:
         kept_here = [] if is_product else borrowed
         starts = self._upload(start, kept_here)
         letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), kept_here)
-        self._kernel("pair_letters", build)(
-            self.machine.queue, ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
+        ready = self._kernel("pair_letters", build)(
+            self._queues[self._turn], ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
             starts, letters,
         )  # fmt: skip
-        stream = _Stream((begin, end), letters, starts, start)
+        stream = _Stream((begin, end), letters, starts, start, ready)
         if is_product:
             self._streams[each, build.joined] = stream
         return stream
