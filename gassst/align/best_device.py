@@ -21,7 +21,7 @@ from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
-ROWS_AN_ITEM = 8
+PACKED_LETTERS = 8  # whose scores two registers hold
 IN_FLIGHT = 64  # waves between two waits for the device, and so between two looks for an interrupt
 
 
@@ -124,20 +124,27 @@ def device_pass(
 
 
 def _kernel(machine: Machine, scores: NDArray[np.int16], query: Codes, target: Codes) -> Any:
-    """The kernel for a matrix; for letters that are equal or not and nothing else, without a table."""
-    occurring = np.flatnonzero(np.bincount(query, minlength=256) + np.bincount(target, minlength=256))
-    table = scores[np.ix_(occurring, occurring)]
-    equal, others = np.diag(table), table[~np.eye(len(occurring), dtype=bool)]
+    """The kernel for a matrix; for few letters, with their scores in registers."""
+    letters = int(max(query.max(), target.max())) + 1
+    table = scores[:letters, :letters]
+    rows = _rows_an_item(machine)
     options = [
         "-cl-std=CL1.2",
-        f"-DITEMS={MOST_ROWS // ROWS_AN_ITEM}",
-        f"-DROWS={ROWS_AN_ITEM}",
+        f"-DITEMS={MOST_ROWS // rows}",
+        f"-DROWS={rows}",
         f"-DCOLUMNS={MOST_ROWS}",
         f"-DLETTERS={len(scores)}",
     ]
-    if len(np.unique(equal)) == 1 and len(np.unique(others)) <= 1:
-        options += [f"-DMATCH={equal[0]}", f"-DMISMATCH=({others[0] if others.size else -1})"]
+    if letters <= PACKED_LETTERS and table.min() >= -128 and table.max() <= 127:
+        options += ["-DPACKED"]
+    if machine.is_nvidia:
+        options += ["-DNVIDIA"]
     return machine.cl.Kernel(machine.program(KERNEL.read_text(), options), "best_wave")
+
+
+def _rows_an_item(machine: Machine) -> int:
+    """So that a tile has a work-item for each of a warp, where these shuffle."""
+    return MOST_ROWS // 32 if machine.is_nvidia else 8
 
 
 def _run(
@@ -163,8 +170,8 @@ def _run(
     given, room = machine.buffer, machine.room
     across = room(8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
     down, corners = room(8 * part.chunks * geometry.rows), room(4 * part.chunks * rows)
-    kept_across = room(8 * geometry.block_grid[0] * own_tiles * MOST_ROWS)
-    kept_down = room(8 * (part.end - part.begin + 1) * geometry.rows)
+    kept_across = room(8 * (geometry.block_grid[0] - 1) * own_tiles * MOST_ROWS)
+    kept_down = room(8 * (part.end - part.begin) * geometry.rows)
     best = room(4 * rows * own_tiles)
     cl.enqueue_fill_buffer(queue, across, np.int32(0), 0, across.size)
     arguments = [
@@ -172,7 +179,7 @@ def _run(
         across, down, corners, kept_across, kept_down, best,
     ]  # fmt: skip
     waves = rows + min(end_tile, chunk_tiles + overlap_tiles) - 1
-    items = MOST_ROWS // ROWS_AN_ITEM
+    items = MOST_ROWS // _rows_an_item(machine)
     ended = 0  # rows of tiles of a part that hands its line on
     for begin in range(0, waves, IN_FLIGHT):
         end = min(begin + IN_FLIGHT, waves)
@@ -185,7 +192,7 @@ def _run(
                 [
                     geometry.rows, geometry.columns, rows, first_tile, end_tile, chunk_tiles, overlap_tiles,
                     part.continues, geometry.block_rows // MOST_ROWS, block_tiles,
-                    wave, matrix.gaps.first, matrix.gaps.extend,
+                    wave, matrix.gaps.first, matrix.gaps.extend, 1,
                 ],
                 np.int32,
             )  # fmt: skip
@@ -203,11 +210,11 @@ def _run(
     columns = slice(first_tile * MOST_ROWS, min(end_tile * MOST_ROWS, geometry.columns))
     for r in range(1, geometry.block_grid[0]):
         cl.enqueue_copy(
-            queue, matrix.across[r, columns], kept_across, src_offset=8 * r * own_tiles * MOST_ROWS
+            queue, matrix.across[r, columns], kept_across, src_offset=8 * (r - 1) * own_tiles * MOST_ROWS
         )
     kept = matrix.down[part.begin + 1 : part.end + 1]
     if len(kept):
-        cl.enqueue_copy(queue, kept, kept_down, src_offset=8 * geometry.rows)
+        cl.enqueue_copy(queue, kept, kept_down)
     found = np.empty((rows, own_tiles), np.int32)
     cl.enqueue_copy(queue, found, best)
     matrix.best[:, first_tile:end_tile] = found

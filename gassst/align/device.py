@@ -25,6 +25,7 @@ class Machine:
         with self.errors():
             self.context = cl.Context([device])
             self.queue = cl.CommandQueue(self.context)
+            self.second = cl.CommandQueue(self.context)
             self.copies = cl.CommandQueue(self.context)
         self.is_cpu = info.type == "cpu"
         self.is_nvidia = "nvidia" in device.platform.vendor.lower()

@@ -31,14 +31,18 @@ WARP = 32
 LANES = (1, 2, 4, 8, 16, 32)
 COLUMNS = range(6, 33)
 LETTERS = (6, 16, 25, 32)  # rows of a profile: ACGTN, IUPAC, amino acids, all; with padding
-JOINED_LETTERS = 6  # at most, for profiles with a word for each two letters
-SLOTS = 8  # of such a profile, at least: items that read four words each at once
-CELL_COST, JOINED_COST, STEP_COST = 9, 7, 30  # cycles of a cell, of one with joined scores, of a step besides
+JOINED_LETTERS = 6  # at most, for profiles of two letters
+SLOTS = 8  # of a profile of words, at least: items that read four words each at once
+CELL_COST, WORD_COST, STEP_COST = (
+    12,
+    10,
+    30,
+)  # cycles of a cell, of one whose score is a word, of a step besides
 PROGRAM_COST = 1e11  # a program more must save so many cycles: some milliseconds
 STRIP_COST = 2000  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
 BORDER_BYTES = 1 << 30  # at most, of what is between two strips
-LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
+LAUNCH_CELLS = 5e10  # of a launch: an interrupt waits for its end
 LAUNCH_SCORES = 1 << 24
 REGISTERS = 128  # of a work-item: so a multiprocessor has room for 512
 IN_FLIGHT = 3
@@ -65,7 +69,9 @@ class _Build(NamedTuple):
     own: bool
     strips: bool
     slots: int
-    """Of a profile with a word for each two letters, or 0."""
+    """Of a profile with a word for each score, or 0."""
+    joined: bool
+    """Whether these words are of two letters."""
 
 
 class Work(NamedTuple):
@@ -109,6 +115,8 @@ class _Stream(NamedTuple):
     letters: Any
     starts: Any
     start: I64
+    ready: Any
+    """The event after which the letters are there."""
 
 
 class _Engine:
@@ -122,7 +130,7 @@ class _Engine:
         self.items = WARP if machine.is_cpu else 128 if machine.is_nvidia else 64
         self._units = device.max_compute_units
         self._local_bytes = device.local_mem_size
-        self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 4)
+        self._border_bytes = min(BORDER_BYTES, device.max_mem_alloc_size, device.global_mem_size // 8)
         # NVIDIA's processors before Hopper have no instructions for two values of 16 bits.
         self.each: tuple[int, ...] = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
         # Where registers are not what counts, one program does for all.
@@ -134,18 +142,23 @@ class _Engine:
                 for array in (queries.codes, queries.offsets, targets.codes, targets.offsets)
             ]
             self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
-            self._none = self._border = machine.room(16)
+            self._none = machine.room(16)
+            # The end of a launch leaves parts of the device idle: the next one begins there.
+            self._queues = machine.queue, machine.second
+            self._borders = [self._none, self._none]
             order = np.argsort(-self._n, kind="stable")
             self._sorted_n = self._n[order]
             self._order = machine.buffer(order.astype(np.int32))
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._streams: dict[tuple[int, bool], _Stream] = {}
         self._free: list[Any] = []
+        self._turn = 0
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
         machine = self.machine
         borrowed: list[Any] = []
+        self._turn = 1 - self._turn
         with machine.errors():
             if work.given is None:
                 n, order = self._sorted_n, self._order
@@ -166,7 +179,7 @@ class _Engine:
                 if run[0] < run[1]
                 for part in self._parts(run, n, work.longest, rows, work.shape)
             ]
-            machine.queue.flush()
+            self._queues[self._turn].flush()
         return _Launch(work, done[-1], result, shape, borrowed)
 
     def end(self, launch: _Launch, out: I32) -> I32:
@@ -235,7 +248,7 @@ class _Engine:
             "shift": shift_of(costs, each), "one": 1, "lanes": shape.lanes, "begin": run[0], "count": run[1] - run[0],
             "pair": 0, "width": width, "places": costs.profiles, "flags": costs.flags, "low": 0, "high": 0,
         }  # fmt: skip
-        build = _Build(shape.columns, each, own, strips, self._slots(shape, each, own))
+        build = _Build(shape.columns, each, own, strips, *self._profile(shape, each, own))
         stream = self._stream(run, numbers, n, given[0], build, borrowed)
         pair = (begin - run[0]) // each
         stride = 0
@@ -243,15 +256,16 @@ class _Engine:
             last = int(stream.start[pair + values] - stream.start[pair + values - 1])
             stride = int(stream.start[pair + values] - stream.start[pair])
             stride += (count // shape.lanes - values) * last
-            if self._border.size < 8 * stride * rows:
-                self._border = machine.room(8 * stride * rows)
+            if self._borders[self._turn].size < 8 * stride * rows:
+                self._borders[self._turn] = machine.room(8 * stride * rows)
         numbers |= {"begin": begin, "count": end - begin, "pair": pair}
         numbers |= {"low": stride & 0xFFFFFFFF, "high": stride >> 32}
         profiles = items // WARP * each if own else 1
         return self._kernel("pair_scores", build)(
-            machine.queue, (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
-            self._tables[each], *given, stream.starts, stream.letters, self._border, result,
-            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots)),
+            self._queues[self._turn], (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
+            self._tables[each], *given, stream.starts, stream.letters, self._borders[self._turn], result,
+            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots, build.joined)),
+            wait_for=[stream.ready],
         )  # fmt: skip
 
     def _stream(
@@ -266,7 +280,7 @@ class _Engine:
         """The letters of a run. Those of the last product are kept."""
         begin, end, each = run
         is_product = numbers["width"] > 0
-        kept = self._streams.get((each, bool(build.slots)))
+        kept = self._streams.get((each, build.joined))
         if is_product and kept is not None and kept.run == (begin, end):
             return kept
         start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
@@ -274,13 +288,13 @@ class _Engine:
         kept_here = [] if is_product else borrowed
         starts = self._upload(start, kept_here)
         letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), kept_here)
-        self._kernel("pair_letters", build)(
-            self.machine.queue, ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
+        ready = self._kernel("pair_letters", build)(
+            self._queues[self._turn], ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
             starts, letters,
         )  # fmt: skip
-        stream = _Stream((begin, end), letters, starts, start)
+        stream = _Stream((begin, end), letters, starts, start, ready)
         if is_product:
-            self._streams[each, bool(build.slots)] = stream
+            self._streams[each, build.joined] = stream
         return stream
 
     def _zero(self, longest: int, n: int, shape: Shape, each: int) -> int:
@@ -308,7 +322,8 @@ class _Engine:
 
     def group_items(self, shape: Shape, each: int, own: bool) -> int:
         """Of a work-group; 0 where local memory has no room for its profiles."""
-        profiles = self._local_room(each) // self._profile_bytes(shape, each, self._slots(shape, each, own))
+        size = self._profile_bytes(shape, each, *self._profile(shape, each, own))
+        profiles = self._local_room(each) // size
         if own:
             return min(self.items, profiles // each * WARP)
         return self.items if profiles else 0
@@ -322,17 +337,20 @@ class _Engine:
             - 256
         )
 
-    def _profile_bytes(self, shape: Shape, each: int, slots: int) -> int:
+    def _profile_bytes(self, shape: Shape, each: int, slots: int, joined: bool) -> int:
         if slots:
-            return 16 * -(-shape.columns // 4) * self._letters**2 * slots
+            letters = self._letters**2 if joined else self._letters
+            return 16 * -(-shape.columns // 4) * letters * slots
         return 4 * -(-shape.columns // (2 * each)) * self._letters * WARP
 
-    def _slots(self, shape: Shape, each: int, own: bool) -> int:
-        """Those of a profile with a word for each two letters, where it is to be had; or 0."""
-        if not self.joins or own or each != 2 or self._letters > JOINED_LETTERS:
-            return 0
-        slots = max(SLOTS, shape.lanes)
-        return slots if self._profile_bytes(shape, each, slots) <= self._local_room(each) else 0
+    def _profile(self, shape: Shape, each: int, own: bool) -> tuple[int, bool]:
+        """Slots of a profile with a word for each score, or 0; and whether it is of two letters."""
+        if self.joins and not own and each == 2:
+            slots = max(SLOTS, shape.lanes)
+            for joined in (True, False)[self._letters > JOINED_LETTERS :]:
+                if self._profile_bytes(shape, each, slots, joined) <= self._local_room(each):
+                    return slots, joined
+        return 0, False
 
     def shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
@@ -354,7 +372,7 @@ class _Engine:
         cost = []
         for shape in shapes:
             strips = -(-lengths // shape.letters)
-            cell = JOINED_COST if self._slots(shape, sizes[0], own) else CELL_COST
+            cell = WORD_COST if self._profile(shape, sizes[0], own)[0] else CELL_COST
             step = shape.columns * cell + STEP_COST + np.where(strips > 1, STRIP_COST // shape.lanes, 0)
             cost.append(strips * shape.lanes * step * (n + shape.lanes))
         costs = np.array(cost)
@@ -368,15 +386,18 @@ class _Engine:
             options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
             options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
             if build.slots:
-                options += [f"-DJOINED={build.slots}"]
-            if (self.machine.is_nvidia or build.slots) and self._is_plain(build.each):
-                options += ["-DPLAIN"]
+                options += [f"-DSLOTS={build.slots}"]
+            if build.joined:
+                options += ["-DJOINED"]
             if self.machine.is_nvidia:
                 options += [
                     "-DNVIDIA",
                     f"-DFLAGS={self._costs.flags}",
                     f"-DOWN={build.own:d}",
                     f"-DSTRIPS={build.strips:d}",
+                    f"-DFIRST={self._costs.first}",
+                    f"-DEXTEND={self._costs.extend}",
+                    f"-DSHIFT={shift_of(self._costs, build.each)}",
                 ]
                 options += [f"-cl-nv-maxrregcount={REGISTERS}"]
             if self.machine.is_hopper:
@@ -386,10 +407,6 @@ class _Engine:
             program = self.machine.program(KERNEL.read_text(), options)
             self._kernels[key] = self.machine.cl.Kernel(program, name)
         return self._kernels[key]
-
-    def _is_plain(self, each: int) -> bool:
-        """Whether what opens a gap is also what a pair is added to."""
-        return shift_of(self._costs, each) == self._costs.first
 
     def _table(self, each: int) -> NDArray[np.int16]:
         """What profiles say of letters; of padding as little as they can."""
@@ -448,7 +465,7 @@ class DeviceProduct:
     """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name; "gpu:all").
 
     `shape` fixes what is else chosen by the lengths, `each` the pairs of a value, and `joins` whether profiles may have
-    words for two letters. Raises DeviceError when there is no such device, and when it fails.
+    a word for each score. Raises DeviceError when there is no such device, and when it fails.
     """
 
     def __init__(
@@ -477,10 +494,11 @@ class DeviceProduct:
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
         """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
+        total = 0.0
         if pairs is None:
             total = float(self._m.sum()) * float(self._n.sum())
-        else:
-            total = float((self._m[pairs[:, 0]].astype(float) * self._n[pairs[:, 1]]).sum())
+        elif progress:
+            total = float(self._m[pairs[:, 0]] @ self._n[pairs[:, 1]])
         bar = ProgressBar(progress, total)
         if pairs is None:
             self._run_product(out, bar)
@@ -546,38 +564,35 @@ class DeviceProduct:
             return
         engine = self._engines[0]
         sizes = sizes[-1:] if engine.never_narrow else sizes[:1] if self._costs.flags & LOCAL else sizes
-        query, target = pairs[:, 0], pairs[:, 1]
+        given = pairs.astype(np.int32)
+        query, target = given[:, 0], given[:, 1]
         lengths, rank = np.unique(-self._n, return_inverse=True)
         lengths = -lengths
-        mean = float(np.bincount(target, minlength=len(self._n)) @ self._n) / len(pairs)
+        mean = float(self._n[target].mean())
         choice, shapes = self._shapes(self._m, mean, len(pairs) / sizes[0], True, sizes)
-        key = (choice * len(lengths))[query] + rank[target]
-        if len(shapes) * len(lengths) < 1 << 16:
-            key = key.astype(np.uint16)  # NumPy sorts these in one pass
-        place = np.argsort(key, kind="stable")
-        given = pairs.astype(np.int32)[place]
-        n = lengths[(key[place] % len(lengths)).astype(np.int64)]
-        starts = np.cumsum(np.bincount(key // len(lengths), minlength=len(shapes)))
-        for shape, end, count in zip(
-            shapes, starts.tolist(), np.diff(starts, prepend=0).tolist(), strict=True
-        ):
-            if not count:
+        # NumPy sorts numbers of 16 bits in one pass.
+        kind = np.uint16 if len(shapes) * len(lengths) < 1 << 16 else np.int64
+        key: NDArray[Any] = np.add((choice * len(lengths)).astype(kind)[query], rank.astype(kind)[target])
+        place = np.arange(len(pairs))
+        if key.min() < key.max():
+            place = np.argsort(key, kind="stable")
+            given, key = given[place], key[place]
+        n = np.take(np.tile(lengths, len(shapes)), key)
+        bounds = np.searchsorted(key, np.arange(len(shapes) + 1) * len(lengths))
+        for shape, begin, end in zip(shapes, bounds.tolist(), bounds[1:].tolist(), strict=False):
+            if begin == end:
                 continue
-            all_of = slice(end - count, end)
-            m = self._m[given[all_of, 0]]
-            wide = count
+            m = self._m[given[begin:end, 0]]
+            longest, wide = int(m.max()), end
             if sizes[0] == 2:
-                wide = int(np.count_nonzero(~engine.is_narrow(int(m.max()), n[all_of], shape)))
-            cells = np.cumsum(m.astype(float) * n[all_of])
-            for each, first, last in ((1, 0, wide), (2, wide, count)):
-                before = cells[first - 1] if first else 0.0
-                for part, work in _shares(
-                    cells[first:last] - before, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES
-                ):
-                    mine = slice(end - count + first + part.start, end - count + first + part.stop)
-                    yield Work(
-                        shape, place[mine], int(m[first:last][part].max()), (given[mine], n[mine]), each, work
-                    )
+                wide = begin + int(np.count_nonzero(~engine.is_narrow(longest, n[begin:end], shape)))
+            cells = float(m @ n[begin:end]) / (end - begin)  # of a pair
+            step = max(1, min(LAUNCH_SCORES, int(LAUNCH_CELLS / len(self._engines) / cells)))
+            for each, first, last in ((1, begin, wide), (2, wide, end)):
+                for at in range(first, last, step):
+                    mine = slice(at, min(at + step, last))
+                    work = cells * (mine.stop - at)
+                    yield Work(shape, place[mine], longest, (given[mine], n[mine]), each, work)
 
     def _shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]

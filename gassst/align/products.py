@@ -133,7 +133,7 @@ def verified_pairs(
         raise UsageError(wanted)
     if array.min() < 0 or array[:, 0].max() >= queries or array[:, 1].max() >= targets:
         raise UsageError(f"pairs: an index is not within {queries} {sides[0]} and {targets} {sides[1]}")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def available_memory() -> int:

@@ -193,13 +193,12 @@ def test_a_device_finds_the_same(mode, free_ends):
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("gap_open", (0, 10))
-def test_profiles_of_two_letters(mode, free_ends, gap_open):
-    """In one strip and in several; where a gap's first letter costs less than a pair of unlike letters, too."""
+@pytest.mark.parametrize("case", (("NUC4.4", 0, 1, 60), ("NUC4.4", 10, 1, 60), ("BLOSUM62", 11, 1, 60)))
+def test_profiles_of_words(mode, free_ends, case):
+    """Of two letters and of one; where a gap's first letter costs less than a pair of unlike letters, too."""
     from gassst.align.opencl import Shape
 
     rng = np.random.default_rng(7)
-    case = ("NUC4.4", gap_open, 1, 60)
     queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (4, 19))
     both = prepared(queries, targets, (mode, free_ends), case)
     Product(*both, 1).run(true := np.empty((4, 19), np.int32))

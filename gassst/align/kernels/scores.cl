@@ -8,27 +8,32 @@
  * A value holds PAIRS pairs: one in 32 bits, or two of 16 bits, whose targets share the steps; `pair_letters` lays
  * their letters side by side. The first target of a value is the longer one. Scores come from `profiles`: of each
  * letter the scores of a work-item's columns, SCORES to a word, a slot for each of the WARP items that run in step. So no
- * two of these read from one bank of local memory. Where letters are few, a profile has a word for each two of them and
- * each column instead, a score of both pairs, in as many slots as JOINED says.
+ * two of these read from one bank of local memory. With SLOTS, a profile has a word for each score, four neighbours side
+ * by side, in so many slots: nothing is to be unpacked. With JOINED, where letters are few, the words are those of two
+ * letters, the scores of both pairs.
  *
  * A score s is held as s + zero, so that no H is less than the first letter of a gap costs. Then one subtraction of
  * 32 bits opens the gaps of both pairs, and no half borrows from the other. So does one sum add the scores of letters:
  * of H are kept `shift` less, and profiles say `shift` more than the table, never less than 0.
  *
- * Sums of 32 bits leave a GPU's unit for the largest of values alone. A cell takes four of these: H, both gaps, and for
- * local alignments half of one for the largest H. That H is not below 0 there follows from the gaps in the query.
+ * A sum of 32 bits leaves alone the unit of a GPU that finds the largest of values, and adds on the way. What a cell asks
+ * of that unit: H, both gaps; for local alignments 0 as another candidate, and half of the search for the largest H.
  *
  * Where the end of the target is free, the query ends with the last column, and columns before its first letter
  * score 0; otherwise it begins with the first column.
  *
  * Wanted from whoever builds this: PAIRS, COLUMNS, LETTERS (rows of a profile, with padding), ITEMS (most of a
  * work-group). Where there is a program for each: FLAGS (as in ext/pairwise/lanes.h), OWN, whether each pair has a
- * profile of its own, and STRIPS, whether there are several. PLAIN where `shift` is `first`. NVIDIA where items of a
- * warp may shuffle, HOPPER where they have instructions for two values of 16 bits. */
+ * profile of its own, STRIPS, whether there are several, and FIRST, EXTEND and SHIFT, as in `job`: an instruction that
+ * holds a cost reads a register less. NVIDIA where items of a warp may shuffle, HOPPER where they have instructions for
+ * two values of 16 bits. */
 #ifndef FLAGS
 #define FLAGS g.flags
 #define OWN (g.width == 0)
 #define STRIPS 1
+#define FIRST g.first
+#define EXTEND g.extend
+#define SHIFT g.shift
 #endif
 #define FREE_QUERY_BEGIN 1
 #define FREE_QUERY_END 2
@@ -43,7 +48,7 @@
 #define WARP 32
 #define PAD 31 /* its column of the table */
 #define PADDED (LETTERS - 1)
-#ifdef JOINED
+#ifdef SLOTS
 #define SCORES 1
 #define QUADS ((COLUMNS + 3) / 4) /* words that are read at once */
 #else
@@ -102,15 +107,13 @@ static inline uint times_plus(uint a, uint b, uint c)
     return d;
 }
 #define PLUS(a, b) ((value)times_plus((uint)(a), (uint)g.one, (uint)(b)))
+#define ABOVE(b, a) times_plus(b, 0x10000u, a)
 #else
 #define PLUS(a, b) ((value)((a) + (b)))
+#define ABOVE(b, a) ((b) << 16 | (a))
 #endif
 #define OPENED(h) PLUS(h, 0 - first)
-#ifdef PLAIN
-#define LOWERED(h) OPENED(h)
-#else
 #define LOWERED(h) PLUS(h, 0 - shift)
-#endif
 
 /* Letters of two targets side by side. */
 #ifdef JOINED
@@ -180,13 +183,16 @@ static inline int border_score(int letters, int is_free, const job g)
         {                                                                          \
             const int j = column + k + 1 - pad[p];                                 \
             if (j == m[p] || ((FLAGS & FREE_QUERY_END) && j > 0 && j < m[p]))      \
-                found[p] = max(found[p], PART(low[k], p) + g.shift);                          \
+                found[p] = max(found[p], PART(low[k], p) + SHIFT);                            \
         }                                                                          \
         if (ENDS_LAST && strip + 1 == strips && lane == lanes - 1)                 \
             found[p] = max(found[p], PART(end, p));                                \
     }
+/* A pair, and of local alignments also the gap in the query: the best of three and 0 takes two instructions, as does
+ * that of three without 0. */
+#define PAIRED(low, score, down) (IS_LOCAL ? CELL_MAX(CELL_ADD(low, score), down) : PLUS(low, score))
 #define TOP(j) PACK(border_score((j) - pad[0], QUERY_FREE, g), border_score((j) - pad[PAIRS - 1], QUERY_FREE, g))
-#ifdef JOINED
+#ifdef SLOTS
 #define SCORE(k) (of_both[k])
 #else
 #define SCORE(k) SCORE_OF(of_a[(k) / SCORES], of_b[(k) / SCORES], (k) % SCORES)
@@ -248,18 +254,20 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
     __global uint2 *beside =
         border + get_group_id(1) * g.stride + begin_of - starts[g.pair] + (at / PAIRS - pair) * length;
 
-    const value zero = SPLAT(g.zero), first = SPLAT(g.first), shift = SPLAT(g.shift);
-    const value extend = SPLAT(g.extend), minus_extend = SPLAT(-g.extend);
+    /* That of local alignments is no less than what H is lowered by. */
+    const value zero = SPLAT(IS_LOCAL ? max(FIRST, SHIFT) : g.zero), first = SPLAT(FIRST), shift = SPLAT(SHIFT);
+    const value minus_extend = SPLAT(-EXTEND);
     value best = zero;
     for (int strip = 0; strip < strips; strip++) {
         /* The profiles. Those of a work-group's one query are made by all, others by the items of each. */
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#ifdef JOINED
-        __local const uint4 *scores = room + (item & (JOINED - 1));
-        for (int x = item; x < JOINED * 4 * QUADS; x += items) {
-            const int k = x % 4 + x / (4 * JOINED) * 4;
+#ifdef SLOTS
+        __local const uint4 *scores = room + (item & (SLOTS - 1));
+        for (int x = item; x < SLOTS * 4 * QUADS; x += items) {
+            const int k = x % 4 + x / (4 * SLOTS) * 4;
             const int j = (strip * lanes + (x / 4 & (lanes - 1))) * COLUMNS + k - pad[0];
             __local uint *words = profiles + x;
+#ifdef JOINED
             uint of[LETTERS];
 #pragma unroll
             for (int letter = 0; letter < LETTERS; letter++)
@@ -268,7 +276,12 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
             for (int first_of = 0; first_of < LETTERS; first_of++)
 #pragma unroll
                 for (int other = 0; other < LETTERS; other++)
-                    words[BESIDE(first_of, other) * JOINED * 4 * QUADS] = of[first_of] | of[other] << 16;
+                    words[BESIDE(first_of, other) * SLOTS * 4 * QUADS] = of[first_of] | of[other] << 16;
+#else
+            for (int letter = 0; letter < LETTERS; letter++)
+                words[letter * SLOTS * 4 * QUADS] =
+                    score_of(g, table, queries, query_start[query[0]], j, m[0], letter);
+#endif
         }
 #else
         __local const uint *scores[PAIRS];
@@ -298,7 +311,7 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
         for (int k = 0; k < COLUMNS; k++) {
             const value top = TOP(column + k + 1);
             low[k] = LOWERED(top);
-            down[k] = IS_LOCAL ? zero : OPENED(top);
+            down[k] = OPENED(top);
         }
         value along = 0, end = 0;
         uint letters = BESIDE(PADDED, PADDED), next = facing[0];
@@ -337,11 +350,18 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                 ahead = beside[min(step + 1, n[0] - 1)];
             /* Before and after the target are letters that raise no score of a local alignment. */
             if (IS_LOCAL || (uint)t < (uint)n[0]) {
-#ifdef JOINED
+#ifdef SLOTS
                 uint of_both[4 * QUADS];
 #pragma unroll
                 for (int w = 0; w < QUADS; w++) {
-                    const uint4 words = scores[(letters * QUADS + w) * JOINED];
+#ifdef JOINED
+                    const uint4 words = scores[(letters * QUADS + w) * SLOTS];
+#else
+                    const uint4 a = scores[((letters & 0xff) * QUADS + w) * SLOTS];
+                    const uint4 b = scores[((letters >> 8) * QUADS + w) * SLOTS];
+                    const uint4 words =
+                        (uint4)(ABOVE(b.x, a.x), ABOVE(b.y, a.y), ABOVE(b.z, a.z), ABOVE(b.w, a.w));
+#endif
                     of_both[4 * w] = words.x;
                     of_both[4 * w + 1] = words.y;
                     of_both[4 * w + 2] = words.z;
@@ -356,23 +376,20 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                     of_b[w] = PAIRS == 2 ? b[w * LETTERS * WARP] : 0;
                 }
 #endif
-                value paired = PLUS(corner, SCORE(0)), now = 0;
+                value part = PAIRED(corner, SCORE(0), down[0]), now = 0;
                 corner = left;
                 along = beyond;
 #pragma unroll
                 for (int k = 0; k < COLUMNS; k++) {
-                    now = CELL_MAX(CELL_MAX(paired, down[k]), along);
+                    now = IS_LOCAL ? CELL_MAX(CELL_MAX(part, along), zero) : CELL_MAX(CELL_MAX(part, down[k]), along);
                     if (k + 1 < COLUMNS)
-                        paired = PLUS(low[k], SCORE(k + 1));
+                        part = PAIRED(low[k], SCORE(k + 1), down[k + 1]);
                     if (IS_LOCAL)
                         best = CELL_MAX(best, now);
                     const value opened = OPENED(now);
-                    low[k] = LOWERED(now);
+                    low[k] = SHIFT == FIRST ? opened : LOWERED(now);
                     along = CELL_MAX(CELL_ADD(along, minus_extend), opened);
-                    if (IS_LOCAL)
-                        down[k] = CELL_MAX(CELL_MAX(PLUS(down[k], 0 - extend), opened), zero);
-                    else
-                        down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
+                    down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
                 }
                 if (ENDS_LAST)
                     end = CELL_MAX(end, now);
