@@ -76,6 +76,7 @@ SOURCES = {
     "local_places": "ext/align/local_places.pyx",
     "band_widths": "ext/align/band_widths.pyx",
     "stretches": "ext/align/stretches.pyx",
+    "ungapped": "ext/align/ungapped.pyx",
     "pairwise": "ext/pairwise/pairwise.pyx",
     "records": "ext/io/records.pyx",
     "duplicates": "ext/io/duplicates.pyx",

@@ -1,66 +1,47 @@
-"""The mapper: what is known before the first read, and the ways to map one batch, records, or files."""
+"""The mapper, and the ways to map with it: records one by one or many, and files."""
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from gassst.batch import count_places, map_batch
+from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
-from gassst.extension.base import Times
-from gassst.extension.choose import Extender, FasterExtender, LateExtender, make_extender
-from gassst.extension.cpu import CpuExtender
-from gassst.extension.devices import is_late, is_named
+from gassst.extension.choose import Extender, LateExtender, make_extender
+from gassst.extension.devices import is_late
+from gassst.file_run import FileRun, insert_learned
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
-from gassst.io.encoding import Encoded
-from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
-from gassst.io.read_groups import ReadGroups, fields_of
+from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
 from gassst.io.read_shapes import Read, Text, parts_of
 from gassst.io.read_source import ReadSource
-from gassst.io.read_streams import Unparsed
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths
 from gassst.io.records import SORT_MEMORY
-from gassst.io.reference import Reference
-from gassst.io.shards import PartOfRun, Shard, key_of
-from gassst.one_read import OneReadSearch
-from gassst.pairing.insert_size import LEARN_READS, InsertModel
+from gassst.io.shards import Shard
+from gassst.pairing.insert_size import InsertModel
 from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, MapParams, Scoring
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
-from gassst.search.context import BatchContext
-from gassst.search.filters import Cascade
-from gassst.seeding.index_file import Integrity
 from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
-from gassst.version import __version__
-from gassst.workers.base import Workers
-from gassst.workers.layout import processes_for, why_threads
-from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment
 
     from gassst.io.duplicates import DuplicateRules
 
-log = logging.getLogger("gassst")
-
 
 @dataclass(frozen=True, init=False, eq=False)
-class Mapper:
+class Mapper(BatchMapper):
     """Maps reads to an indexed reference.
 
     A mapper never changes once it is made: any number of threads and of runs can share it, before and after a fork. It
@@ -102,23 +83,9 @@ class Mapper:
     ...         print(segment.reference_name, segment.reference_start, segment.cigarstring)
     """
 
-    index: SeedIndex
-    params: MapParams
-    plan: SearchPlan
-    cascade: Cascade
-    insert: InsertModel
-    """Of pairs, as given with the parameters; where none is given, a run learns its own."""
-    parts: WholeIndex
-    extender: Any
-    on_device: Any
-    """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
-    one_read: OneReadSearch | None
-    """For one read at a time; None where a batch is needed."""
-    counts_details: bool
-    """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
-    started: Any
+    _device_process: Any = None
     """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
-    _owns_index: bool
+    _owns_index: bool = False
 
     def __init__(
         self,
@@ -180,30 +147,18 @@ class Mapper:
                 "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
             )
         extender = self._extender(index.reference.planes, device, threads)
-        self._set(
+        super().__init__(
             index=index,
-            **_planned(verified, index),
+            **planned(verified, index),
             insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
             parts=_looked_up(index, verified),
             extender=extender,
-            on_device=None if isinstance(extender, LateExtender) else _device_search(index, extender),
-            counts_details=True,
-            started=None,
-            _owns_index=owns_index,
+            on_device=device_search(index, extender),
         )
+        object.__setattr__(self, "_owns_index", owns_index)
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
         return make_extender(planes, device=device, threads=threads)
-
-    def _set(self, **fields: Any) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-
-    def _with(self, **fields: Any) -> Mapper:
-        """A mapper with other values of these fields; it shares all else, the index and the device among it."""
-        other = object.__new__(type(self))  # `copy` goes by `__reduce__`, which would open the device again
-        other._set(**{**vars(self), **fields})
-        return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
@@ -219,79 +174,6 @@ class Mapper:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def for_best_hits(self) -> Mapper:
-        """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
-        params = replace(self.params.for_pairs(), all_hits=False)
-        return self._with(**_planned(params, self.index), counts_details=False)
-
-    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
-        """Map one batch in the calling thread.
-
-        Parameters
-        ----------
-        batch : ReadBatch
-        insert : InsertModel, optional
-            Of the pairs in the batch. None: the one given with the parameters, or one wide enough for any usual
-            library.
-        """
-        self.index.verify_open()
-        stats = Stats()
-        params = self.params if batch.mate is None else self.params.for_pairs()
-        with stats.timed("pack"):
-            packed = batch.pack(params.longest_read)
-        searched = self.index, self.parts, self.plan, self.cascade, params
-        context = BatchContext.of(*searched, packed, self.on_device)
-        mapped = map_batch
-        if self.index.reference.alt is not None:
-            from gassst.alt import map_batch_with_alt as mapped
-        result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
-        stats.too_long = batch.longer_than(params.longest_read)
-        stats.bases += len(batch.bases) - int(packed.lengths.sum())
-        if self.counts_details:
-            stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
-        return result, stats
-
-    @property
-    def reference(self) -> Reference:
-        """The reference of the index."""
-        return self.index.reference
-
-    @property
-    def integrity(self) -> Integrity | None:
-        """The check of the index that the first run makes."""
-        return self.index.integrity
-
-    @property
-    def counters(self) -> Times:
-        """What the extender has counted in this process up to now."""
-        return replace(self.extender.counters)
-
-    @property
-    def _reference_arrays(self) -> sam.ReferenceArrays:
-        return self.reference.arrays
-
-    def header(
-        self,
-        read_group: str | Sequence[str] | None = None,
-        command_line: str | None = None,
-        sort: bool = False,
-        comments: Sequence[str] = (),
-    ) -> str:
-        """SAM header of this reference."""
-        reference = self.index.reference
-        return sam.header(
-            reference.names,
-            reference.lengths.tolist(),
-            reference.md5,
-            read_group,
-            __version__,
-            command_line or " ".join(sys.argv),
-            "coordinate" if sort else "unsorted",
-            comments,
-            reference.alt,
-        )
 
     def map(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
@@ -335,12 +217,12 @@ class Mapper:
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
-        builder = sam.record_builder(self.header(), self._reference_arrays)
+        builder = sam.record_builder(self.header(), self.reference.arrays)
 
         def segments_of(batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        work = MappingWork(self._with(counts_details=False), segments_of)
+        work = MappingWork(self.replaced(counts_details=False), segments_of)
         with closing(MappingRun(work).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
@@ -508,7 +390,6 @@ class Mapper:
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        start = time.monotonic()
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         self.index.verify_open()
         options = sam.OutputOptions(
@@ -542,256 +423,42 @@ class Mapper:
             tags=tags,
             threads=self.params.threads,
         )
-        if insert is not None and insert.orientation != self.params.orientation:
-            raise UsageError(
-                f"insert sizes of mates that face {insert.orientation}, not {self.params.orientation}"
-            )
-        header = self.header(source.header_groups, command_line, options.sort, source.comments)
-        parts = None
-        if shard is not None:
-            if options.duplicates is not None:
-                raise UsageError("--shard: duplicates are marked over all parts, by gassst gather --markdup")
-            parts = source.parts(shard.verify())
-            run_key = key_of(*self._facts, header.partition("@PG")[0], source.facts, options.facts, insert)
-            header = sam.with_note(header, str(PartOfRun(shard, run_key)))
-            if input_progress is not None:
-                input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
-        encoder = sam.RecordEncoder.of(output, header, self._reference_arrays, options)
-        is_late = isinstance(self.extender, LateExtender) and not why_threads()
-        with_mates = mates is not None or interleaved
-        is_served = is_late and self._is_served(with_mates)
-        mapper = self._prepared(is_late)
-        processes, threads = mapper._processes(encoder), self.params.threads
-        size = self.params.reads_per_batch(processes, mapper.on_device is not None, is_served)
-        inflaters = Inflaters() if processes > 1 else None  # one process copies no texts: the reader inflates
-        batches = source.batches(size, self.params.threads, input_progress, parts, inflaters)
-        mapper = mapper if processes == 1 else mapper._for_processes()
-        if not details:
-            mapper = mapper._with(counts_details=False)
-        with ExitStack() as stack:
-            stack.enter_context(closing(batches))
-            server = mapper._server(is_served, with_mates) if is_late else None
-            if server is not None:  # forked before the workers, which inherit its pipes
-                stack.enter_context(closing(server))
-            if server is not None and is_served:
-                mapper, threads = mapper._with(on_device=server), server.threads
-            work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
-            workers = stack.enter_context(closing(_start(work, processes, threads)))
-            if inflaters is not None:
-                inflaters.begin(workers)
-            if shard is not None and insert is None:
-                insert = _insert_learned(MappingRun(work, workers), source)
-            run = MappingRun(work, workers, insert)
-            marked = batches if input_progress is None else input_progress.marked(batches)
-            arrays = self._reference_arrays
-            with sam.AlignmentWriter(output, header, arrays, options, workers, encoder) as writer:
-                total = _written(run, marked, writer, progress)
-                if server is not None:
-                    server.verify()
-                    log.debug("%s", server.describe())
-            if writer.duplicates is not None:
-                total.duplicates = writer.duplicates.reads
-            for counters in workers.accounts():
-                mapper.extender.add(counters)
-        total.run = mapper.describe(command_line)
-        total.run["effective"] = self.effective(total)
-        total.run["reference"] = {"names": self.reference.names, "lengths": self.reference.lengths.tolist()}
-        total.run["seconds"] = round(time.monotonic() - start, 3)
-        total.run["read_groups"] = [fields_of(line) for line in header.splitlines() if line.startswith("@RG")]
-        total.run["parameters"]["batch_size"] = size
-        if total.pairs:
-            total.run["insert"] = run.insert.as_dict()
-        total.run["extension"] = asdict(mapper.counters)
-        total.run["processes"] = processes
-        if shard is not None:
-            total.run["shard"] = str(shard)
-        return total
+        run = FileRun(
+            self,
+            source,
+            output,
+            options,
+            command_line=command_line,
+            details=details,
+            shard=shard,
+            insert=insert,
+            input_progress=input_progress,
+            device_process=self._device_process,
+        )
+        return run.map(progress)
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
 
         The model that was given with the parameters, where there is one. Raises InputError.
         """
-        return _insert_learned(MappingRun(MappingWork(self, lambda *_: None)), source)
-
-    @property
-    def _facts(self) -> tuple[object, ...]:
-        """What of this mapper records depend on."""
-        params = replace(
-            self.params,
-            threads=1,
-            processes=None,
-            device=None,
-            batch_size=None,
-            memory=None,
-            servers=(),
-            key=None,
-        )
-        return __version__, self.index.k, tuple(self.reference.md5), params
-
-    def _is_served(self, with_mates: bool) -> bool:
-        """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds."""
-        from gassst.search.device import is_looked_up, is_searched
-
-        index = self.index
-        suits = (
-            is_looked_up(index, self.parts)
-            if with_mates
-            else is_searched(self.params, index, self.parts, self.cascade)
-        )
-        return suits and index.reference.alt is None
-
-    def _prepared(self, is_late: bool) -> Mapper:
-        """This mapper with the device that it was to look for late; with compiled code where a process drives that."""
-        if not isinstance(self.extender, LateExtender):
-            return self
-        if is_late:
-            return self._with(extender=self.extender.compiled)
-        made = self.extender.made
-        return self._with(extender=made, on_device=_device_search(self.index, made))
-
-    def _server(self, is_served: bool, with_mates: bool = False) -> Any:
-        """The process that drives the device; one that only looks for it where a run that names it has no use for it.
-
-        None where the system grants no process, and where nobody asked.
-        """
-        from gassst.search.device_process import Job
-        from gassst.search.device_server import DeviceServer
-        from gassst.search.device_start import start
-
-        index, params, named = self.index, self.params, is_named(self.params.device)
-        is_new = self.started is None or self.started.can_be_told
-        # The run of a sample before has found the device that was named, and ended the process.
-        if not is_served and not (named and is_new):
-            return None
-        if not is_served:
-            log.info(
-                "device %s: neither seeds are looked up nor reads searched there in such a run", params.device
-            )
-        job = Job.of(index, params, with_mates)
-        if self.started is not None and is_new and index.path is not None:
-            if is_served:
-                self.started.tell(job)
-            return DeviceServer(self.started, named)
-        try:
-            return DeviceServer(start(params.device, params.threads, job if is_served else None), named)
-        except OSError as error:
-            log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
-            return None
-
-    def _processes(self, encoder: sam.RecordEncoder) -> int:
-        """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
-        params = self.params
-        processes = processes_for(params.threads, params.processes)
-        if processes == 1:
-            return 1
-        why = ""
-        if params.memory is not None:
-            why = "--memory bounds what one process keeps of the index"
-        elif not isinstance(self.extender, (CpuExtender, FasterExtender)):
-            why = "an OpenCL device has one owner"
-        elif encoder.file_format == "cram" and not encoder.options.sort:
-            why = "htslib makes CRAM from what is in its own process"
-        elif params.processes is None:
-            why = why_threads()
-        if why:
-            log.debug("%d threads of one process: %s", params.threads, why)
-        return 1 if why else processes
-
-    def _for_processes(self) -> Mapper:
-        """This mapper with compiled code alone: one device would not keep up with several processes."""
-        extender = self.extender
-        return self._with(extender=extender.compiled) if isinstance(extender, FasterExtender) else self
-
-    def effective(self, stats: Stats) -> dict[str, Any]:
-        """What the parameters came to in a run: what `None` among them has meant for a read of mean length."""
-        length = round(stats.bases / stats.reads) if stats.reads else 0
-        plan = self.plan.plan(min(length, self.params.longest_read))
-        return {
-            "mode": (self.params.for_pairs() if stats.pairs else self.params).mode or "global",
-            "read_length": length,
-            "errors": plan.errors,
-            "gaps": plan.gaps,
-            "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
-        }
-
-    def _describe_device(self) -> str:
-        on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"
-        return self.extender.describe() + on_device
-
-    def describe(self, command_line: str | None = None) -> dict:
-        """What ran: version, command, device, parameters."""
-        params = asdict(replace(self.params, batch_size=self.params.reads_per_batch()))
-        return {
-            "version": __version__,
-            "command": command_line or " ".join(sys.argv),
-            "device": self._describe_device(),
-            "parameters": params,
-        }
+        return insert_learned(MappingRun(MappingWork(self, lambda *_: None)), source)
 
 
 class LateMapper(Mapper):
     """A mapper that looks for a GPU while it maps: so does `gassst map`."""
 
-    def beside(self, started: Any) -> LateMapper:
+    def beside(self, device_process: Any) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
-        `started`: a `search.device_process.DeviceProcess`, or None.
+        `device_process`: a `search.device_process.DeviceProcess`, or None.
         """
-        return cast(LateMapper, self._with(started=started))
+        return self.replaced(_device_process=device_process)
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
         if is_late(device):
             return LateExtender(planes, device or "auto", threads)
         return super()._extender(planes, device, threads)
-
-
-def _device_search(index: SeedIndex, extender: Any) -> Any:
-    """The search on a device that is no CPU, of an index in one piece; the index goes there with the first batch."""
-    engine = getattr(extender, "engine", None)
-    if engine is None or engine.info.type == "cpu" or index.part_rows:
-        return None
-    from gassst.search.device import DeviceSearch
-
-    return DeviceSearch(index, engine)
-
-
-def _start(work: MappingWork[Any], processes: int, threads: int) -> Workers:
-    """Workers of so many processes; where the system grants none, threads do the work."""
-    if processes > 1:
-        from gassst.workers.processes import ProcessWorkers
-
-        try:
-            workers = ProcessWorkers(work, processes, threads)
-        except OSError as error:
-            log.debug("no worker processes: %s", error.strerror or error)
-        else:
-            log.debug("%d worker processes of %d threads in all", processes, threads)
-            return workers
-    return ThreadWorkers(work, threads)
-
-
-def _insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
-    with closing(source.batches(LEARN_READS)) as batches:
-        return run.learn_insert(batches)
-
-
-def _written(
-    run: MappingRun[Encoded],
-    batches: Iterable[Unparsed],
-    writer: sam.AlignmentWriter,
-    progress: Callable[[Stats], None] | None,
-) -> Stats:
-    """What a run made of the batches, once it is written."""
-    total = Stats()
-    with closing(run.results(batches)) as results:
-        for encoded, stats in results:
-            total += stats
-            with total.timed("write"):
-                writer.write(encoded)
-            if progress is not None:
-                progress(total)
-    return total
 
 
 def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
@@ -814,12 +481,3 @@ def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
 
 def _reopened(index: SeedIndex, params: MapParams) -> Mapper:
     return Mapper(index, **vars(params))
-
-
-def _planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
-    """The fields of a mapper that follow from its parameters."""
-    plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
-    cascade = Cascade.of_run(params, plan)
-    suits = OneReadSearch.suits(index, cascade, params)
-    one_read = OneReadSearch(index, plan, cascade, params) if suits else None
-    return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}

@@ -10,14 +10,14 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from gassst.batch_mapper import BatchMapper
 from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
-from gassst.io.reference import Reference
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.insert_size import (
     LEARN_READS,
@@ -28,7 +28,6 @@ from gassst.pairing.insert_size import (
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
-from gassst.seeding.index_file import Integrity
 from gassst.stats import Stats
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
@@ -48,37 +47,6 @@ LEARN_PART = 256
 ADAPTERS_COMMON = 0.05
 Finished = TypeVar("Finished")
 Finish = Callable[[ReadBatch, BatchResult], Finished]
-
-
-class BatchMapper(Protocol):
-    """What a run asks of a mapper, which never changes."""
-
-    @property
-    def params(self) -> MapParams: ...
-
-    @property
-    def reference(self) -> Reference: ...
-
-    @property
-    def insert(self) -> InsertModel:
-        """Insert sizes as given, or as assumed until they are learned."""
-        ...
-
-    @property
-    def integrity(self) -> Integrity | None:
-        """The check of the index that is still to be made, if there is one."""
-        ...
-
-    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]: ...
-
-    def for_best_hits(self) -> BatchMapper:
-        """The same mapper, which reports one best place for each read."""
-        ...
-
-    @property
-    def counters(self) -> Times:
-        """What the extender has counted in this process up to now."""
-        ...
 
 
 class MappingWork(Generic[Finished]):

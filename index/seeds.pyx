@@ -236,15 +236,6 @@ cdef bint lengthen_stepped(Seed *seeds, step_range_t *ranges, Py_ssize_t n, int 
     return found
 
 
-cdef inline void prefetch_places(const seed_index_t *index, const step_range_t *ranges) noexcept nogil:
-    cdef unsigned front
-    for front in range(index.step):
-        if ranges[front].count:
-            prefetch(index.positions + ranges[front].lo)
-            if ranges[front].count < ranges[front].size:
-                lookup_prefetch_element(index, ranges[front].lo, index.step)
-
-
 cdef inline uint64_t front_kmer(const seed_index_t *index, const Seed *seed, int front) noexcept nogil:
     """First k-mer of the seed without its first `front` bases."""
     return lookup_kmer(index, without_front(code_of(seed), seed.length, front), seed.length - front)
@@ -263,8 +254,13 @@ cdef void copy_stepped(const seed_index_t *index, const Seed *seeds, const step_
     cdef uint32_t left, most
     cdef const step_range_t *one
     for i in range(n):
-        if i + PREFETCHED < n and seeds[i + PREFETCHED].count:
-            prefetch_places(index, ranges + step * (i + PREFETCHED))
+        if i + PREFETCHED < n and seeds[i + PREFETCHED].count:  # here: gcc drops calls of what does nothing else
+            for front in range(step):
+                one = &ranges[step * (i + PREFETCHED) + front]
+                if one.count:
+                    prefetch(index.positions + one.lo)
+                    if one.count < one.size:
+                        lookup_prefetch_element(index, one.lo, index.step)
         left = seeds[i].count
         for front in range(step):
             one = &ranges[step * i + front]

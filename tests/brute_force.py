@@ -28,13 +28,12 @@ def minima(row: np.ndarray, limit: int) -> list[tuple[int, int, int]]:
     """(first end, last end, errors) of every run of equal values within the limit with higher neighbours."""
     edges = np.flatnonzero(np.diff(row)) + 1
     starts, stops = np.concatenate([[0], edges]), np.concatenate([edges, [len(row)]])
-    found = []
-    for i, (a, b) in enumerate(zip(starts, stops, strict=True)):
-        lower_left = i > 0 and row[a - 1] < row[a]
-        lower_right = b < len(row) and row[b] < row[a]
-        if row[a] <= limit and not lower_left and not lower_right:
-            found.append((int(a), int(b) - 1, int(row[a])))
-    return found
+    values = row[starts]
+    rises = np.diff(values) > 0  # from one run to the next; no two neighbours are equal
+    is_least = np.concatenate([[True], ~rises]) & np.concatenate([rises, [True]]) & (values <= limit)
+    return list(
+        zip(starts[is_least].tolist(), (stops[is_least] - 1).tolist(), values[is_least].tolist(), strict=True)
+    )
 
 
 def all_hits(read: bytes, contigs: dict[str, bytes], limit: int) -> list[tuple[str, bool, int, int, int]]:

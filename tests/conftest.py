@@ -47,6 +47,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_configure(config):
+    # Of Picard, whose runs here are too short to gain by a compiler that optimises and by threads that collect.
+    os.environ.setdefault("JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     config.addinivalue_line(
         "markers", "external(*programs): runs these programs; skipped where one is missing"
     )

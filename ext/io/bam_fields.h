@@ -57,14 +57,42 @@ static inline int set_record_data(bam1_t *record, const uint8_t *bytes, uint32_t
     return 1;
 }
 
+static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                                 "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+                                 "99";
+
+/* Ten digits at most, two at once from the last ones on. */
+static inline uint8_t *put_decimal32(uint8_t *to, uint32_t value)
+{
+    uint32_t n = 1;
+    for (uint64_t bound = 10; n < 10 && value >= bound; bound *= 10) n++;
+    uint8_t *end = to + n, *at = end;
+    for (; value >= 100; value /= 100) {
+        at -= 2;
+        memcpy(at, two_digits + 2 * (value % 100), 2);
+    }
+    if (value >= 10)
+        memcpy(to, two_digits + 2 * value, 2);
+    else
+        *to = (uint8_t)('0' + value);
+    return end;
+}
+
 static inline uint8_t *put_decimal(uint8_t *to, uint64_t value)
 {
-    uint8_t digits[MAX_DECIMAL], *first = digits + MAX_DECIMAL;
-    do *--first = '0' + value % 10;
-    while (value /= 10);
-    size_t n = digits + MAX_DECIMAL - first;
-    memcpy(to, first, n);
-    return to + n;
+    if (value < 10) {
+        *to = (uint8_t)('0' + value);
+        return to + 1;
+    }
+    if (value < 100) {
+        memcpy(to, two_digits + 2 * value, 2);
+        return to + 2;
+    }
+    if (value <= UINT32_MAX) return put_decimal32(to, (uint32_t)value);
+    to = put_decimal(to, value / 1000000000);
+    for (uint32_t rest = (uint32_t)(value % 1000000000), unit = 100000000; unit; rest %= unit, unit /= 10)
+        *to++ = (uint8_t)('0' + rest / unit);
+    return to;
 }
 
 static inline uint8_t *put_signed(uint8_t *to, int64_t value)
@@ -74,9 +102,23 @@ static inline uint8_t *put_signed(uint8_t *to, int64_t value)
     return put_decimal(to + 1, (uint64_t)-value);
 }
 
+/* Copies without a call: names are too short for one. Nothing beyond either end is read or written. */
 static inline uint8_t *put_text(uint8_t *to, const char *text, size_t length)
 {
-    memcpy(to, text, length);
+    if (length >= 16) {
+        for (size_t i = 0; i + 16 < length; i += 16) memcpy(to + i, text + i, 16);
+        memcpy(to + length - 16, text + length - 16, 16);
+    } else if (length >= 8) {
+        memcpy(to, text, 8);
+        memcpy(to + length - 8, text + length - 8, 8);
+    } else if (length >= 4) {
+        memcpy(to, text, 4);
+        memcpy(to + length - 4, text + length - 4, 4);
+    } else if (length) {
+        to[0] = (uint8_t)text[0];
+        to[length / 2] = (uint8_t)text[length / 2];
+        to[length - 1] = (uint8_t)text[length - 1];
+    }
     return to + length;
 }
 
@@ -111,9 +153,8 @@ static uint8_t *put_int_bytes(uint8_t *to, const char *name, int64_t value)
 static inline uint8_t *open_string(uint8_t *to, const char *name, int text)
 {
     if (!text) return put_tag(to, name, 'Z');
-    *to++ = '\t';
-    to = put_text(to, name, 2);
-    return put_text(to, ":Z:", 3);
+    memcpy(to, (const char[6]){'\t', name[0], name[1], ':', 'Z', ':'}, 6);
+    return to + 6;
 }
 
 static inline uint8_t *close_string(uint8_t *to, int text)
@@ -125,10 +166,8 @@ static inline uint8_t *close_string(uint8_t *to, int text)
 static inline uint8_t *put_int_tag(uint8_t *to, const char *name, int64_t value, int text)
 {
     if (!text) return put_int_bytes(to, name, value);
-    *to++ = '\t';
-    to = put_text(to, name, 2);
-    to = put_text(to, ":i:", 3);
-    return put_signed(to, value);
+    memcpy(to, (const char[6]){'\t', name[0], name[1], ':', 'i', ':'}, 6);
+    return put_signed(to + 6, value);
 }
 
 /* At most length + 6 bytes. */
@@ -208,47 +247,55 @@ static int is_valid_name(const uint8_t *name, uint32_t length)
 static inline uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length, int padded)
 {
     uint32_t zeros = padded ? 4 - (length & 3) : 1;
-    memcpy(to, name, length);
-    memset(to + length, 0, zeros);
-    return to + length + zeros;
+    to = put_text(to, (const char *)name, length);
+    memcpy(to, (const char[4]){0}, 4);
+    return to + zeros;
 }
 
-static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length)
+/* Letters of SAM as the 4-bit codes of BAM. */
+static inline uint8_t *put_sequence(uint8_t *to, const uint8_t *letters, uint32_t length)
 {
-    for (uint32_t i = 0; i < length / 2; i++)
-        to[i] = (uint8_t)(entries[2 * i] << 4) | (entries[2 * i + 1] & ENTRY_NT16);
-    if (length & 1) to[length / 2] = (uint8_t)(entries[length - 1] << 4);
-    return to + (length + 1) / 2;
-}
-
-static inline uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length)
-{
-    for (uint32_t i = 0; i < length;) {
-        const uint64_t eight = load_eight(entries + i); /* behind the read, too, there is room */
-        if (length - i >= 8 && !(eight & EACH_BYTE * ENTRY_MASKED)) {
-            const uint64_t low = eight >> ENTRY_CODE_SHIFT, high = low >> 1;
-            store_eight(to + i, eight_letters(low & EACH_BYTE, high & EACH_BYTE));
-            i += 8;
-        } else {
-            to[i] = "=ACMGRSVTWYHKDBN"[entries[i] & ENTRY_NT16];
-            i++;
-        }
+    uint8_t *end = to + (length + 1) / 2;
+    uint32_t i = 0;
+#if defined(__SSE2__)
+    for (; length - i >= 16; i += 16, to += 8) {
+        const __m128i x = _mm_loadu_si128((const __m128i *)(letters + i));
+        const __m128i a = _mm_cmpeq_epi8(x, _mm_set1_epi8('A')), c = _mm_cmpeq_epi8(x, _mm_set1_epi8('C'));
+        const __m128i g = _mm_cmpeq_epi8(x, _mm_set1_epi8('G')), t = _mm_cmpeq_epi8(x, _mm_set1_epi8('T'));
+        const __m128i weak = _mm_or_si128(_mm_and_si128(a, _mm_set1_epi8(1)), _mm_and_si128(t, _mm_set1_epi8(8)));
+        const __m128i strong = _mm_or_si128(_mm_and_si128(c, _mm_set1_epi8(2)), _mm_and_si128(g, _mm_set1_epi8(4)));
+        const __m128i nt16 = _mm_or_si128(weak, strong);
+        if (_mm_movemask_epi8(_mm_cmpeq_epi8(nt16, _mm_setzero_si128()))) break;
+        const __m128i both = _mm_or_si128(_mm_slli_epi16(nt16, 4), _mm_srli_epi16(nt16, 8));
+        _mm_storel_epi64((__m128i *)to, _mm_packus_epi16(_mm_and_si128(both, _mm_set1_epi16(0xff)), both));
     }
-    return to + length;
+#endif
+    for (; length - i >= 2; i += 2) *to++ = (uint8_t)(seq_nt16_table[letters[i]] << 4) | seq_nt16_table[letters[i + 1]];
+    if (i < length) *to = (uint8_t)(seq_nt16_table[letters[i]] << 4);
+    return end;
+}
+
+/* Eight phred values of qualities in ASCII; no byte borrows from another. */
+static inline uint64_t eight_phred(uint64_t ascii)
+{
+    const uint64_t tops = 0x8080808080808080u, zeros = 33 * 0x0101010101010101u;
+    return ((ascii | tops) - zeros) ^ (~(ascii ^ zeros) & tops);
 }
 
 /* The phred values of qualities in ASCII, or as text these characters as they are. */
 static inline uint8_t *put_qualities(uint8_t *restrict to, const uint8_t *restrict quals, uint32_t length, int reverse,
                                      int text)
 {
-    uint8_t zero = text ? 0 : 33;
-    uint32_t i = 0;
-    if (reverse) {
-        if (text)
-            for (; length - i >= 8; i += 8) store_eight(to + i, __builtin_bswap64(load_eight(quals + length - 8 - i)));
-        for (; i < length; i++) to[i] = quals[length - 1 - i] - zero;
-    } else {
-        for (; i < length; i++) to[i] = quals[i] - zero;
+    const uint8_t zero = text ? 0 : 33;
+    if (!reverse && text) return put_text(to, (const char *)quals, length);
+    if (!reverse || length < 8) {
+        for (uint32_t i = 0; i < length; i++) to[i] = quals[reverse ? length - 1 - i : i] - zero;
+        return to + length;
+    }
+    for (uint32_t i = 0; i < length; i += 8) {
+        const uint32_t at = length - i >= 8 ? i : length - 8; /* the last eight end with the read */
+        const uint64_t eight = __builtin_bswap64(load_eight(quals + length - 8 - at));
+        store_eight(to + at, text ? eight : eight_phred(eight));
     }
     return to + length;
 }

@@ -164,7 +164,7 @@ int baq_string(const baq_read *r, uint8_t *to)
         uint8_t *bases = (uint8_t *)work + hmm_posterior_memory(&p), *quals = bases + p.m, *sure = quals + p.m;
         uint8_t *window = sure + 2 * (size_t)p.m;
         for (int32_t i = 0; i < p.m; i++)
-            bases[i] = r->entries[i] & 15;
+            bases[i] = seq_nt16_table[r->letters[i]];
         for (int32_t j = 0; j < p.n; j++) {
             const int base = base_at(r->reference, r->contig_start + begin + j);
             window[j] = base == MASKED_BASE ? 15 : 1 << base;

@@ -5,7 +5,7 @@
 #include "planes.h"
 
 typedef struct {
-    const uint8_t *entries;    /* of SEQ, as in strand_bases.h */
+    const uint8_t *letters;    /* of SEQ */
     const uint8_t *quals;      /* as in FASTQ, in the order of the read */
     uint32_t length;
     int reverse;               /* of `quals` */

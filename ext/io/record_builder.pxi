@@ -60,7 +60,7 @@ cdef struct placement_t:
 
 cdef struct oriented_t:
     bint ready
-    uint8_t *entries
+    uint8_t *letters
     uint64_t *words   # of the planes
     planes_t planes
 
@@ -75,7 +75,7 @@ cdef struct record_t:
     record_core core
     const uint8_t *name
     const uint32_t *cigar    # as written
-    const uint8_t *entries   # of SEQ, where it is not empty
+    const uint8_t *letters   # of SEQ, where it is not empty
     const uint8_t *quals     # of SEQ in the order of the read; NULL when there are none
     int64_t span             # reference bases
     uint32_t index           # 1-based rank of the row among its read's
@@ -104,7 +104,7 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
                      uint32_t longest) noexcept nogil:
     cdef size_t rows = (<size_t>longest + 63) // 64 + 1, runs = UINT16_MAX + <size_t>longest, i
     cdef oriented_t *slots[3]
-    cdef uint8_t *entries
+    cdef uint8_t *letters
     memset(c, 0, sizeof(cursor_t))
     c.batch = batch
     c.target = target
@@ -114,11 +114,11 @@ cdef int open_cursor(cursor_t *c, const batch_t *batch, const target_t *target,
     c.mismatch = <uint64_t *>c.memory
     c.mate_runs = <uint32_t *>(c.mismatch + 10 * rows)
     c.own_runs = c.mate_runs + runs
-    entries = <uint8_t *>(c.own_runs + runs)
+    letters = <uint8_t *>(c.own_runs + runs)
     slots[0], slots[1], slots[2] = &c.strands[0], &c.strands[1], &c.mate_strand
     for i in range(3):
         slots[i].words = c.mismatch + (1 + 3 * i) * rows
-        slots[i].entries = entries + 64 * i * rows
+        slots[i].letters = letters + 64 * i * rows
     return BUILT
 
 
@@ -135,7 +135,7 @@ cdef const oriented_t *oriented(const batch_t *batch, oriented_t *o, size_t read
     """The read on a strand, in the slot `o`, which keeps it until it is no longer `ready`."""
     cdef uint32_t length = read_length(batch, read)
     if not o.ready:
-        o.planes = orient(batch.bases + batch.offsets[read], length, strand, o.entries, o.words)
+        o.planes = orient(batch.bases + batch.offsets[read], length, strand, o.letters, o.words)
         o.ready = True
     return o
 
@@ -239,18 +239,14 @@ cdef inline uint16_t record_flag(const cursor_t *c, const hit_t *hit) noexcept n
     return with_mate_flags(&c.mate, flag)
 
 
-cdef inline void prefetch_reference(const cursor_t *c, size_t row) noexcept nogil:
-    """Ask for the bases of the reference beside a row to come."""
-    if row < c.batch.n_hits and not c.batch.hits[row].flag & BAM_FUNMAP:
-        prefetch_bases(c.target.bases.planes, c.batch.hits[row].position, c.batch.hits[row].position + <int64_t>PREFETCHED)
-
-
 cdef void compare(cursor_t *c, const hit_t *hit, const oriented_t *read) noexcept nogil:
     """Fills `c.mismatch`, one bit a read base; bases outside M runs are left 0."""
     cdef const uint32_t *cigar = c.batch.cigars + hit.cigar_start
     cdef uint64_t p = hit.position
     cdef uint32_t q = 0, i, length, kind
     memset(c.mismatch, 0, (<size_t>read_length(c.batch, hit.read) // 64 + 1) * sizeof(uint64_t))
+    if not hit.edits:
+        return
     for i in range(hit.cigar_runs):
         length, kind = bam_cigar_oplen(cigar[i]), bam_cigar_type(bam_cigar_op(cigar[i]))
         if kind == 3:
@@ -281,15 +277,15 @@ cdef void set_bases(record_t *r, cursor_t *c, const hit_t *hit, clips_t clips) n
     cdef const batch_t *batch = c.batch
     cdef bint reverse = (hit.flag & BAM_FREVERSE) != 0
     r.core.length = 0 if is_secondary(hit) else read_length(batch, hit.read) - clips.first - clips.last
-    r.entries = r.quals = NULL
+    r.letters = r.quals = NULL
     if not r.core.length:
         return
-    r.entries = oriented(batch, &c.strands[reverse], hit.read, reverse).entries + clips.first
+    r.letters = oriented(batch, &c.strands[reverse], hit.read, reverse).letters + clips.first
     if batch.quals != NULL:
         r.quals = batch.quals + batch.offsets[hit.read] + (clips.last if reverse else clips.first)
 
 
-cdef int describe(record_t *r, cursor_t *c, const hit_t *hit) noexcept nogil:
+cdef int describe(record_t *r, cursor_t *c, const hit_t *hit, record_form form) noexcept nogil:
     """All of a row's record but the tags; what is compared with the reference stays in `c.mismatch`."""
     cdef const batch_t *batch = c.batch
     cdef bint mapped = not hit.flag & BAM_FUNMAP, reverse = (hit.flag & BAM_FREVERSE) != 0
@@ -305,7 +301,8 @@ cdef int describe(record_t *r, cursor_t *c, const hit_t *hit) noexcept nogil:
     r.core.name_length = batch.name_offsets[hit.read + 1] - batch.name_offsets[hit.read]
     r.core.tid, r.core.position, r.core.mapq = place.tid, place.position, hit.mapq
     r.core.flag = record_flag(c, hit)
-    r.core.bin = <uint16_t>hts_reg2bin(place.position, place.position + (place.span if place.span else 1), 14, 5)
+    if form != SAM_LINE:
+        r.core.bin = <uint16_t>hts_reg2bin(place.position, place.position + (place.span if place.span else 1), 14, 5)
     place_mate(&r.core, hit, &place, &c.mate)
     r.core.runs = 0
     if mapped:
@@ -342,7 +339,7 @@ cdef uint8_t *put_fields(uint8_t *to, const record_t *r, const contig_name *cont
     cdef bint reverse = (r.core.flag & BAM_FREVERSE) != 0, text = form == SAM_LINE
     if text:
         to = put_sam_core(to, &r.core, r.name, contigs, r.cigar)
-        to = put_letters(to, r.entries, r.core.length) if r.core.length else put_text(to, "*", 1)
+        to = put_text(to, <const char *>r.letters, r.core.length) if r.core.length else put_text(to, "*", 1)
         to = put_text(to, "\t", 1)
     else:
         if form == BAM_RECORD:
@@ -352,7 +349,7 @@ cdef uint8_t *put_fields(uint8_t *to, const record_t *r, const contig_name *cont
             to = put_cigar_stand_in(to, r.core.length, <uint32_t>r.span)
         else:
             to = put_cigar(to, r.cigar, r.core.runs)
-        to = put_sequence(to, r.entries, r.core.length)
+        to = put_sequence(to, r.letters, r.core.length)
     if r.quals != NULL:
         return put_qualities(to, r.quals, r.core.length, reverse, text)
     if text:
@@ -403,9 +400,9 @@ cdef int put_base_alignment_qualities(uint8_t **to, const record_t *r, const cur
     cdef baq_read read
     cdef uint8_t *begin = to[0]
     cdef int status
-    if r.entries == NULL or r.quals == NULL or r.core.flag & BAM_FUNMAP:
+    if r.letters == NULL or r.quals == NULL or r.core.flag & BAM_FUNMAP:
         return BUILT
-    read.entries, read.quals, read.length = r.entries, r.quals, r.core.length
+    read.letters, read.quals, read.length = r.letters, r.quals, r.core.length
     read.reverse = (r.core.flag & BAM_FREVERSE) != 0
     read.cigar, read.runs = r.cigar, r.core.runs
     read.reference = c.target.bases.planes
@@ -422,7 +419,7 @@ cdef int build(record_t *r, cursor_t *c, const hit_t *hit, byte_buffer *out, rec
     """Appends the record of one row but for SA, XA and what comes behind them."""
     cdef bint text = form == SAM_LINE
     cdef uint8_t *to
-    cdef int status = describe(r, c, hit)
+    cdef int status = describe(r, c, hit, form)
     if status == BUILT:
         r.start = out.size
         status = reserve(out, r.start, record_bound(c, r, hit))
@@ -465,6 +462,7 @@ cdef inline bint left_out(const cursor_t *c, const hit_t *hit) noexcept nogil:
 cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form form) noexcept nogil:
     """Appends the next record of the batch to `out`: BUILT, END, or what is wrong with row `c.row`."""
     cdef const hit_t *hit
+    cdef const hit_t *ahead
     cdef bint text = form == SAM_LINE
     cdef int status
     while True:
@@ -473,7 +471,9 @@ cdef int next_record(cursor_t *c, record_t *r, byte_buffer *out, record_form for
             if status != BUILT:
                 return status
         hit = c.batch.hits + c.row
-        prefetch_reference(c, c.row + AHEAD)
+        if c.row + AHEAD < c.batch.n_hits:  # here: gcc drops calls of a function that does nothing but prefetch
+            ahead = hit + AHEAD
+            prefetch_bases(c.target.bases.planes, ahead.position, ahead.position + <int64_t>PREFETCHED)
         if not left_out(c, hit):
             break
         c.row += 1

@@ -49,8 +49,8 @@ cdef extern from "strand_bases.h" nogil:
         const uint32_t *exception_length
         const uint8_t *exception_code
         size_t n_exceptions
-    void fill_base_entries() noexcept
-    planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries, uint64_t *words) noexcept
+    void fill_letters() noexcept
+    planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *letters, uint64_t *words) noexcept
     void mark_mismatches(planes_t read, uint32_t q, planes_t reference, int64_t p, uint32_t length,
                          uint64_t *mismatch) noexcept
 
@@ -93,8 +93,7 @@ cdef extern from "bam_fields.h" nogil:
     uint8_t *put_string_tag(uint8_t *to, const char *name, const char *value, size_t length, bint text) noexcept
     uint8_t *put_read_tags(uint8_t *to, const uint8_t *tags, size_t length, bint text) noexcept
     uint8_t *put_name(uint8_t *to, const uint8_t *name, uint32_t length, bint padded) noexcept
-    uint8_t *put_sequence(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
-    uint8_t *put_letters(uint8_t *to, const uint8_t *entries, uint32_t length) noexcept
+    uint8_t *put_sequence(uint8_t *to, const uint8_t *letters, uint32_t length) noexcept
     uint8_t *put_qualities(uint8_t *to, const uint8_t *quals, uint32_t length, bint reverse, bint text) noexcept
     uint32_t *put_cigar_eqx(uint32_t *to, const uint32_t *cigar, uint32_t runs,
                             const uint64_t *mismatch) noexcept
@@ -114,7 +113,7 @@ cdef extern from "bam_fields.h" nogil:
 
 cdef extern from "baq.h" nogil:
     ctypedef struct baq_read:
-        const uint8_t *entries
+        const uint8_t *letters
         const uint8_t *quals
         uint32_t length
         int reverse
@@ -143,7 +142,7 @@ PROBLEMS = {
     TOO_LARGE: "the record exceeds 2 GiB",
 }
 
-fill_base_entries()
+fill_letters()
 
 
 cdef _raise_status(int status, size_t row):

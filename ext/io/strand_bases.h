@@ -1,8 +1,8 @@
 /* A read as it lies on one strand of the reference, and how it differs from the reference there.
  *
- * Each base of the read becomes one entry byte: low nibble the 4-bit code of BAM, bits 4-5 the 2-bit base
- * code, bit 6 set where the base is masked (anything but A, C, G, T: it never matches). Eight bases at a time
- * they become the SEQ field and bit planes of the layout in docs/pipeline.md. Mismatches are then found 64 at once.
+ * The read becomes letters of SAM and bit planes of the layout in docs/pipeline.md, a block of bases at once. Letters are
+ * those of the 4-bit codes of BAM, in upper case; anything but A, C, G, T is masked, and never matches. Mismatches are
+ * then found 64 at once.
  */
 #ifndef GASSST_STRAND_BASES_H
 #define GASSST_STRAND_BASES_H
@@ -11,7 +11,9 @@
 #include "planes.h"
 #include <string.h>
 
-enum { ENTRY_NT16 = 0x0f, ENTRY_CODE_SHIFT = 4, ENTRY_MASK_SHIFT = 6, ENTRY_MASKED = 0x40, ENTRY_UNKNOWN = 0x4f };
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* Reference planes and the true letters of its masked bases: runs sorted by start. */
 typedef struct {
@@ -22,35 +24,20 @@ typedef struct {
     size_t n_exceptions;
 } reference_bases;
 
-static uint8_t base_entry[2][256]; /* [strand][ASCII letter]; strand 1 holds the complement */
-
-static inline uint8_t nt16_entry(unsigned nt16)
-{
-    switch (nt16) {
-    case 1: return 1;
-    case 2: return 2 | 1 << ENTRY_CODE_SHIFT;
-    case 4: return 4 | 2 << ENTRY_CODE_SHIFT;
-    case 8: return 8 | 3 << ENTRY_CODE_SHIFT;
-    default: return nt16 | ENTRY_MASKED;
-    }
-}
+static uint8_t strand_letter[2][256]; /* [strand][ASCII letter]; strand 1 holds the complement */
 
 /* To be called once, before any other function here. */
-static void fill_base_entries(void)
+static void fill_letters(void)
 {
-    static const char letters[] = "=ACMGRSVTWYHKDBN";
-    memset(base_entry, ENTRY_UNKNOWN, sizeof base_entry);
+    static const char letters[] = "=ACMGRSVTWYHKDBN"; /* by the 4-bit code of BAM */
+    memset(strand_letter, 'N', sizeof strand_letter);
     for (unsigned nt16 = 1; nt16 < 16; nt16++) {
         unsigned complement = nt16 >> 3 | (nt16 >> 1 & 2) | (nt16 << 1 & 4) | (nt16 << 3 & 8);
         unsigned upper = (unsigned char)letters[nt16], lower = upper | 0x20;
-        base_entry[0][upper] = base_entry[0][lower] = nt16_entry(nt16);
-        base_entry[1][upper] = base_entry[1][lower] = nt16_entry(complement);
+        strand_letter[0][upper] = strand_letter[0][lower] = (uint8_t)letters[nt16];
+        strand_letter[1][upper] = strand_letter[1][lower] = (uint8_t)letters[complement];
     }
 }
-
-/* --- eight bases at once: byte i of a word is base i ------------------------------------------------------------- */
-
-#define EACH_BYTE 0x0101010101010101u
 
 static inline uint64_t load_eight(const uint8_t *bytes)
 {
@@ -63,6 +50,45 @@ static inline void store_eight(uint8_t *bytes, uint64_t eight)
 {
     memcpy(bytes, &eight, 8);
 }
+
+/* --- a block of bases at once -------------------------------------------------------------------------------------
+ *
+ * Bits 1 and 2 of a letter tell A, C, T, G apart, in this order: the high bit of the code is bit 2, the low bit is bit 1
+ * but for G and T. Bit 1 also tells which letter complements another: C and G differ in bit 2, A and T in bits 0, 2 and 4.
+ */
+
+#if defined(__SSE2__)
+
+enum { BLOCK = 16 };
+
+/* Takes the bases from `at` on of the read on `strand`, a whole block, if they are A, C, G and T alone: letters go to `to`,
+ * the bits of their codes into `low` and `high`. 0: there is another one. */
+static inline int take_block(const uint8_t *bases, uint32_t length, int strand, uint32_t at, uint8_t *to, uint64_t *low,
+                             uint64_t *high)
+{
+    __m128i x;
+    if (strand) {
+        const uint8_t *p = bases + length - BLOCK - at;
+        x = _mm_set_epi64x((int64_t)__builtin_bswap64(load_eight(p)), (int64_t)__builtin_bswap64(load_eight(p + 8)));
+        const __m128i two = _mm_set1_epi8(2), is_strong = _mm_cmpeq_epi8(_mm_and_si128(x, two), two);
+        x = _mm_xor_si128(x, _mm_or_si128(_mm_andnot_si128(is_strong, _mm_set1_epi8(0x11)), _mm_set1_epi8(4)));
+    } else {
+        x = _mm_loadu_si128((const __m128i *)(bases + at));
+    }
+    const __m128i a_or_c = _mm_cmpeq_epi8(_mm_andnot_si128(_mm_set1_epi8(2), x), _mm_set1_epi8('A'));
+    const __m128i g_or_t = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('G')), _mm_cmpeq_epi8(x, _mm_set1_epi8('T')));
+    const __m128i second = _mm_slli_epi16(x, 5);
+    _mm_storeu_si128((__m128i *)to, x);
+    *high = (uint64_t)(uint32_t)_mm_movemask_epi8(second);
+    *low = (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_xor_si128(_mm_slli_epi16(x, 6), second));
+    return _mm_movemask_epi8(_mm_or_si128(a_or_c, g_or_t)) == 0xffff;
+}
+
+#else
+
+enum { BLOCK = 8 };
+
+#define EACH_BYTE 0x0101010101010101u
 
 /* Bit 0 of each of eight bytes; byte 0 gives bit 0. */
 static inline uint64_t gather_bits(uint64_t eight)
@@ -77,53 +103,55 @@ static inline uint64_t eight_letters(uint64_t low, uint64_t high)
     return (EACH_BYTE * 'A' | (low | high) << 1 | high << 2) ^ (t | t << 1 | t << 4);
 }
 
-/* Entries of unmasked bases by the bits of their codes. */
-static inline uint64_t eight_entries(uint64_t low, uint64_t high)
+static inline int take_block(const uint8_t *bases, uint32_t length, int strand, uint32_t at, uint8_t *to, uint64_t *low,
+                             uint64_t *high)
 {
-    const uint64_t nt16 = (EACH_BYTE ^ (low | high)) | (low & ~high) << 1 | (high & ~low) << 2 | (low & high) << 3;
-    return nt16 | (low | high << 1) << ENTRY_CODE_SHIFT;
-}
-
-/* Entries of the n bases from `at` on of the read on `strand`, n <= 8. */
-static inline uint64_t looked_up_entries(const uint8_t *bases, uint32_t length, int strand, uint32_t at, uint32_t n)
-{
-    uint64_t eight = 0;
-    for (uint32_t i = 0; i < n; i++)
-        eight |= (uint64_t)base_entry[strand][bases[strand ? length - 1 - at - i : at + i]] << 8 * i;
-    return eight;
-}
-
-static inline uint64_t next_entries(const uint8_t *bases, uint32_t length, int strand, uint32_t at)
-{
-    if (length - at < 8)
-        return looked_up_entries(bases, length, strand, at, length - at);
-    const uint64_t letters = strand ? __builtin_bswap64(load_eight(bases + length - 8 - at)) : load_eight(bases + at);
-    /* Bits 1 and 2 of a letter tell A, C, T, G apart, in this order. */
-    const uint64_t high = letters >> 2 & EACH_BYTE, low = (letters >> 1 & EACH_BYTE) ^ high;
-    if (letters != eight_letters(low, high))
-        return looked_up_entries(bases, length, strand, at, 8);
+    const uint64_t x = strand ? __builtin_bswap64(load_eight(bases + length - BLOCK - at)) : load_eight(bases + at);
+    const uint64_t second = x >> 2 & EACH_BYTE, first = (x >> 1 & EACH_BYTE) ^ second;
     const uint64_t turned = strand ? EACH_BYTE : 0; /* the complement of a code is 3 less the code */
-    return eight_entries(low ^ turned, high ^ turned);
+    store_eight(to, eight_letters(first ^ turned, second ^ turned));
+    *low = gather_bits(first ^ turned);
+    *high = gather_bits(second ^ turned);
+    return x == eight_letters(first, second);
 }
 
-/* Entries of the read on `strand`, and its planes. `entries` has room for a multiple of 64 bases, `words` for a row per
- * 64 bases. Nothing that was just written is read again: a word read from single bytes waits for all of them. */
-static planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *entries, uint64_t *words)
+#endif
+
+/* Any read, base by base. */
+static void orient_any(const uint8_t *bases, uint32_t length, int strand, uint8_t *letters, uint64_t *words)
 {
-    const uint32_t rows = (length + 63) / 64;
-    for (uint32_t row = 0; row < rows; row++) {
-        const uint32_t stop = 64 * row + 64 < length ? 64 * row + 64 : length;
-        uint64_t low = 0, high = 0, masked = 0;
-        for (uint32_t i = 64 * row; i < stop; i += 8) {
-            const uint64_t eight = next_entries(bases, length, strand, i);
-            store_eight(entries + i, eight);
-            low |= gather_bits(eight >> ENTRY_CODE_SHIFT) << (i & 63);
-            high |= gather_bits(eight >> (ENTRY_CODE_SHIFT + 1)) << (i & 63);
-            masked |= gather_bits(eight >> ENTRY_MASK_SHIFT) << (i & 63);
-        }
-        words[3 * row] = low, words[3 * row + 1] = high, words[3 * row + 2] = masked;
+    memset(words, 0, (size_t)(length + 63) / 64 * 3 * sizeof *words);
+    for (uint32_t i = 0; i < length; i++) {
+        const uint8_t letter = strand_letter[strand][bases[strand ? length - 1 - i : i]];
+        const uint64_t low = letter == 'C' || letter == 'T', high = letter == 'G' || letter == 'T';
+        const uint64_t masked = letter != 'A' && !low && !high;
+        uint64_t *row = words + 3 * (size_t)(i / 64);
+        letters[i] = letter;
+        row[0] |= low << (i & 63);
+        row[1] |= high << (i & 63);
+        row[2] |= masked << (i & 63);
     }
-    return (planes_t){words, rows};
+}
+
+/* Letters of the read on `strand`, and its planes. `letters` has room for a multiple of 64 bases, `words` for a row per
+ * 64 bases. The last block ends with the read, and takes some bases once more. */
+static planes_t orient(const uint8_t *bases, uint32_t length, int strand, uint8_t *letters, uint64_t *words)
+{
+    int is_plain = length >= BLOCK;
+    for (uint32_t start = 0; start < length && is_plain; start += 64) {
+        const uint32_t stop = start + 64 < length ? start + 64 : length;
+        uint64_t row_low = 0, row_high = 0, *row = words + 3 * (size_t)(start / 64);
+        for (uint32_t i = start; i < stop && is_plain; i += BLOCK) {
+            const uint32_t beyond = i + BLOCK > length ? i + BLOCK - length : 0;
+            uint64_t low, high;
+            is_plain = take_block(bases, length, strand, i - beyond, letters + i - beyond, &low, &high);
+            row_low |= low >> beyond << (i - start);
+            row_high |= high >> beyond << (i - start);
+        }
+        row[0] = row_low, row[1] = row_high, row[2] = 0;
+    }
+    if (!is_plain) orient_any(bases, length, strand, letters, words);
+    return (planes_t){words, (length + 63) / 64};
 }
 
 /* Sets bit q + i of `mismatch` where read base q + i differs from reference base p + i, 0 <= i < length. */

@@ -34,8 +34,10 @@ BAND_FN int OF_WIDTH(nw_align)(const band_batch *batch, const band_paths *paths,
     u64 *trace = malloc(((size_t)rows * 2 * WORDS * BAND_TILE + 1) * sizeof(u64));
     if (!trace)
         return -1;
-    for (u32 group = 0; group < GROUPS(batch->n); group++)
+    for (u32 group = 0; group < GROUPS(batch->n); group++) {
+        OF_WIDTH(nw_prefetch)(batch, group + NW_AHEAD);
         band_align(batch, group, paths, trace);
+    }
     free(trace);
     return 0;
 }

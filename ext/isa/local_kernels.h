@@ -14,14 +14,17 @@
 #if defined(__GNUC__)
 #define BAND_FN static inline CPU_TARGET __attribute__((always_inline, unused))
 #define LOCAL_LOOP static CPU_TARGET
+#define LOCAL_INLINE static inline __attribute__((always_inline))
 #else
 #define BAND_FN static inline
 #define LOCAL_LOOP static
+#define LOCAL_INLINE static inline
 #endif
 
 /* Bases of the reference that pairs first .. first + n - 1 look at. They lie anywhere in it: a group that waits for each
- * of its misses takes twice as long. */
-static void local_prefetch(const band_batch *batch, u32 first, u32 n, u32 width)
+ * of its misses takes twice as long. Always inline: gcc takes a function that only prefetches for one without effect, and
+ * drops its calls. */
+LOCAL_INLINE void local_prefetch(const band_batch *batch, u32 first, u32 n, u32 width)
 {
 #if defined(__GNUC__)
     const u32 after = batch->n - first > n ? first + n : batch->n;

@@ -195,38 +195,110 @@ cdef inline uint64_t bucket_key(uint64_t support, uint64_t pair, uint32_t bucket
     return (0x3fff - min(support, <uint64_t>0x3fff)) << 50 | lot << 20 | min(i, 0xfffff)
 
 
-def reads_with_few_near(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int most):
-    """Reads of pairs both mates of which have at most `most` anchors near the other.
+def quick_buckets(anchors, const uint8_t[::1] near, const uint8_t[::1] mate, int most, int shift):
+    """Buckets of the anchors near the mate, in pairs both mates of which have at most `most` of them.
 
     Parameters
     ----------
     anchors : search.arrays.Anchors
-        c anchors; the mates of a pair are both among its reads. Read: `start`, `reads`.
+        c anchors; the mates of a pair are both among its reads. Read: `read_strand`, `diagonal`, `start`, `reads`.
     near : uint8[c]
         From `mark_near_mates`.
     mate : uint8[n]
     most : int
+    shift : int
+        log2 of the bucket span.
 
     Returns
     -------
-    uint8[n]
+    read_strand : uint32[k], bucket : uint32[k]
+        In the order of the anchors.
     """
-    cdef const uint32_t[::1] reads = anchors.reads
+    cdef const uint32_t[::1] reads = anchors.reads, read_strand = anchors.read_strand, diagonal = anchors.diagonal
     cdef const int64_t[::1] start = anchors.start
-    cdef Py_ssize_t i, j
-    cdef int found = 0
-    out_array = np.zeros(mate.shape[0], np.uint8)
-    cdef uint8_t[::1] out = out_array
+    cdef Py_ssize_t a = reads.shape[0], i = 0, j, k = 0
+    cdef int own, other
+    strand_array, bucket_array = np.empty(near.shape[0], np.uint32), np.empty(near.shape[0], np.uint32)
+    cdef uint32_t[::1] strand_out = strand_array, bucket_out = bucket_array
+    with nogil:
+        while i + 1 < a:
+            if mate[reads[i]] != 1:
+                i += 1
+                continue
+            own = other = 0
+            for j in range(start[i], start[i + 1]):
+                own += near[j]
+            for j in range(start[i + 1], start[i + 2]):
+                other += near[j]
+            if own <= most and other <= most:
+                for j in range(start[i], start[i + 2]):
+                    if near[j]:
+                        strand_out[k], bucket_out[k] = read_strand[j], diagonal[j] >> shift
+                        k += 1
+            i += 2
+    return strand_array[:k], bucket_array[:k]
+
+
+def participants(const uint32_t[::1] reads, state, pairs, int64_t stage):
+    """Those of the reads that take part in a stage: their pairs are open and have begun; and single reads.
+
+    Parameters
+    ----------
+    reads : uint32[a]
+    state : search.state.PairState
+        Read: `open`.
+    pairs : search.context.PairContext
+        Read: `begin`.
+    stage : int
+
+    Returns
+    -------
+    uint32[k]
+        In their order.
+    """
+    cdef const uint8_t[::1] is_open = state.open.view(np.uint8)
+    cdef const int64_t[::1] begin = pairs.begin
+    cdef Py_ssize_t i, k = 0
+    out_array = np.empty(reads.shape[0], np.uint32)
+    cdef uint32_t[::1] out = out_array
     with nogil:
         for i in range(reads.shape[0]):
-            found = 0
-            for j in range(start[i], start[i + 1]):
-                found += near[j]
-            out[reads[i]] = found <= most
-        for i in range(mate.shape[0] - 1):
-            if mate[i] == 1:
-                out[i] = out[i + 1] = out[i] & out[i + 1]
-    return out_array
+            out[k] = reads[i]
+            k += is_open[reads[i]] & (begin[reads[i]] <= stage)
+    return out_array[:k]
+
+
+def pairs_with_seeds(const uint32_t[::1] reads, context, pairs, int stage, int least):
+    """Those of the reads that are mates of pairs both of which have enough disjoint seeds in a stage.
+
+    Parameters
+    ----------
+    reads : uint32[a]
+    context : search.context.BatchContext
+        Read: `lengths`, `plan.disjoint`.
+    pairs : search.context.PairContext
+        Read: `mate`.
+    stage, least : int
+
+    Returns
+    -------
+    uint32[k]
+        In their order.
+    """
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef const uint16_t[::1] disjoint = context.plan.disjoint[stage]
+    cdef const uint8_t[::1] mate = pairs.mate
+    cdef Py_ssize_t i, k = 0
+    cdef uint32_t r, other
+    out_array = np.empty(reads.shape[0], np.uint32)
+    cdef uint32_t[::1] out = out_array
+    with nogil:
+        for i in range(reads.shape[0]):
+            r = out[k] = reads[i]
+            if mate[r]:
+                other = r + 1 if mate[r] == 1 else r - 1
+                k += (disjoint[lengths[r]] >= least) & (disjoint[lengths[other]] >= least)
+    return out_array[:k]
 
 
 def mark_anchors_of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] near, const uint8_t[::1] reads,
@@ -285,8 +357,7 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
         with nogil:
             j, m = 0, 0
             for i in range(n):
-                while j < some.shape[0] and some[j] < keys[i]:
-                    j += 1
+                j = first_from(some, j, keys[i])
                 if j == some.shape[0] or some[j] != keys[i]:
                     keys[m] = keys[i]
                     m += 1
@@ -299,14 +370,31 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
     return strand_array, bucket_array, keys_array[:n].copy()
 
 
-def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open):
-    """Both mates of the open pairs of which at least one is active.
+cdef inline Py_ssize_t first_from(const uint64_t[::1] some, Py_ssize_t i, uint64_t key) noexcept nogil:
+    """The first of sorted keys that is not below `key`; those before i are. In ever longer steps, then by halves."""
+    cdef Py_ssize_t n = some.shape[0], step = 1, end, middle
+    while i + step < n and some[i + step] < key:
+        i += step
+        step *= 2
+    end = min(i + step, n)
+    while i < end:
+        middle = (i + end) >> 1
+        if some[middle] < key:
+            i = middle + 1
+        else:
+            end = middle
+    return i
+
+
+def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open,
+                        const uint8_t[::1] wanted):
+    """Mates of the open pairs of which at least one is active, those whose partner is wanted.
 
     Parameters
     ----------
     active : uint32[a]
         Reads, ascending.
-    mate, open : uint8[n]
+    mate, open, wanted : uint8[n]
 
     Returns
     -------
@@ -314,13 +402,18 @@ def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, con
         Ascending.
     """
     cdef Py_ssize_t i, k = 0
-    cdef uint32_t first
+    cdef int64_t first, last = -1
     out_array = np.empty(2 * active.shape[0], np.uint32)
     cdef uint32_t[::1] out = out_array
     with nogil:
         for i in range(active.shape[0]):
             first = active[i] - (mate[active[i]] == 2)
-            if mate[first] == 1 and open[first] and (k == 0 or out[k - 2] != first):
-                out[k], out[k + 1] = first, first + 1
-                k += 2
-    return out_array[:k].copy()
+            if mate[first] == 1 and open[first] and last != first:
+                last = first
+                if wanted[first + 1]:
+                    out[k] = <uint32_t>first
+                    k += 1
+                if wanted[first]:
+                    out[k] = <uint32_t>first + 1
+                    k += 1
+    return out_array[:k]

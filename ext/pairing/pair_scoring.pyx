@@ -3,9 +3,10 @@
 import numpy as np
 
 from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
+from gassst._core.contigs cimport contigs_before
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.orientation cimport leads, partner_strand, partner_window, template_length, window_of, window_t
@@ -73,6 +74,47 @@ cdef struct insert_t:
     window_t window
     double mean, sd
     double unpaired_phred
+
+
+def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[::1] borders):
+    """The selected places of reads, as `choose_pairs` takes them.
+
+    Parameters
+    ----------
+    found : search.backend.Grouped
+        Read: `bands`, `ends`.
+    selected : search.backend.Selected
+        Read: `rows` int64[k].
+    lengths : uint32[n]
+    borders : int64[c + 1]
+        Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
+
+    Returns
+    -------
+    read_strand, ends : uint32[k], edits : uint16[k]
+    contig : int32[k]
+        One more than the contig of the middle; what lies before the first border counts as 0.
+    """
+    cdef const uint32_t[::1] read_strand = found.bands.read_strand, ends = found.ends
+    cdef const uint16_t[::1] edits = found.bands.edits
+    cdef const int64_t[::1] rows = selected.rows
+    cdef Py_ssize_t k = rows.shape[0], i
+    cdef int64_t middle, lowest = 0, highest = -1
+    cdef int32_t c = 0
+    columns, edits_array, contig_array = np.empty((2, k), np.uint32), np.empty(k, np.uint16), np.empty(k, np.int32)
+    cdef uint32_t[:, ::1] out = columns
+    cdef uint16_t[::1] edits_out = edits_array
+    cdef int32_t[::1] contig = contig_array
+    with nogil:
+        for i in range(k):
+            out[0, i], out[1, i], edits_out[i] = read_strand[rows[i]], ends[rows[i]], edits[rows[i]]
+            middle = <int64_t>out[1, i] - ((lengths[out[0, i] >> 1] + 1) >> 1)
+            if middle < lowest or middle > highest:
+                c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
+                lowest = borders[c - 1] if c else INT64_MIN
+                highest = borders[c] - 1 if c < borders.shape[0] else INT64_MAX
+            contig[i] = c
+    return *columns, edits_array, contig_array
 
 
 def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired_phred):

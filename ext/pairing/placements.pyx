@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memmove
 
 from gassst._core.contigs cimport contigs_before
 from gassst._core.layouts cimport NO_SCORE
@@ -89,10 +90,39 @@ cdef class Placements:
 
         Those of a read and strand lie next to each other, all but sorted: as bands do that were scored in order.
         """
-        cdef Py_ssize_t k = 0, i, j, n = read_strand.shape[0]
+        if read_strand.shape[0]:
+            self.put(&read_strand[0], &end_position[0], &edits[0], read_strand.shape[0])
+
+    def add_bands(self, bands, search, context, int margin, int pair_margin):
+        """Add the places of bands, and bring the limits of their reads up to date.
+
+        Parameters
+        ----------
+        bands : search.arrays.Bands
+            Read: `read_strand`, `band_start`, `end`, `edits`. In an order as `add` asks for.
+        search : search.state.SearchState
+            Read: `best`. Changed: `limit`.
+        context : search.context.BatchContext
+            Read: `errors`.
+        margin, pair_margin : int
+            As for `tighten`.
+        """
+        cdef const uint32_t[::1] read_strand = bands.read_strand, first = bands.band_start
+        cdef const uint16_t[::1] end = bands.end
+        cdef Py_ssize_t k = read_strand.shape[0], i
+        cdef uint32_t[::1] ends = np.empty(k, np.uint32)
+        with nogil:
+            for i in range(k):
+                ends[i] = first[i] + end[i] + self.lengths[read_strand[i] >> 1]
+        self.add(read_strand, ends, bands.edits)
+        self.tighten(read_strand, search.best, context.errors, margin, pair_margin, search.limit)
+
+    cdef int put(self, const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
+                 Py_ssize_t n) except -1:
+        cdef Py_ssize_t k = 0, i, j
         cdef uint64_t key
-        cdef place_t *new = <place_t *>malloc(max(n, 1) * sizeof(place_t))
-        cdef Py_ssize_t *at = <Py_ssize_t *>malloc(max(n, 1) * sizeof(Py_ssize_t))
+        cdef place_t *new = <place_t *>malloc(n * sizeof(place_t))
+        cdef Py_ssize_t *at = <Py_ssize_t *>malloc(n * sizeof(Py_ssize_t))
         try:
             if new == NULL or at == NULL:
                 raise MemoryError
@@ -114,12 +144,17 @@ cdef class Placements:
         finally:
             free(new)
             free(at)
+        return 0
 
     cdef void merge(self, const place_t *fresh, Py_ssize_t k, Py_ssize_t *at) noexcept nogil:
         """Put new places, sorted, among the old ones, from the last backwards; `at`: where they are then."""
-        cdef Py_ssize_t i = self.n, j, new = k
+        cdef Py_ssize_t i = self.n, j = 1, new = k, behind, n_starts = self.start.shape[0]
         self.n += k
         while new:
+            behind = self.start[(fresh[new - 1].key >> 32) + 1]
+            if i > behind:  # those of later strands
+                memmove(&self.places[behind + new], &self.places[behind], (i - behind) * sizeof(place_t))
+                i = behind
             if i > 0 and self.places[i - 1].key > fresh[new - 1].key:
                 i -= 1
                 self.places[i + new] = self.places[i]
@@ -127,10 +162,11 @@ cdef class Placements:
                 new -= 1
                 at[new] = i + new
                 self.places[i + new] = fresh[new]
-        for j in range(self.start.shape[0]):
-            while new < k and <Py_ssize_t>(fresh[new].key >> 32) < j:
-                new += 1
-            self.start[j] += new
+        for new in range(k + 1):
+            behind = <Py_ssize_t>(fresh[new].key >> 32) + 1 if new < k else n_starts
+            while j < behind:
+                self.start[j] += new
+                j += 1
 
     def tighten(self, const uint32_t[::1] read_strand, const uint16_t[::1] best, const uint16_t[::1] errors, int margin,
                 int pair_margin, uint16_t[::1] limit):
@@ -320,6 +356,38 @@ cdef class Placements:
                     if not guided:
                         hasty[read] = hasty[read + 1] = 1
         state.unsettled = left_array[:k].copy()
+
+    def rivals_seen(self, state, pairs, context):
+        """Reads of open pairs of which the seeds would have shown a rival, but for those that were passed over.
+
+        Parameters
+        ----------
+        state : search.state.PairState
+            Read: `open`, `unsettled`, `looked_row`.
+        pairs : search.context.PairContext
+            Read: `missed`, `length_rank`.
+        context : search.context.BatchContext
+            Read: of its plan `preset.pair_missed`.
+
+        Returns
+        -------
+        uint8[n]
+        """
+        cdef double most = context.plan.preset.pair_missed
+        cdef const int64_t[::1] first = state.unsettled, rank = pairs.length_rank
+        cdef const uint8_t[::1] is_open = state.open.view(np.uint8), looked_row = state.looked_row
+        cdef const double[:, :, ::1] missed = pairs.missed
+        cdef Py_ssize_t i
+        cdef int64_t read
+        out_array = np.zeros(is_open.shape[0], np.uint8)
+        cdef uint8_t[::1] out = out_array
+        with nogil:
+            for i in range(first.shape[0]):
+                read = first[i]
+                if is_open[read] and self.paired_view[read] != NO_SCORE and self.paired_view[read + 1] != NO_SCORE:
+                    out[read] = out[read + 1] = (self.share_missed(missed, looked_row, rank, read)
+                                                 + self.share_missed(missed, looked_row, rank, read + 1)) <= most
+        return out_array
 
     cdef inline double share_missed(self, const double[:, :, ::1] missed, const uint8_t[::1] looked_row,
                                     const int64_t[::1] rank, int64_t read) noexcept nogil:

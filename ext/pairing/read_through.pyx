@@ -2,11 +2,30 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
-from gassst._core.intrinsics cimport popcount
-from gassst._core.planes cimport bases64_t, bases_at, count_differences, differences, first_bases, planes_of, planes_t
+from gassst._core.contigs cimport contig_near
+from gassst._core.intrinsics cimport trailing_zeros
+from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    count_bits,
+    count_differences,
+    differences,
+    first_bases,
+    planes_of,
+    planes_t,
+    prefetch_bases,
+)
+from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
+
+from gassst.layouts import HIT, READ_SUMMARY
+
+cdef enum:
+    AHEAD = 12          # alignments from prefetch to use
+    PREFETCHED = 128    # bases
 
 
 cdef inline int64_t rows_of(uint32_t length) noexcept nogil:
@@ -27,7 +46,7 @@ cdef uint16_t shared_length(planes_t reads, int64_t one, uint32_t one_length, in
     while length >= shortest:
         most = <int>(length // bases_an_error)
         unequal = differences(head, bases_at(reads, other + other_length - length)) & first_bases(length)
-        if popcount(unequal) <= most and count_differences(reads, one, reads, other + other_length - length, length,
+        if count_bits(unequal) <= most and count_differences(reads, one, reads, other + other_length - length, length,
                                                            most) <= most:
             if found:
                 return 0
@@ -69,6 +88,84 @@ def fragment_lengths(packed, const int64_t[::1] first, int shortest, int bases_a
             found[i] = shared_length(reads, 64 * <int64_t>plane_start[a], lengths[a],
                                      64 * (plane_start[b] + rows_of(lengths[b])), lengths[b], shortest, bases_an_error)
     return found_array
+
+
+def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint diverted, int sure_errors):
+    """Pairs that may run through their fragment: they begin with this stage, and neither mate fits as a whole.
+
+    Parameters
+    ----------
+    search : search.state.SearchState
+        Read: `best`, `diverted`.
+    state : search.state.PairState
+        Read: `open`, `fragment`.
+    pairs : search.context.PairContext
+        Read: `first`, `begin`.
+    stage : int
+    diverted : bool
+        Only those that were given up; else open ones, too.
+    sure_errors : int
+        Most errors of a place that fits.
+
+    Returns
+    -------
+    int64[p]
+        Rows of their first mates.
+    """
+    cdef const int64_t[::1] first = pairs.first, begin = pairs.begin
+    cdef const uint16_t[::1] best = search.best, fragment = state.fragment
+    cdef const uint8_t[::1] given_up = search.diverted.view(np.uint8), is_open = state.open.view(np.uint8)
+    cdef Py_ssize_t i, k = 0
+    cdef int64_t r
+    out_array = np.empty(first.shape[0], np.int64)
+    cdef int64_t[::1] out = out_array
+    with nogil:
+        for i in range(first.shape[0]):
+            r = out[k] = first[i]
+            k += ((begin[r] == stage) & (fragment[r] == 0) & (min(best[r], best[r + 1]) > sure_errors)
+                  & (given_up[r] | (is_open[r] & (not diverted))))
+    return out_array[:k]
+
+
+def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, state, context,
+              int tail_bases_an_error):
+    """Close the pairs that run through their fragment, and do not fit behind it.
+
+    Parameters
+    ----------
+    first : int64[p]
+        Rows of first mates.
+    fragment : uint16[p]
+        From `fragment_lengths`.
+    search : search.state.SearchState
+        Read: `best`, `capped`. Changed: `diverted`.
+    state : search.state.PairState
+        Changed: `open`, `fragment`.
+    context : search.context.BatchContext
+        Read: `lengths`.
+    tail_bases_an_error : int
+        A mate fits where it has fewer errors than one in so many of the bases behind the fragment.
+    """
+    cdef const uint16_t[::1] best = search.best
+    cdef const uint8_t[::1] capped = search.capped
+    cdef const uint32_t[::1] lengths = context.lengths
+    cdef uint8_t[::1] given_up = search.diverted.view(np.uint8), is_open = state.open.view(np.uint8)
+    cdef uint16_t[::1] out = state.fragment
+    cdef Py_ssize_t i
+    cdef int64_t r
+    cdef uint16_t size
+    with nogil:
+        for i in range(first.shape[0]):
+            size = fragment[i]
+            for r in range(first[i], first[i] + 2):
+                # A mate of which seeds were passed over may fit where nobody looked.
+                if (best[r] * tail_bases_an_error < <int64_t>lengths[r] - fragment[i]
+                        or (best[r] == NO_SCORE and capped[r])):
+                    size = 0
+            for r in range(first[i], first[i] + 2):
+                out[r] = size
+                if size:
+                    given_up[r], is_open[r] = 1, 0
 
 
 def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):
@@ -159,3 +256,210 @@ def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails):
             n_runs[i] = <uint16_t>n
             done += n
     return position_array, cigars_array[:done], start_array, runs_array
+
+
+cdef struct costs_t:
+    int32_t match, mismatch, bonus
+
+
+cdef struct part_t:
+    int64_t first, to       # bases first .. to - 1 are aligned
+    int32_t score
+    uint16_t edits
+
+
+cdef struct clips_t:
+    # Of an alignment without a gap: bases that are clipped before and behind those that are aligned.
+    int64_t before, behind
+    bint plain              # it has no gap
+
+
+cdef inline clips_t clips_of(const uint32_t *cigar, Py_ssize_t runs) noexcept nogil:
+    cdef clips_t clips = clips_t(0, 0, False)
+    if cigar_op(cigar[0]) == CIGAR_SOFT_CLIP:
+        clips.before = cigar_length(cigar[0])
+    if runs > 1 and cigar_op(cigar[runs - 1]) == CIGAR_SOFT_CLIP:
+        clips.behind = cigar_length(cigar[runs - 1])
+    clips.plain = runs == 1 + (clips.before > 0) + (clips.behind > 0)
+    return clips
+
+
+cdef inline void keep_better(part_t *best, int32_t total, int64_t begin, int64_t to) noexcept nogil:
+    """The longer one of equals."""
+    if total > 0 and total >= best.score:
+        best.score, best.first, best.to = total, begin, to
+
+
+cdef part_t best_part(planes_t reference, int64_t position, planes_t reads, int64_t base, int64_t n,
+                      const costs_t *costs, bint at_start, bint at_end) noexcept nogil:
+    """The part with the highest score of an alignment of `n` bases without a gap, the longest one of equals.
+
+    `at_start`, `at_end`: its ends are those of the read, and add the bonus.
+    """
+    cdef part_t best = part_t(0, 0, 0, 0)
+    cdef int64_t word, at, done = 0, begin = 0
+    cdef int32_t running = costs.bonus if at_start else 0, score = 0
+    cdef bases64_t x, y
+    cdef uint64_t differ, masked, live
+    cdef int unequal, unknown
+    for word in range(0, n, 64):
+        x, y = bases_at(reads, base + word), bases_at(reference, position + word)
+        differ = differences(x, y) & first_bases(n - word)
+        while differ:
+            at = word + trailing_zeros(differ)
+            if at > done:
+                if running < 0:
+                    running, begin = 0, done
+                running += <int32_t>(at - done) * costs.match
+                keep_better(&best, running, begin, at)
+            if running < 0:
+                running, begin = 0, at
+            running -= 1 if (x.masked | y.masked) >> (at - word) & 1 else costs.mismatch
+            done = at + 1
+            keep_better(&best, running + (costs.bonus if at_end and done == n else 0), begin, done)
+            differ &= differ - 1
+    if n > done:
+        if running < 0:
+            running, begin = 0, done
+        running += <int32_t>(n - done) * costs.match
+        keep_better(&best, running + (costs.bonus if at_end else 0), begin, n)
+    for word in range(best.first, best.to, 64):
+        x, y = bases_at(reads, base + word), bases_at(reference, position + word)
+        live = first_bases(best.to - word)
+        differ, masked = differences(x, y) & live, (x.masked | y.masked) & live
+        unequal, unknown = count_bits(differ), count_bits(masked)
+        best.edits += <uint16_t>unequal
+        score += (costs.match * <int32_t>(min(best.to - word, 64) - unequal)
+                  - costs.mismatch * (unequal - unknown) - unknown)
+    best.score = score
+    return best
+
+
+def whole_reads(cut, const int64_t[::1] rows, const uint32_t[::1] cut_lengths, context, uint32_t first_run):
+    """Alignments of cut reads as alignments of the whole ones: they go on, without a gap, behind the cut.
+
+    Of each the part with the highest score is kept, and the rest is clipped.
+
+    Parameters
+    ----------
+    cut : search.arrays.BatchResult
+        Of the reads that were cut. Read: `hits` HIT[k], `cigars`.
+    rows : int64[c]
+        These reads in the batch, ascending.
+    cut_lengths : uint32[c]
+        Bases that were left of each.
+    context : search.context.BatchContext
+        Of the batch. Read: `packed`, `reference`, `params.scoring`.
+    first_run : int
+        Where the CIGARs that are returned will lie among others.
+
+    Returns
+    -------
+    hits : HIT[k]
+        In their order, with their reads in the batch.
+    cigars : uint32[]
+    others : int64[]
+        Those of the hits that are not done: they have a gap, or a contig ends on their way.
+    """
+    cdef const hit_t[::1] hits = cut.hits
+    cdef const uint32_t[::1] cigars = cut.cigars, lengths = context.packed.lengths
+    cdef const uint32_t[::1] plane_start = context.packed.plane_start
+    cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
+    scoring = context.params.scoring
+    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef Py_ssize_t k = hits.shape[0], i, n, done = 0, left = 0, contig
+    cdef uint32_t r
+    cdef int64_t m, tail, position, span
+    cdef clips_t clips
+    cdef part_t part
+    own_array, cigars_array, others_array = np.empty(k, HIT), np.empty(3 * k, np.uint32), np.empty(k, np.int64)
+    cdef hit_t[::1] own = own_array
+    cdef uint32_t[::1] out = cigars_array
+    cdef int64_t[::1] others = others_array
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(reference, hits[i + AHEAD].position, hits[i + AHEAD].position + <int64_t>PREFETCHED)
+            r = <uint32_t>rows[hits[i].read]
+            own[i] = hits[i]
+            own[i].read = r
+            if hits[i].flag & UNMAPPED:
+                continue
+            m = lengths[r]
+            tail, position = m - cut_lengths[hits[i].read], hits[i].position
+            clips = clips_of(&cigars[hits[i].cigar_start], hits[i].cigar_runs)
+            # What is clipped at the cut stays so.
+            if hits[i].strand:
+                if clips.before:
+                    clips.before += tail
+                else:
+                    position -= tail
+            elif clips.behind:
+                clips.behind += tail
+            span = m - clips.before - clips.behind
+            contig = contig_near(&contig_starts[0], &contig_lengths[0], contig_starts.shape[0], position + (span >> 1))
+            if (not clips.plain or position < contig_starts[contig]
+                    or position + span > contig_starts[contig] + contig_lengths[contig]):
+                others[left] = i
+                left += 1
+                continue
+            part = best_part(reference, position, reads,
+                             64 * (plane_start[r] + hits[i].strand * ((m + 63) >> 6)) + clips.before, span, &costs,
+                             clips.before == 0, clips.behind == 0)
+            own[i].position = <uint32_t>(position + part.first)
+            own[i].cigar_start = first_run + <uint32_t>done
+            own[i].edits, own[i].score = part.edits, part.score
+            n = cigar_push(&out[done], 0, CIGAR_SOFT_CLIP, <uint32_t>(clips.before + part.first))
+            n = cigar_push(&out[done], n, CIGAR_MATCH, <uint32_t>(part.to - part.first))
+            n = cigar_push(&out[done], n, CIGAR_SOFT_CLIP, <uint32_t>(m - clips.before - part.to))
+            own[i].cigar_runs = <uint16_t>(n if part.to > part.first else 0)
+            done += own[i].cigar_runs
+    return own_array, cigars_array[:done], others_array[:left]
+
+
+def put_back(result, cut, const hit_t[::1] own, const int64_t[::1] rows):
+    """The rows of a batch with those of reads that were cut.
+
+    Parameters
+    ----------
+    result : search.arrays.BatchResult
+        Of n reads. Read: `hits` HIT[h], `summary`.
+    cut : search.arrays.BatchResult
+        Of the reads that were cut. Read: `summary` READ_SUMMARY[c].
+    own : HIT[k]
+        Their rows, by their reads in the batch.
+    rows : int64[c]
+        These reads, ascending.
+
+    Returns
+    -------
+    hits : HIT[]
+        By read; those of `result` for all reads that were not cut.
+    summary : READ_SUMMARY[n]
+    """
+    cdef const hit_t[::1] before = result.hits
+    cdef const read_summary_t[::1] old = result.summary, new = cut.summary
+    cdef Py_ssize_t c, r, h = before.shape[0], k = own.shape[0], i = 0, j = 0, done = 0
+    hits_array, summary_array = np.empty(h + k, HIT), np.empty(old.shape[0], READ_SUMMARY)
+    cdef hit_t[::1] hits = hits_array
+    cdef read_summary_t[::1] summary = summary_array
+    with nogil:
+        for r in range(old.shape[0]):
+            summary[r] = old[r]
+        for c in range(rows.shape[0]):
+            while i < h and before[i].read < rows[c]:
+                hits[done] = before[i]
+                i, done = i + 1, done + 1
+            while i < h and before[i].read == rows[c]:
+                i += 1
+            summary[rows[c]] = new[c]
+            while j < k and own[j].read == rows[c]:
+                if own[j].flag & (UNMAPPED | NOT_PRIMARY) == 0:
+                    summary[rows[c]].best = own[j].edits
+                hits[done] = own[j]
+                j, done = j + 1, done + 1
+        while i < h:
+            hits[done] = before[i]
+            i, done = i + 1, done + 1
+    return hits_array[:done], summary_array

@@ -50,6 +50,8 @@ typedef struct {
     i32 base;
 } lanes_group;
 
+struct trace_kernel; /* trace.h */
+
 /* A function that returns int returns -1 when it gets no memory. shared: the lanes of a group are aligned with each of the
  * queries first .. last - 1, whose scores are `stride` apart. own: lane l with query[l]. By the logarithm of a lane's
  * bytes. */
@@ -59,6 +61,7 @@ typedef struct {
     i32 lanes[LANES_WIDTHS];
     int (*shared[LANES_WIDTHS])(const lanes_job *, const lanes_group *, i64 first, i64 last, i32 *out, i64 stride);
     int (*own[LANES_WIDTHS])(const lanes_job *, const lanes_group *, const i64 *query, i32 *out);
+    const struct trace_kernel *trace[LANES_WIDTHS - 1]; /* of 16 and 32 bits */
 } lanes_kernels;
 
 #if defined(__GNUC__)

@@ -2,6 +2,7 @@
 #include "lanes.h"
 #ifdef LANES_X86
 #include "cells.h"
+#include "trace.h"
 #define LANES_ISA avx2
 #define LANES_BYTES 32
 #define LANES_TARGET __attribute__((target("avx2,bmi2")))
@@ -14,6 +15,30 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
     __m256i is_high = _mm256_slli_epi16(code, 3); /* bit 4 of the code becomes that of the sign */
     __m256i found = _mm256_blendv_epi8(_mm256_shuffle_epi8(low, code), _mm256_shuffle_epi8(high, code), is_high);
     _mm256_storeu_si256((__m256i *)to, found);
+}
+
+/* The lanes before, of `bytes` each, and 0 in the first. */
+#define LANES_BEFORE(v, bytes) _mm256_alignr_epi8((v), _mm256_permute2x128_si256((v), (v), 0x08), 16 - (bytes))
+#define LANES_FIRST(x) _mm256_inserti128_si256(_mm256_setzero_si256(), _mm_cvtsi32_si128(x), 0)
+
+LANES_INLINE LANES_TARGET __m256i load_eights(const i16 *from, i64 skip, const i32 *at)
+{
+    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(from + at[0])));
+    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)(from + skip + at[8])), 1);
+}
+
+LANES_INLINE LANES_TARGET void put_masks_16(u8 *to, __m256i a, __m256i b, __m256i c, __m256i d)
+{
+    u32 bits[2] = {(u32)_mm256_movemask_epi8(_mm256_packs_epi16(a, b)),
+                   (u32)_mm256_movemask_epi8(_mm256_packs_epi16(c, d))};
+    memcpy(to, bits, sizeof bits);
+}
+
+LANES_INLINE LANES_TARGET void put_masks_32(u8 *to, __m256i a, __m256i b, __m256i c, __m256i d)
+{
+    __m256i both = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    u32 bits = (u32)_mm256_movemask_epi8(both);
+    memcpy(to, &bits, sizeof bits);
 }
 
 #define LANES_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
@@ -50,6 +75,14 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
 #define V_MASK __m256i
 #define V_EQUAL _mm256_cmpeq_epi16
 #define V_ONLY(s, m, v) LANES_PICK(m, v, s)
+#define V_GREATER _mm256_cmpgt_epi16
+#define V_SHIFT(v, x) _mm256_or_si256(LANES_BEFORE(v, 2), LANES_FIRST((u16)(x)))
+#define WAVE_PUT put_masks_16
+#define WAVE_EIGHTS load_eights
+#define WAVE_LOW _mm256_unpacklo_epi16
+#define WAVE_HIGH _mm256_unpackhi_epi16
+#define WAVE_BIT(f, l) (((f) >> 1) * 32 + ((l) >> 3) * 16 + ((f)&1) * 8 + ((l)&7))
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #define LANES_BITS 32
@@ -66,6 +99,11 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
 #define V_MASK __m256i
 #define V_EQUAL _mm256_cmpeq_epi32
 #define V_ONLY(s, m, v) LANES_PICK(m, v, s)
+#define V_GREATER _mm256_cmpgt_epi32
+#define V_SHIFT(v, x) _mm256_or_si256(LANES_BEFORE(v, 4), LANES_FIRST(x))
+#define WAVE_PUT put_masks_32
+#define WAVE_BIT(f, l) (((l) >> 2) * 16 + (f)*4 + ((l)&3))
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #include "lanes_table.h"

@@ -2,6 +2,7 @@
 #include "lanes.h"
 #ifdef LANES_X86
 #include "cells.h"
+#include "trace.h"
 #define LANES_ISA avx512
 #define LANES_BYTES 64
 #define LANES_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi2")))
@@ -14,6 +15,34 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
     __mmask64 is_high = _mm512_movepi8_mask(_mm512_slli_epi16(code, 3)); /* bit 4 */
     __m512i found = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, code), is_high, high, code);
     _mm512_storeu_si512(to, found);
+}
+
+LANES_INLINE LANES_TARGET __m512i shift_16(__m512i v, i16 x)
+{
+    i16 from[32];
+    for (int l = 0; l < 32; l++)
+        from[l] = (i16)(l - 1 + (l == 0));
+    return _mm512_mask_set1_epi16(_mm512_permutexvar_epi16(_mm512_loadu_si512(from), v), 1, x);
+}
+
+LANES_INLINE LANES_TARGET __m512i load_eights(const i16 *from, i64 skip, const i32 *at)
+{
+    __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from + at[0])));
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + skip + at[8])), 1);
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + 2 * skip + at[16])), 2);
+    return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(from + 3 * skip + at[24])), 3);
+}
+
+LANES_INLINE LANES_TARGET void put_masks_16(u8 *to, __mmask32 a, __mmask32 b, __mmask32 c, __mmask32 d)
+{
+    u32 bits[4] = {a, b, c, d};
+    memcpy(to, bits, sizeof bits);
+}
+
+LANES_INLINE LANES_TARGET void put_masks_32(u8 *to, __mmask16 a, __mmask16 b, __mmask16 c, __mmask16 d)
+{
+    u16 bits[4] = {a, b, c, d};
+    memcpy(to, bits, sizeof bits);
 }
 
 #define LANES_LOAD(p) _mm512_loadu_si512(p)
@@ -50,6 +79,14 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
 #define V_MASK __mmask32
 #define V_EQUAL _mm512_cmpeq_epi16_mask
 #define V_ONLY _mm512_mask_mov_epi16
+#define V_GREATER _mm512_cmpgt_epi16_mask
+#define V_SHIFT shift_16
+#define WAVE_PUT put_masks_16
+#define WAVE_BIT(f, l) ((f)*32 + (l))
+#define WAVE_EIGHTS load_eights
+#define WAVE_LOW _mm512_unpacklo_epi16
+#define WAVE_HIGH _mm512_unpackhi_epi16
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #define LANES_BITS 32
@@ -66,6 +103,11 @@ LANES_INLINE LANES_TARGET void lookup_bytes(const u8 *row, const u8 *codes, u8 *
 #define V_MASK __mmask16
 #define V_EQUAL _mm512_cmpeq_epi32_mask
 #define V_ONLY _mm512_mask_mov_epi32
+#define V_GREATER _mm512_cmpgt_epi32_mask
+#define V_SHIFT(v, x) _mm512_mask_set1_epi32(_mm512_alignr_epi32((v), (v), 15), 1, (x))
+#define WAVE_PUT put_masks_32
+#define WAVE_BIT(f, l) ((f)*16 + (l))
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #include "lanes_table.h"

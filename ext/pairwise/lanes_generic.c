@@ -2,6 +2,7 @@
  * operation a loop over them. */
 #include "cells.h"
 #include "lanes.h"
+#include "trace.h"
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #include <arm_neon.h>
 #define LANES_NEON
@@ -33,6 +34,8 @@ static inline void lookup_bytes(const u8 *row, const u8 *codes, u8 *to)
     LANES_INLINE vec subtract_##bits(vec a, vec b) { return subtract(a, b); }                             \
     LANES_INLINE vec max_##bits(vec a, vec b) { return vmaxq_s##bits(a, b); }                             \
     LANES_INLINE vec equal_##bits(vec a, vec b) { return vreinterpretq_s##bits##_u##bits(vceqq_s##bits(a, b)); } \
+    LANES_INLINE vec greater_##bits(vec a, vec b) { return vreinterpretq_s##bits##_u##bits(vcgtq_s##bits(a, b)); } \
+    LANES_INLINE vec shift_##bits(vec v, T x) { return vextq_s##bits(vdupq_n_s##bits(x), v, 16 / sizeof(T) - 1); } \
     LANES_INLINE vec pick_##bits(vec m, vec a, vec b)                                                     \
     {                                                                                                     \
         return vbslq_s##bits(vreinterpretq_u##bits##_s##bits(m), a, b);                                   \
@@ -50,6 +53,11 @@ LANES_OPERATIONS(32, i32, int32x4_t, vaddq_s32, vsubq_s32)
     LANES_INLINE __m128i add_##bits(__m128i a, __m128i b) { return add(a, b); }                           \
     LANES_INLINE __m128i subtract_##bits(__m128i a, __m128i b) { return subtract(a, b); }                 \
     LANES_INLINE __m128i equal_##bits(__m128i a, __m128i b) { return _mm_cmpeq_epi##bits(a, b); }         \
+    LANES_INLINE __m128i greater_##bits(__m128i a, __m128i b) { return _mm_cmpgt_epi##bits(a, b); }       \
+    LANES_INLINE __m128i shift_##bits(__m128i v, T x)                                                     \
+    {                                                                                                     \
+        return _mm_or_si128(_mm_slli_si128(v, bits / 8), _mm_cvtsi32_si128(bits == 16 ? (u16)x : x));     \
+    }                                                                                                     \
     LANES_INLINE __m128i pick_##bits(__m128i m, __m128i a, __m128i b)                                     \
     {                                                                                                     \
         return _mm_or_si128(_mm_and_si128(m, a), _mm_andnot_si128(m, b));                                 \
@@ -113,6 +121,19 @@ LANES_OPERATIONS(32, i32, _mm_add_epi32, _mm_sub_epi32)
             a.lane[l] = (T)-(a.lane[l] == b.lane[l]);                                      \
         return a;                                                                          \
     }                                                                                      \
+    LANES_INLINE vec_##bits greater_##bits(vec_##bits a, vec_##bits b)                     \
+    {                                                                                      \
+        for (int l = 0; l < n; l++)                                                        \
+            a.lane[l] = (T)-(a.lane[l] > b.lane[l]);                                       \
+        return a;                                                                          \
+    }                                                                                      \
+    LANES_INLINE vec_##bits shift_##bits(vec_##bits v, T x)                                \
+    {                                                                                      \
+        for (int l = n - 1; l > 0; l--)                                                    \
+            v.lane[l] = v.lane[l - 1];                                                     \
+        v.lane[0] = x;                                                                     \
+        return v;                                                                          \
+    }                                                                                      \
     LANES_INLINE vec_##bits pick_##bits(vec_##bits m, vec_##bits a, vec_##bits b)          \
     {                                                                                      \
         for (int l = 0; l < n; l++)                                                        \
@@ -123,6 +144,61 @@ LANES_OPERATIONS(32, i32, _mm_add_epi32, _mm_sub_epi32)
 LANES_OPERATIONS(8, i8, i16, 16, INT8_MIN, INT8_MAX)
 LANES_OPERATIONS(16, i16, i32, 8, INT16_MIN, INT16_MAX)
 LANES_OPERATIONS(32, i32, i32, 4, INT32_MIN, INT32_MAX)
+#endif
+
+/* Bit f * lanes + l: mask f, lane l. */
+#ifdef __SSE2__
+LANES_INLINE void put_masks_16(u8 *to, __m128i a, __m128i b, __m128i c, __m128i d)
+{
+    int low = _mm_movemask_epi8(_mm_packs_epi16(a, b)), high = _mm_movemask_epi8(_mm_packs_epi16(c, d));
+    u32 bits = (u32)(low | high << 16);
+    memcpy(to, &bits, sizeof bits);
+}
+
+LANES_INLINE void put_masks_32(u8 *to, __m128i a, __m128i b, __m128i c, __m128i d)
+{
+    u16 bits = (u16)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)));
+    memcpy(to, &bits, sizeof bits);
+}
+#elif defined(LANES_NEON)
+LANES_INLINE u8 bits_16(int16x8_t mask)
+{
+    static const u16 bit[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (u8)vaddvq_u16(vandq_u16(vreinterpretq_u16_s16(mask), vld1q_u16(bit)));
+}
+
+LANES_INLINE void put_masks_16(u8 *to, int16x8_t a, int16x8_t b, int16x8_t c, int16x8_t d)
+{
+    to[0] = bits_16(a);
+    to[1] = bits_16(b);
+    to[2] = bits_16(c);
+    to[3] = bits_16(d);
+}
+
+LANES_INLINE void put_masks_32(u8 *to, int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+{
+    to[0] = bits_16(vcombine_s16(vmovn_s32(a), vmovn_s32(b)));
+    to[1] = bits_16(vcombine_s16(vmovn_s32(c), vmovn_s32(d)));
+}
+#else
+LANES_INLINE void put_masks_16(u8 *to, vec_16 a, vec_16 b, vec_16 c, vec_16 d)
+{
+    const vec_16 *masks[4] = {&a, &b, &c, &d};
+    for (int f = 0; f < 4; f++) {
+        to[f] = 0;
+        for (int l = 0; l < 8; l++)
+            to[f] |= (u8)((masks[f]->lane[l] & 1) << l);
+    }
+}
+
+LANES_INLINE void put_masks_32(u8 *to, vec_32 a, vec_32 b, vec_32 c, vec_32 d)
+{
+    const vec_32 *masks[4] = {&a, &b, &c, &d};
+    to[0] = to[1] = 0;
+    for (int f = 0; f < 4; f++)
+        for (int l = 0; l < 4; l++)
+            to[f / 2] |= (u8)((masks[f]->lane[l] & 1) << (f % 2 * 4 + l));
+}
 #endif
 
 #define LANES_BITS 8
@@ -155,6 +231,19 @@ LANES_OPERATIONS(32, i32, i32, 4, INT32_MIN, INT32_MAX)
 #define V_MASK vec_16
 #define V_EQUAL equal_16
 #define V_ONLY(s, m, v) pick_16(m, v, s)
+#define V_GREATER greater_16
+#define V_SHIFT(v, x) shift_16((v), (x))
+#define WAVE_PUT put_masks_16
+#ifdef LANES_NEON
+#define WAVE_LOW vzip1q_s16
+#define WAVE_HIGH vzip2q_s16
+#elif defined(__SSE2__)
+#define WAVE_LOW _mm_unpacklo_epi16
+#define WAVE_HIGH _mm_unpackhi_epi16
+#endif
+#define WAVE_EIGHTS(from, skip, at) load_16((from) + (at)[0])
+#define WAVE_BIT(f, l) ((f)*8 + (l))
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #define LANES_BITS 32
@@ -171,6 +260,11 @@ LANES_OPERATIONS(32, i32, i32, 4, INT32_MIN, INT32_MAX)
 #define V_MASK vec_32
 #define V_EQUAL equal_32
 #define V_ONLY(s, m, v) pick_32(m, v, s)
+#define V_GREATER greater_32
+#define V_SHIFT(v, x) shift_32((v), (x))
+#define WAVE_PUT put_masks_32
+#define WAVE_BIT(f, l) ((f)*4 + (l))
+#include "trace_wave.h"
 #include "lanes_columns.h"
 
 #include "lanes_table.h"

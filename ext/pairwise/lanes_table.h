@@ -11,4 +11,5 @@ const lanes_kernels LANES_JOIN(lanes_, LANES_ISA) = {
     {LANES_BYTES, LANES_BYTES / 2, LANES_BYTES / 4},
     {shared_8, shared_16, shared_32},
     {own_8, own_16, own_32},
+    {&trace_16, &trace_32},
 };

@@ -1,10 +1,11 @@
-"""Scores of pairs of sequences, a pair a lane (`ext/pairwise/lanes_columns.h`).
+"""Scores of pairs of sequences, a pair a lane (`ext/pairwise/lanes_columns.h`), their alignments, all lanes on one pair
+(`trace_wave.h`), and edit distances (`edits.h`).
 
 The arrays are those of `gassst.align`, which checks them; all functions release the GIL for the whole call.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -36,7 +37,7 @@ cdef extern from "pairwise.h" nogil:
         int32_t lanes[3]
 
     const lanes_kernels *const *lanes_tables
-    int LANES_TABLES, LANES_OVERFLOW, LANES_PAD
+    int LANES_TABLES, LANES_OVERFLOW, LANES_PAD, LANES_MOST
     int lanes_run(const lanes_kernels *, int width, const lanes_job *, const lanes_groups *, int32_t *out)
 
 cdef extern from "pair_trace.h" nogil:
@@ -53,11 +54,18 @@ cdef extern from "pair_trace.h" nogil:
         uint32_t *runs
         int64_t n, room
 
+    ctypedef struct trace_space:
+        size_t whole
+        int64_t rows
+
     ctypedef struct trace_result:
         int64_t query_begin, query_end, target_begin, target_end
         int32_t score
 
-    int trace_pair(const trace_job *, int64_t q, int64_t t, trace_result *best, trace_runs *runs)
+    void trace_prepare(trace_job *)
+    int trace_pair(const trace_job *, const lanes_kernels *, int64_t q, int64_t t, trace_space *, trace_result *,
+                   trace_runs *)
+    void trace_close(trace_space *)
 
 cdef extern from "edits.h" nogil:
     int edit_distances(const lanes_job *, int64_t q, const int64_t *target, int64_t n_targets, int64_t limit, int infix,
@@ -140,17 +148,19 @@ cdef class Job:
         if failed:
             raise MemoryError("no memory for the columns of an alignment")
 
-
-    def trace(self, const int16_t[:, ::1] table, const int64_t[:, ::1] pairs):
+    def trace(self, const int16_t[:, ::1] table, const int64_t[:, ::1] pairs, size_t whole_bytes, int64_t block_rows):
         """Alignments of pairs int64[n, 2]: `(ends int64[n, 5], runs uint32[r], run_start int64[n + 1])`.
 
         `ends`: score, begin and end of the query, begin and end of the target. `table` has the scores of the job, int16.
+        Directions of a pair are kept as a whole up to `whole_bytes`, else in blocks of `block_rows` or more rows, a
+        multiple of 64.
         """
         cdef int64_t n = pairs.shape[0], i
         cdef int64_t[:, ::1] ends = np.zeros((n, 5), np.int64)
         cdef int64_t[::1] run_start = np.zeros(n + 1, np.int64)
         cdef trace_job job
-        cdef trace_runs runs = [NULL, 0, 0]
+        cdef trace_runs runs
+        cdef trace_space space
         cdef trace_result best
         cdef int failed = 0
         cdef uint32_t[::1] found
@@ -160,15 +170,22 @@ cdef class Job:
         job.profiles, job.first, job.extend = self.job.profiles, self.job.first, self.job.extend
         job.flags, job.stop = self.job.flags, &self.stopped
         job.highest = max(0, int(np.max(table[:, :LANES_PAD])))
+        memset(&runs, 0, sizeof(runs))
+        memset(&space, 0, sizeof(space))
+        if block_rows <= 0 or block_rows % LANES_MOST:
+            raise ValueError("rows of a block fill all lanes")
+        space.whole, space.rows = whole_bytes, block_rows
         with nogil:
+            trace_prepare(&job)
             for i in range(n):
                 if self.stopped or failed:
                     break
-                failed = trace_pair(&job, pairs[i, 0], pairs[i, 1], &best, &runs)
+                failed = trace_pair(&job, self.kernels, pairs[i, 0], pairs[i, 1], &space, &best, &runs)
                 ends[i, 0] = best.score
                 ends[i, 1], ends[i, 2] = best.query_begin, best.query_end
                 ends[i, 3], ends[i, 4] = best.target_begin, best.target_end
                 run_start[i + 1] = runs.n
+            trace_close(&space)
         try:
             if failed:
                 raise MemoryError("no memory for the traceback")

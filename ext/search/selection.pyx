@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from gassst._core.contigs cimport contigs_before
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
@@ -262,39 +261,6 @@ def chosen_first(const int64_t[::1] rows, const int64_t[::1] start, const int64_
                     out += 1
             kept_start[r + 1] = out
     return rows_array[:out].copy(), start_array
-
-
-def contigs_of_places(const uint32_t[::1] read_strand, const uint32_t[::1] ends, const uint32_t[::1] lengths,
-                      const int64_t[::1] borders):
-    """The contig that the middle of each place lies on.
-
-    Parameters
-    ----------
-    read_strand, ends : uint32[k]
-        Coordinates behind the last aligned bases.
-    lengths : uint32[n]
-    borders : int64[c + 1]
-        Contig i owns borders[i] .. borders[i + 1], as in `placements.Placements`.
-
-    Returns
-    -------
-    int32[k]
-        One more than the contig; what lies before the first border counts as 0.
-    """
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t middle, lowest = 0, highest = -1
-    cdef int32_t c = 0
-    contig_array = np.empty(k, np.int32)
-    cdef int32_t[::1] contig = contig_array
-    with nogil:
-        for i in range(k):
-            middle = <int64_t>ends[i] - ((lengths[read_strand[i] >> 1] + 1) >> 1)
-            if middle < lowest or middle > highest:
-                c = <int32_t>contigs_before(&borders[0], borders.shape[0], middle)
-                lowest = borders[c - 1] if c else INT32_MIN
-                highest = borders[c] - 1 if c < borders.shape[0] else <int64_t>1 << 62
-            contig[i] = c
-    return contig_array
 
 
 def distinct_cases(const read_summary_t[::1] summary, const uint32_t[::1] lengths, seen):

@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.pairing.insert_size import InsertModel
+from gassst.search.arrays import Bands
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState, SearchState
 
@@ -15,7 +16,11 @@ class Placements:
     unguided: _U8
     def __init__(self, mate: _U8, lengths: _U32, insert: InsertModel, borders: _I64) -> None: ...
     def add(self, read_strand: _U32, end_position: _U32, edits: _U16) -> None: ...
+    def add_bands(
+        self, bands: Bands, search: SearchState, context: BatchContext, margin: int, pair_margin: int
+    ) -> None: ...
     def alone(self, first: _I64, margin: int) -> _U8: ...
+    def rivals_seen(self, state: PairState, pairs: PairContext, context: BatchContext) -> _U8: ...
     def settle(
         self,
         search: SearchState,

@@ -75,8 +75,8 @@ def best(
     min_score : int
         Alignments below it are not wanted; at least 1.
     device : str, optional
-        An OpenCL device, as `gassst map --device` names it, for the pass over the whole matrix; one, also of
-        "gpu:all". By default compiled code does it.
+        An OpenCL device, as `gassst map --device` names it, for the pass over the whole matrix; with ":all" behind it
+        all of its kind. By default compiled code does it.
     threads : int, optional
         All cores by default.
     progress : callable or bool, optional

@@ -1,21 +1,78 @@
-"""The pass over the matrix of two long sequences on an OpenCL device (`gassst/align/kernels/best.cl`)."""
+"""The pass over the matrix of two long sequences on OpenCL devices (`gassst/align/kernels/best.cl`).
+
+Each device has some neighbouring columns of blocks. Where the target has several chunks, these do not wait for each
+other. Otherwise a device begins a row of tiles when the device before has ended it, with the line between both.
+"""
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
 from gassst.align.blocks import Codes, Geometry, Matrix
-from gassst.align.device import machines
+from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
 ROWS_AN_ITEM = 8
 IN_FLIGHT = 64  # waves between two waits for the device, and so between two looks for an interrupt
+
+
+class Part(NamedTuple):
+    """What one device computes: columns of blocks, the first and the one after the last; and its chunks."""
+
+    begin: int
+    end: int
+    chunks: int
+    continues: bool
+    """Whether the one chunk begins in the part before."""
+
+
+def parts_of(geometry: Geometry, devices: int) -> list[Part]:
+    """Of about the same number of columns each, no more than there are blocks."""
+    columns, chunk = geometry.block_grid[1], geometry.chunk_blocks
+    chunks = -(-columns // chunk)
+    count = min(devices, chunks if chunks > 1 else columns)
+    if chunks > 1:
+        ends = [chunks * (i + 1) // count for i in range(count)]
+        return [
+            Part(begin * chunk, min(end * chunk, columns), end - begin, False)
+            for begin, end in zip([0, *ends], ends, strict=False)
+        ]
+    ends = [columns * (i + 1) // count for i in range(count)]
+    return [Part(begin, end, 1, begin > 0) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+class _Lines:
+    """Where parts meet: how many rows of tiles each has ended."""
+
+    def __init__(self, count: int):
+        self._ended, self._changed, self._failed = [0] * count, threading.Condition(), False
+
+    def tell(self, part: int, rows: int) -> None:
+        """The line right of so many rows of tiles is in the matrix."""
+        with self._changed:
+            self._ended[part] = rows
+            self._changed.notify_all()
+
+    def fail(self) -> None:
+        """Nobody is to wait any more."""
+        with self._changed:
+            self._failed = True
+            self._changed.notify_all()
+
+    def wait(self, part: int, rows: int) -> bool:
+        """Whether the part got so far."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._failed or self._ended[part] >= rows)
+            return not self._failed
 
 
 def device_pass(
@@ -29,19 +86,44 @@ def device_pass(
     progress: Progress | bool | None = None,
     geometry: Geometry | None = None,
 ) -> Matrix:
-    """The matrix as `compiled_pass` leaves it. Raises DeviceError.
+    """The matrix as `compiled_pass` leaves it, by all devices that `device` names. Raises DeviceError.
 
     `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512.
     """
-    machine = machines(device, threads)[0]
-    geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
+    found = machines(device, threads)
+    geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()), len(found))
+    if geometry.tile_columns != MOST_ROWS or geometry.tile_rows != MOST_ROWS:
+        raise ValueError("tiles of a device")
     matrix = Matrix(query, target, gaps, tiles, geometry)
-    with machine.errors():
-        _run(machine, _kernel(machine, scores, query, target), matrix, scores, ProgressBar(progress, 1.0))
+    parts = parts_of(geometry, len(found))
+    bar, lines = ProgressBar(progress, float(len(parts))), _Lines(len(parts))
+
+    def run(index: int) -> None:
+        machine = found[index]
+        try:
+            with machine.errors():
+                kernel = _kernel(machine, scores, query, target)
+                _run(machine, kernel, matrix, scores, (index, parts), lines, bar)
+        except BaseException:
+            lines.fail()
+            raise
+
+    if len(parts) == 1:
+        run(0)
+    else:
+        with ThreadPoolExecutor(len(parts), thread_name_prefix="gassst-device") as pool:
+            futures = [pool.submit(run, index) for index in range(len(parts))]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                lines.fail()
+                raise
+    bar.finish()
     return matrix
 
 
-def _kernel(machine, scores, query, target):
+def _kernel(machine: Machine, scores: NDArray[np.int16], query: Codes, target: Codes) -> Any:
     """The kernel for a matrix; for letters that are equal or not and nothing else, without a table."""
     occurring = np.flatnonzero(np.bincount(query, minlength=256) + np.bincount(target, minlength=256))
     table = scores[np.ix_(occurring, occurring)]
@@ -58,43 +140,87 @@ def _kernel(machine, scores, query, target):
     return machine.cl.Kernel(machine.program(KERNEL.read_text(), options), "best_wave")
 
 
-def _run(machine, kernel, matrix, scores, bar):
-    cl, queue = machine.cl, machine.queue
-    geometry = matrix.geometry
-    if geometry.tile_columns != MOST_ROWS or geometry.tile_rows != MOST_ROWS:
-        raise ValueError("tiles of a device")
-    rows, columns = geometry.tile_grid
-    chunk_tiles = geometry.chunk_blocks * geometry.block_columns // MOST_ROWS
-    chunks = -(-columns // chunk_tiles)
-    overlap_tiles = -(-geometry.overlap // MOST_ROWS) if chunks > 1 else 0
+def _run(
+    machine: Machine,
+    kernel: Any,
+    matrix: Matrix,
+    scores: NDArray[np.int16],
+    place: tuple[int, list[Part]],
+    lines: _Lines,
+    bar: ProgressBar,
+) -> None:
+    """Everything of one part, `place` is its number among all."""
+    cl, queue, geometry = machine.cl, machine.queue, matrix.geometry
+    index, parts = place
+    part = parts[index]
+    rows, tile_columns = geometry.tile_grid
+    block_tiles = geometry.block_columns // MOST_ROWS
+    first_tile, end_tile = part.begin * block_tiles, min(part.end * block_tiles, tile_columns)
+    own_tiles = end_tile - first_tile
+    is_piped = len(parts) > 1 and parts[-1].continues
+    chunk_tiles = own_tiles if is_piped else geometry.chunk_blocks * block_tiles
+    overlap_tiles = 0 if is_piped or len(parts) * part.chunks == 1 else -(-geometry.overlap // MOST_ROWS)
     given, room = machine.buffer, machine.room
-    across = room(8 * chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
-    down, corners = room(8 * chunks * geometry.rows), room(4 * chunks * rows)
-    kept = room(matrix.across.nbytes), room(matrix.down.nbytes)
-    best = room(matrix.best.nbytes)
+    across = room(8 * part.chunks * (chunk_tiles + overlap_tiles) * MOST_ROWS)
+    down, corners = room(8 * part.chunks * geometry.rows), room(4 * part.chunks * rows)
+    kept_across = room(8 * geometry.block_grid[0] * own_tiles * MOST_ROWS)
+    kept_down = room(8 * (part.end - part.begin + 1) * geometry.rows)
+    best = room(4 * rows * own_tiles)
     cl.enqueue_fill_buffer(queue, across, np.int32(0), 0, across.size)
     arguments = [
         given(matrix.query), given(matrix.target), given(scores.astype(np.int32)),
-        across, down, corners, *kept, best,
+        across, down, corners, kept_across, kept_down, best,
     ]  # fmt: skip
-    waves = rows + min(columns, chunk_tiles + overlap_tiles) - 1
+    waves = rows + min(end_tile, chunk_tiles + overlap_tiles) - 1
     items = MOST_ROWS // ROWS_AN_ITEM
-    for wave in range(waves):
-        constants = np.array(
-            [
-                geometry.rows, geometry.columns, rows, chunk_tiles, overlap_tiles,
-                geometry.block_rows // MOST_ROWS, geometry.block_columns // MOST_ROWS,
-                wave, matrix.gaps.first, matrix.gaps.extend,
-            ],
-            np.int32,
-        )  # fmt: skip
-        kernel(queue, (chunks * rows * items,), (items,), constants, *arguments)
-        if wave % IN_FLIGHT == IN_FLIGHT - 1:
-            queue.finish()
-            bar.add(IN_FLIGHT / waves)
-    bar.finish()
+    ended = 0  # rows of tiles of a part that hands its line on
+    for begin in range(0, waves, IN_FLIGHT):
+        end = min(begin + IN_FLIGHT, waves)
+        if part.continues and begin < rows:
+            if not lines.wait(index - 1, min(end, rows)):
+                return
+            _continue(machine, matrix, part, (begin, min(end, rows)), (down, corners))
+        for wave in range(begin, end):
+            constants = np.array(
+                [
+                    geometry.rows, geometry.columns, rows, first_tile, end_tile, chunk_tiles, overlap_tiles,
+                    part.continues, geometry.block_rows // MOST_ROWS, block_tiles,
+                    wave, matrix.gaps.first, matrix.gaps.extend,
+                ],
+                np.int32,
+            )  # fmt: skip
+            kernel(queue, (part.chunks * rows * items,), (items,), constants, *arguments)
+        queue.finish()
+        bar.add((end - begin) / waves)
+        if is_piped and index + 1 < len(parts):
+            now = min(rows, max(0, end - own_tiles + 1))
+            if now > ended:
+                line = matrix.down[part.end, ended * MOST_ROWS : now * MOST_ROWS]
+                cl.enqueue_copy(queue, line, down, src_offset=8 * ended * MOST_ROWS)
+                ended = now
+                lines.tell(index, ended)
     # The first lines are the edges of the matrix: zeros.
-    for array, buffer in ((matrix.across, kept[0]), (matrix.down, kept[1])):
-        if len(array) > 1:
-            cl.enqueue_copy(queue, array[1:], buffer, src_offset=array[0].nbytes)
-    cl.enqueue_copy(queue, matrix.best, best)
+    columns = slice(first_tile * MOST_ROWS, min(end_tile * MOST_ROWS, geometry.columns))
+    for r in range(1, geometry.block_grid[0]):
+        cl.enqueue_copy(
+            queue, matrix.across[r, columns], kept_across, src_offset=8 * r * own_tiles * MOST_ROWS
+        )
+    kept = matrix.down[part.begin + 1 : part.end + 1]
+    if len(kept):
+        cl.enqueue_copy(queue, kept, kept_down, src_offset=8 * geometry.rows)
+    found = np.empty((rows, own_tiles), np.int32)
+    cl.enqueue_copy(queue, found, best)
+    matrix.best[:, first_tile:end_tile] = found
+
+
+def _continue(
+    machine: Machine, matrix: Matrix, part: Part, rows: tuple[int, int], onto: tuple[Any, Any]
+) -> None:
+    """Puts the line left of these rows of tiles, and the corners of the first tiles, onto the device."""
+    line = matrix.down[part.begin]
+    begin, end = rows[0] * MOST_ROWS, min(rows[1] * MOST_ROWS, len(line))
+    corners = np.zeros(rows[1] - rows[0], np.int32)
+    above = np.arange(rows[0], rows[1]) * MOST_ROWS - 1
+    corners[above >= 0] = line[above[above >= 0], 0]
+    for buffer, array, at in ((onto[0], line[begin:end], 8 * begin), (onto[1], corners, 4 * rows[0])):
+        machine.cl.enqueue_copy(machine.queue, buffer, np.ascontiguousarray(array), dst_offset=at)

@@ -90,13 +90,13 @@ class Geometry:
         return cls(rows, columns, MOST_ROWS, TILE_COLUMNS, block_rows, block_columns, overlap, chunk_blocks)
 
     @classmethod
-    def of_device(cls, rows: int, columns: int, gaps: Gaps, largest: int) -> Geometry:
-        """For a device, which takes many small tiles at a time."""
+    def of_device(cls, rows: int, columns: int, gaps: Gaps, largest: int, devices: int = 1) -> Geometry:
+        """For devices, which take many small tiles at a time."""
         geometry = cls.of(rows, columns, gaps, largest, 1)
         overlap = -(-geometry.overlap // MOST_ROWS) * MOST_ROWS
         block_columns = min(geometry.block_columns, -(-overlap * DEVICE_SHARE // MOST_ROWS) * MOST_ROWS)
         blocks = -(-columns // block_columns)
-        wanted = -(-DEVICE_TILES // geometry.tile_grid[0])
+        wanted = -(-DEVICE_TILES * devices // geometry.tile_grid[0])
         if 16 * rows * blocks > LINE_BYTES or wanted == 1:
             block_columns, blocks = geometry.block_columns, geometry.block_grid[1]
         chunks = max(1, min(wanted, columns // (DEVICE_SHARE * overlap)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,13 @@ I64 = NDArray[np.int64]
 KERNEL = Path(__file__).parent / "kernels" / "scores.cl"
 WARP = 32
 LANES = (1, 2, 4, 8, 16, 32)
-COLUMNS = (8, 12, 16, 20, 24, 28, 32)
+COLUMNS = range(6, 33)
 LETTERS = (6, 16, 25, 32)  # rows of a profile: ACGTN, IUPAC, amino acids, all; with padding
-CELL_COST, STEP_COST = 6, 30  # instructions of a cell, and of a step besides
-STRIP_COST = 1500  # more for what is between strips, of all work-items of a pair
+JOINED_LETTERS = 6  # at most, for profiles with a word for each two letters
+SLOTS = 8  # of such a profile, at least: items that read four words each at once
+CELL_COST, JOINED_COST, STEP_COST = 9, 7, 30  # cycles of a cell, of one with joined scores, of a step besides
+PROGRAM_COST = 1e11  # a program more must save so many cycles: some milliseconds
+STRIP_COST = 2000  # more for what is between strips, of all work-items of a pair
 FILLING_ITEMS = 512  # of a compute unit
 BORDER_BYTES = 1 << 30  # at most, of what is between two strips
 LAUNCH_CELLS = 2e10  # of a launch: an interrupt waits for its end
@@ -54,6 +57,17 @@ class Shape(NamedTuple):
         return self.lanes * self.columns
 
 
+class _Build(NamedTuple):
+    """What a program is built for."""
+
+    columns: int
+    each: int
+    own: bool
+    strips: bool
+    slots: int
+    """Of a profile with a word for each two letters, or 0."""
+
+
 class Work(NamedTuple):
     """What one launch does.
 
@@ -61,8 +75,10 @@ class Work(NamedTuple):
     ----------
     place : int64[n]
         Queries that are aligned with all targets, or where the scores of pairs go.
-    pairs : int64[n, 2] or None
-        Query and target of each, by falling length of the target.
+    longest : int
+        Letters of the longest query.
+    given : (int32[n, 2], int64[n]) or None
+        Query and target of each pair, by falling length of the target; and these lengths.
     each : int
         Pairs of a value.
     cells : float
@@ -70,25 +86,26 @@ class Work(NamedTuple):
 
     shape: Shape
     place: I64
-    pairs: I64 | None
+    longest: int
+    given: tuple[I32, I64] | None
     each: int
     cells: float
 
 
 class _Launch(NamedTuple):
-    """What the device works on: its last kernel, where it puts the scores, their shape, and other memory."""
+    """What the device works on: its last kernel, where it puts the scores, their shape, and all memory for it."""
 
     work: Work
     done: Any
     result: Any
     shape: tuple[int, ...]
-    buffers: tuple[Any, ...]
+    borrowed: list[Any]
 
 
 class _Stream(NamedTuple):
     """Letters of targets as the kernel takes them: neighbours in the order that share a value side by side."""
 
-    key: tuple[int, int]
+    run: tuple[int, int]
     letters: Any
     starts: Any
     start: I64
@@ -109,7 +126,8 @@ class _Engine:
         # NVIDIA's processors before Hopper have no instructions for two values of 16 bits.
         self.each: tuple[int, ...] = (1,) if machine.is_nvidia and not machine.is_hopper else (2, 1)
         # Where registers are not what counts, one program does for all.
-        self.columns = COLUMNS if machine.is_nvidia else (4,)
+        self.columns: Sequence[int] = COLUMNS if machine.is_nvidia else (4,)
+        self.joins = machine.is_hopper
         with machine.errors():
             self._sides = [
                 machine.buffer(array)
@@ -117,51 +135,67 @@ class _Engine:
             ]
             self._tables = {each: machine.buffer(self._table(each)) for each in self.each}
             self._none = self._border = machine.room(16)
-            self._order = np.argsort(-self._n, kind="stable")
-            self._given_order = machine.buffer(self._order.astype(np.int32))
+            order = np.argsort(-self._n, kind="stable")
+            self._sorted_n = self._n[order]
+            self._order = machine.buffer(order.astype(np.int32))
         self._kernels: dict[tuple[Any, ...], Any] = {}
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[tuple[int, bool], _Stream] = {}
+        self._free: list[Any] = []
 
     def begin(self, work: Work) -> _Launch:
         """Hands work to the device."""
         machine = self.machine
+        borrowed: list[Any] = []
         with machine.errors():
-            if work.pairs is None:
-                m, n = self._m[work.place], self._n[self._order]
-                which, order = machine.buffer(work.place.astype(np.int32)), self._given_order
-                rows, width = len(m), len(n)
+            if work.given is None:
+                n, order = self._sorted_n, self._order
+                which = self._upload(work.place.astype(np.int32), borrowed)
+                rows, width = len(work.place), len(n)
                 shape: tuple[int, ...] = (rows, width)
-                wide = int(np.count_nonzero(~self.is_narrow(m.max(keepdims=True), n, work.shape)))
+                wide = int(np.count_nonzero(~self.is_narrow(work.longest, n, work.shape)))
                 runs = [(0, wide, 1), (wide, len(n), 2)]
             else:
-                m, n = self._m[work.pairs[:, 0]], self._n[work.pairs[:, 1]]
-                which, order = self._none, machine.buffer(work.pairs.astype(np.int32))
+                pairs, n = work.given
+                which, order = self._none, self._upload(pairs, borrowed)
                 shape = (len(n),)
                 rows, width, runs = 1, 0, [(0, len(n), work.each)]
-            result = machine.room(4 * int(np.prod(shape)))
+            result = self._borrow(4 * int(np.prod(shape)), borrowed)
             done = [
-                self._enqueue(work.shape, run, part, n, int(m.max()), (order, which), (rows, width), result)
+                self._enqueue(work, run, part, n, (order, which), (rows, width), result, borrowed)
                 for run in runs
                 if run[0] < run[1]
-                for part in self._parts(run, n, int(m.max()), rows, work.shape)
+                for part in self._parts(run, n, work.longest, rows, work.shape)
             ]
             machine.queue.flush()
-        return _Launch(work, done[-1], result, shape, (which, order))
+        return _Launch(work, done[-1], result, shape, borrowed)
 
     def end(self, launch: _Launch, out: I32) -> I32:
         """The scores, in `out` where they are neighbours there."""
         machine, rows = self.machine, launch.work.place
-        are_neighbours = launch.work.pairs is None and rows[-1] - rows[0] == len(rows) - 1
+        are_neighbours = launch.work.given is None and rows[-1] - rows[0] == len(rows) - 1
         found = out[rows[0] : rows[-1] + 1] if are_neighbours else np.empty(launch.shape, np.int32)
         with machine.errors():
             # A copy to memory that the driver does not own lets nothing else be handed over meanwhile.
             machine.cl.enqueue_copy(machine.copies, found, launch.result, wait_for=[launch.done])
-            launch.result.release()
-            for buffer in launch.buffers:
-                if buffer is not self._none and buffer is not self._given_order:
-                    buffer.release()
+        self._free += launch.borrowed
         if not are_neighbours:
             out[rows] = found
+        return found
+
+    def _borrow(self, size: int, borrowed: list[Any]) -> Any:
+        """Room of a launch that has ended, or new: the device stands still while memory is made or given back."""
+        fitting = [i for i, buffer in enumerate(self._free) if size <= buffer.size <= 4 * size + (1 << 16)]
+        if fitting:
+            found = self._free.pop(min(fitting, key=lambda i: self._free[i].size))
+        else:
+            found = self.machine.room(size + size // 8)
+        borrowed.append(found)
+        return found
+
+    def _upload(self, array: NDArray[Any], borrowed: list[Any]) -> Any:
+        """An array on the device, beside what it computes."""
+        found = self._borrow(array.nbytes, borrowed)
+        self.machine.cl.enqueue_copy(self.machine.copies, found, np.ascontiguousarray(array))
         return found
 
     def _parts(
@@ -179,30 +213,30 @@ class _Engine:
 
     def _enqueue(
         self,
-        shape: Shape,
+        work: Work,
         run: tuple[int, int, int],
         part: tuple[int, int],
         n: I64,
-        longest: int,
         given: tuple[Any, Any],
         grid: tuple[int, int],
         result: Any,
+        borrowed: list[Any],
     ) -> Any:
         """A kernel for neighbours in the order; returns its event. `n`: lengths of targets in that order."""
-        machine, costs = self.machine, self._costs
+        machine, costs, shape, longest = self.machine, self._costs, work.shape, work.longest
         (begin, end), each = part, run[2]
         rows, width = grid
         own, strips = width == 0, longest > shape.letters
         values = -(-(end - begin) // each)
-        items = min(self.group_items(shape.columns, each, own), -(-values * shape.lanes // WARP) * WARP)
+        items = min(self.group_items(shape, each, own), -(-values * shape.lanes // WARP) * WARP)
         count = -(-values * shape.lanes // items) * items
         numbers = {
-            "first": costs.first, "extend": costs.extend, "zero": self._zero(longest, int(n[run[0]]), shape), "one": 1,
-            "lanes": shape.lanes, "begin": run[0], "count": run[1] - run[0], "pair": 0, "width": width,
-            "places": costs.profiles, "own": own, "flags": costs.flags, "low": 0, "high": 0,
+            "first": costs.first, "extend": costs.extend, "zero": self._zero(longest, int(n[run[0]]), shape, each),
+            "shift": shift_of(costs, each), "one": 1, "lanes": shape.lanes, "begin": run[0], "count": run[1] - run[0],
+            "pair": 0, "width": width, "places": costs.profiles, "flags": costs.flags, "low": 0, "high": 0,
         }  # fmt: skip
-        build = (shape.columns, each, own, strips)
-        stream = self._stream(run, numbers, n, given[0], build)
+        build = _Build(shape.columns, each, own, strips, self._slots(shape, each, own))
+        stream = self._stream(run, numbers, n, given[0], build, borrowed)
         pair = (begin - run[0]) // each
         stride = 0
         if strips:
@@ -214,69 +248,91 @@ class _Engine:
         numbers |= {"begin": begin, "count": end - begin, "pair": pair}
         numbers |= {"low": stride & 0xFFFFFFFF, "high": stride >> 32}
         profiles = items // WARP * each if own else 1
-        return self._kernel("pair_scores", *build)(
+        return self._kernel("pair_scores", build)(
             machine.queue, (count, rows), (items, 1), _packed(numbers), *self._sides[:2], self._sides[3],
             self._tables[each], *given, stream.starts, stream.letters, self._border, result,
-            machine.cl.LocalMemory(profiles * self._profile_bytes(shape.columns, each)),
+            machine.cl.LocalMemory(profiles * self._profile_bytes(shape, each, build.slots)),
         )  # fmt: skip
 
     def _stream(
-        self, run: tuple[int, int, int], numbers: dict[str, int], n: I64, order: Any, build: tuple[Any, ...]
+        self,
+        run: tuple[int, int, int],
+        numbers: dict[str, int],
+        n: I64,
+        order: Any,
+        build: _Build,
+        borrowed: list[Any],
     ) -> _Stream:
         """The letters of a run. Those of the last product are kept."""
         begin, end, each = run
         is_product = numbers["width"] > 0
-        kept = self._streams.get(each)
-        if is_product and kept is not None and kept.key == (begin, end):
+        kept = self._streams.get((each, bool(build.slots)))
+        if is_product and kept is not None and kept.run == (begin, end):
             return kept
         start = np.zeros(-(-(end - begin) // each) + 1, np.int64)
         np.cumsum(n[begin:end:each], out=start[1:])
-        starts = self.machine.buffer(start)
-        letters = self.machine.room(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP))
-        self._kernel("pair_letters", *build)(
+        kept_here = [] if is_product else borrowed
+        starts = self._upload(start, kept_here)
+        letters = self._borrow(2 * (int(start[-1]) + int(n[begin]) + 2 * WARP), kept_here)
+        self._kernel("pair_letters", build)(
             self.machine.queue, ((len(start) - 1) * WARP,), (WARP,), _packed(numbers), *self._sides[2:], order,
             starts, letters,
         )  # fmt: skip
         stream = _Stream((begin, end), letters, starts, start)
         if is_product:
-            self._streams[each] = stream
+            self._streams[each, bool(build.slots)] = stream
         return stream
 
-    def _zero(self, longest: int, n: int, shape: Shape) -> int:
-        """What a value holds for score 0: H is never less than the cost of a gap's first letter."""
-        rows = -(-longest // shape.letters) * shape.letters
-        return max(self._costs.first, -int(self._costs.lowest(np.full(1, rows), np.full(1, n))[0]))
+    def _zero(self, longest: int, n: int, shape: Shape, each: int) -> int:
+        """What a value holds for score 0: H is never less than the cost of a gap's first letter, nor than the shift."""
+        costs, rows = self._costs, -(-longest // shape.letters) * shape.letters
+        least = max(costs.first, -int(costs.lowest(np.full(1, rows), np.full(1, n))[0]))
+        return least + max(0, shift_of(costs, each) - costs.first)
 
     @property
     def never_narrow(self) -> bool:
         """Whether the device or the costs take 32 bits."""
-        return 2 not in self.each or self._costs.wide or self._costs.first > NARROW_COST
+        costs = self._costs
+        return 2 not in self.each or costs.wide or costs.first > NARROW_COST or not shift_of(costs, 2)
 
-    def is_narrow(self, m: I64, n: I64, shape: Shape) -> NDArray[np.bool_]:
-        """Whether 16 bits hold what the kernel computes, or tell that they do not."""
+    def is_narrow(self, m: int, n: I64, shape: Shape) -> NDArray[np.bool_]:
+        """Whether 16 bits hold what the kernel computes for m and n letters, or tell that they do not."""
         costs = self._costs
         if self.never_narrow:
-            return np.zeros(np.broadcast(m, n).shape, bool)
+            return np.zeros(n.shape, bool)
         if costs.flags & LOCAL:
-            return np.ones(np.broadcast(m, n).shape, bool)
-        lowest = costs.lowest(-(-m // shape.letters) * shape.letters, n)
+            return np.ones(n.shape, bool)
+        lowest = costs.lowest(np.full(1, -(-m // shape.letters) * shape.letters), n)
+        lowest = lowest - max(0, shift_of(costs, 2) - costs.first)
         return costs.highest * np.minimum(m, n) - lowest < MOST[1] + LEAST[0]
 
-    def group_items(self, columns: int, each: int, own: bool) -> int:
+    def group_items(self, shape: Shape, each: int, own: bool) -> int:
         """Of a work-group; 0 where local memory has no room for its profiles."""
-        room = (
+        profiles = self._local_room(each) // self._profile_bytes(shape, each, self._slots(shape, each, own))
+        if own:
+            return min(self.items, profiles // each * WARP)
+        return self.items if profiles else 0
+
+    def _local_room(self, each: int) -> int:
+        """Bytes for profiles."""
+        return (
             self._local_bytes
             - 4 * self.items * each
             - (0 if self.machine.is_nvidia else 24 * self.items)
             - 256
         )
-        profiles = room // self._profile_bytes(columns, each)
-        if own:
-            return min(self.items, profiles // each * WARP)
-        return self.items if profiles else 0
 
-    def _profile_bytes(self, columns: int, each: int) -> int:
-        return 4 * (columns // (2 * each)) * self._letters * WARP
+    def _profile_bytes(self, shape: Shape, each: int, slots: int) -> int:
+        if slots:
+            return 16 * -(-shape.columns // 4) * self._letters**2 * slots
+        return 4 * -(-shape.columns // (2 * each)) * self._letters * WARP
+
+    def _slots(self, shape: Shape, each: int, own: bool) -> int:
+        """Those of a profile with a word for each two letters, where it is to be had; or 0."""
+        if not self.joins or own or each != 2 or self._letters > JOINED_LETTERS:
+            return 0
+        slots = max(SLOTS, shape.lanes)
+        return slots if self._profile_bytes(shape, each, slots) <= self._local_room(each) else 0
 
     def shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]
@@ -290,29 +346,37 @@ class _Engine:
             least *= 2
         shapes = [
             Shape(lanes, columns)
-            for lanes in LANES
             for columns in self.columns
-            if lanes >= least and all(self.group_items(columns, each, own) for each in sizes)
+            for lanes in LANES
+            if lanes >= least and all(self.group_items(Shape(lanes, columns), each, own) for each in sizes)
         ]
         lengths, which = np.unique(m, return_inverse=True)
         cost = []
         for shape in shapes:
             strips = -(-lengths // shape.letters)
-            step = shape.columns * CELL_COST + STEP_COST + np.where(strips > 1, STRIP_COST // shape.lanes, 0)
+            cell = JOINED_COST if self._slots(shape, sizes[0], own) else CELL_COST
+            step = shape.columns * cell + STEP_COST + np.where(strips > 1, STRIP_COST // shape.lanes, 0)
             cost.append(strips * shape.lanes * step * (n + shape.lanes))
-        return np.argmin(np.array(cost), axis=0)[which], shapes
+        costs = np.array(cost)
+        share = items / len(m) * np.bincount(which, minlength=len(lengths))
+        kept = _worthwhile(costs * share, np.array([shape.columns for shape in shapes]))
+        return np.argmin(costs[kept], axis=0)[which], [shapes[i] for i in kept]
 
-    def _kernel(self, name: str, columns: int, each: int, own: bool, strips: bool) -> Any:
-        key = name, columns, each, own, strips
+    def _kernel(self, name: str, build: _Build) -> Any:
+        key = name, build
         if key not in self._kernels:
             options = ["-cl-std=CL1.2", "-w", f"-DITEMS={self.items}", f"-DLETTERS={self._letters}"]
-            options += [f"-DPAIRS={each}", f"-DCOLUMNS={columns}"]
+            options += [f"-DPAIRS={build.each}", f"-DCOLUMNS={build.columns}"]
+            if build.slots:
+                options += [f"-DJOINED={build.slots}"]
+            if (self.machine.is_nvidia or build.slots) and self._is_plain(build.each):
+                options += ["-DPLAIN"]
             if self.machine.is_nvidia:
                 options += [
                     "-DNVIDIA",
                     f"-DFLAGS={self._costs.flags}",
-                    f"-DOWN={own:d}",
-                    f"-DSTRIPS={strips:d}",
+                    f"-DOWN={build.own:d}",
+                    f"-DSTRIPS={build.strips:d}",
                 ]
                 options += [f"-cl-nv-maxrregcount={REGISTERS}"]
             if self.machine.is_hopper:
@@ -323,11 +387,43 @@ class _Engine:
             self._kernels[key] = self.machine.cl.Kernel(program, name)
         return self._kernels[key]
 
+    def _is_plain(self, each: int) -> bool:
+        """Whether what opens a gap is also what a pair is added to."""
+        return shift_of(self._costs, each) == self._costs.first
+
     def _table(self, each: int) -> NDArray[np.int16]:
-        """Scores of letters; padding scores as little as a profile can say."""
-        table = self._costs.table.copy()
-        table[:, PAD] = LEAST[2 - each]
+        """What profiles say of letters; of padding as little as they can."""
+        shift = shift_of(self._costs, each)
+        table = self._costs.table + np.int16(shift)
+        table[:, PAD] = 0 if shift else LEAST[1]
         return np.ascontiguousarray(table)
+
+
+def shift_of(costs: Costs, each: int) -> int:
+    """How much more than scores of letters profiles say, so that none is below 0 and a byte holds all; or 0.
+
+    The cost of a gap's first letter, where possible: what opens a gap is then also what a pair is added to.
+    """
+    letters = costs.table[:, :PAD]
+    least, most = max(1, -int(letters.min())), max(0, int(letters.max()))
+    if each == 1 or least + most > MOST[0]:
+        return 0
+    return costs.first if least <= costs.first <= MOST[0] - most else least
+
+
+def _worthwhile(costs: NDArray[np.float64], program: I64) -> I64:
+    """Which shapes stay, where each program has a price: `costs` of the shapes by query, and the program of each."""
+    programs = np.unique(program)
+    by_program = np.array([costs[program == one].min(axis=0) for one in programs])
+    chosen = [int(by_program.sum(axis=1).argmin())]
+    best = by_program[chosen[0]]
+    while True:
+        sums = np.minimum(by_program, best).sum(axis=1)
+        found = int(sums.argmin())
+        if sums[found] + PROGRAM_COST >= best.sum():
+            return np.flatnonzero(np.isin(program, programs[chosen]))
+        chosen.append(found)
+        best = np.minimum(best, by_program[found])
 
 
 def _packed(numbers: dict[str, int]) -> NDArray[np.uint32]:
@@ -351,8 +447,8 @@ def _shares(cells: NDArray[Any], most_cells: float, most: int) -> Iterator[tuple
 class DeviceProduct:
     """Scores by the OpenCL device `device` ("gpu", "0:1", part of a name; "gpu:all").
 
-    `shape` fixes what is else chosen by the lengths, and `each` the pairs of a value. Raises DeviceError when there is
-    no such device, and when it fails.
+    `shape` fixes what is else chosen by the lengths, `each` the pairs of a value, and `joins` whether profiles may have
+    words for two letters. Raises DeviceError when there is no such device, and when it fails.
     """
 
     def __init__(
@@ -364,17 +460,20 @@ class DeviceProduct:
         threads: int,
         shape: Shape | None = None,
         each: tuple[int, ...] | None = None,
+        joins: bool | None = None,
     ):
         self._costs, self._shape = costs, shape
-        self._overflow = MOST[1] + LEAST[0] - costs.first  # scores from here on may have left 16 bits
+        # Scores from here on may have left 16 bits.
+        self._overflow = MOST[1] + LEAST[0] - max(costs.first, shift_of(costs, 2))
         self._m, self._n = queries.lengths, targets.lengths
         found = machines(device, threads)
-        sizes = LETTERS if found[0].is_nvidia else LETTERS[-1:]
+        sizes = LETTERS if found[0].is_nvidia or joins else LETTERS[-1:]
         most = int(targets.codes.max()) + 2
         letters = next(size for size in sizes if size >= most)
         self._engines = [_Engine(machine, queries, targets, costs, letters) for machine in found]
         for engine in self._engines:
             engine.each = each or engine.each
+            engine.joins = engine.joins if joins is None else joins
 
     def run(self, out: I32, pairs: I64 | None = None, progress: Progress | bool | None = None) -> None:
         """All against all into int32[queries, targets], or `pairs` int64[n, 2] into int32[n]."""
@@ -393,7 +492,7 @@ class DeviceProduct:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            if self._may_overflow(int(self._m[work.place].max()), int(self._n.max())):
+            if self._may_overflow(work.longest, int(self._n.max())):
                 row, column = np.nonzero(found >= self._overflow)
                 overflows.append(np.stack([work.place[row], column], axis=1))
 
@@ -416,14 +515,14 @@ class DeviceProduct:
             for part, work in _shares(
                 cells, LAUNCH_CELLS / len(self._engines), max(1, LAUNCH_SCORES // width)
             ):
-                yield Work(shapes[i], rows[part], None, sizes[0], work)
+                yield Work(shapes[i], rows[part], int(self._m[rows[part]].max()), None, sizes[0], work)
 
     def _run_pairs(self, out: I32, pairs: I64, bar: ProgressBar, each: tuple[int, ...]) -> None:
         overflows: list[I64] = []
 
         def take(work: Work, found: I32) -> None:
-            m, n = self._m[pairs[work.place, 0]], self._n[pairs[work.place, 1]]
-            if work.each > 1 and self._may_overflow(int(m.max()), int(n.max())):
+            assert work.given is not None
+            if work.each > 1 and self._may_overflow(work.longest, int(work.given[1][0])):
                 overflows.append(work.place[found >= self._overflow])
 
         self._deal(self._pair_work(pairs, each), take, out, bar)
@@ -439,23 +538,46 @@ class DeviceProduct:
         return bool(is_tried) and self._costs.highest * min(m, n) >= self._overflow
 
     def _pair_work(self, pairs: I64, sizes: tuple[int, ...]) -> Iterator[Work]:
-        """Pairs of one shape, those with long targets first."""
-        query, n = pairs[:, 0], self._n[pairs[:, 1]]
-        left = np.ones(len(pairs), bool)
-        for each in sizes if len(pairs) else ():
-            choice, shapes = self._shapes(self._m, float(n.mean()), len(pairs) / each, True, (each,))
-            chosen = choice[query]
-            for i, shape in enumerate(shapes):
-                mine = np.flatnonzero(left & (chosen == i)) if len(shapes) > 1 else np.flatnonzero(left)
-                if each > 1 and len(mine):
-                    longest = self._m[query[mine]].max(keepdims=True)
-                    mine = mine[self._engines[0].is_narrow(longest, n[mine], shape)]
-                left[mine] = False
-                if len(mine) and n[mine].min() < n[mine].max():
-                    mine = mine[np.argsort(-n[mine], kind="stable")]
-                cells = np.cumsum(self._m[query[mine]].astype(float) * n[mine])
-                for part, work in _shares(cells, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES):
-                    yield Work(shape, mine[part], pairs[mine[part]], each, work)
+        """Pairs of one shape, those with long targets first.
+
+        Lengths are few, pairs are many: these are sorted by the number of their shape and length.
+        """
+        if not len(pairs):
+            return
+        engine = self._engines[0]
+        sizes = sizes[-1:] if engine.never_narrow else sizes[:1] if self._costs.flags & LOCAL else sizes
+        query, target = pairs[:, 0], pairs[:, 1]
+        lengths, rank = np.unique(-self._n, return_inverse=True)
+        lengths = -lengths
+        mean = float(np.bincount(target, minlength=len(self._n)) @ self._n) / len(pairs)
+        choice, shapes = self._shapes(self._m, mean, len(pairs) / sizes[0], True, sizes)
+        key = (choice * len(lengths))[query] + rank[target]
+        if len(shapes) * len(lengths) < 1 << 16:
+            key = key.astype(np.uint16)  # NumPy sorts these in one pass
+        place = np.argsort(key, kind="stable")
+        given = pairs.astype(np.int32)[place]
+        n = lengths[(key[place] % len(lengths)).astype(np.int64)]
+        starts = np.cumsum(np.bincount(key // len(lengths), minlength=len(shapes)))
+        for shape, end, count in zip(
+            shapes, starts.tolist(), np.diff(starts, prepend=0).tolist(), strict=True
+        ):
+            if not count:
+                continue
+            all_of = slice(end - count, end)
+            m = self._m[given[all_of, 0]]
+            wide = count
+            if sizes[0] == 2:
+                wide = int(np.count_nonzero(~engine.is_narrow(int(m.max()), n[all_of], shape)))
+            cells = np.cumsum(m.astype(float) * n[all_of])
+            for each, first, last in ((1, 0, wide), (2, wide, count)):
+                before = cells[first - 1] if first else 0.0
+                for part, work in _shares(
+                    cells[first:last] - before, LAUNCH_CELLS / len(self._engines), LAUNCH_SCORES
+                ):
+                    mine = slice(end - count + first + part.start, end - count + first + part.stop)
+                    yield Work(
+                        shape, place[mine], int(m[first:last][part].max()), (given[mine], n[mine]), each, work
+                    )
 
     def _shapes(
         self, m: I64, n: float, items: float, own: bool, sizes: tuple[int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,27 @@ from gassst.errors import UsageError
 
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
-TASK_CELLS = 2e7
-TASK_PAIRS = 4096
-WHOLE_BYTES = 1 << 25  # of directions, as TRACE_BLOCK of ext/pairwise/pair_trace.h
+LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
+THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
+MOST_PAIRS = 4096  # of a task
+LANES = 64  # the most of any vector, as LANES_MOST of ext/pairwise/lanes.h
+LINE_BYTES, LETTER_BYTES, ROW_BYTES = (
+    8,
+    4,
+    160,
+)  # for a column between blocks, in a kernel, and for a row in a kernel
+
+
+class Limits(NamedTuple):
+    """How much of a pair is kept. Alignments do not depend on it."""
+
+    whole_bytes: int = 1 << 25
+    """Bytes of directions, half a byte a cell, up to which all of them are."""
+    block_rows: int = 1024
+    """Rows at least of the blocks that a larger pair is cut into: their state stays in the cache."""
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +92,9 @@ def pairs(
     """Optimal alignments of pairs: score, begin and end on both sequences, CIGAR.
 
     Without `pairs` query i is aligned with target i; where one side has one sequence only, that with all of the other.
-    Of equally good alignments the one that ends first is taken, by the query, then by the target. Memory for a pair is
-    bounded: beyond 2**25 cells only some rows are kept, and the path is found block by block.
+    Of equally good alignments the one that ends first is taken, by the query, then by the target. On the way back from
+    there a pair of letters goes before a gap, a letter of the query alone before one of the target alone, and a short
+    gap before a long one. Beyond 2**26 cells only some rows of a pair are kept, and the path is found block by block.
 
     Parameters
     ----------
@@ -113,24 +132,24 @@ def trace(
     chosen: I64,
     threads: int,
     progress: Progress | bool | None = None,
+    instruction_set: str | None = None,
+    limits: Limits = LIMITS,
 ) -> Alignments:
     """As `pairs`, of what is prepared: `chosen` int64[n, 2]."""
     m, n = queries.lengths[chosen[:, 0]].astype(float), targets.lengths[chosen[:, 1]].astype(float)
     cells = m * n
     if len(chosen):
-        _check_memory(costs, m, n, threads)
-    job = Job(queries, targets, costs.planes(), costs, instruction_sets()[0])
-    task = np.maximum(np.cumsum(cells) // TASK_CELLS, np.arange(len(chosen)) // TASK_PAIRS)
-    borders = [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(chosen)]
+        _check_memory(costs, m, n, threads, limits)
+    job = Job(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
+    task_ends = _task_ends(cells, threads)
     parts: dict[int, tuple[I64, NDArray[np.uint32], I64]] = {}
 
     def run(start: int, end: int) -> None:
-        parts[start] = job.trace(costs.table, chosen[start:end])
+        parts[start] = job.trace(costs.table, chosen[start:end], *limits)
 
     def tasks() -> Iterator[tuple[float, Any]]:
-        for start, end in zip([0, *borders], borders, strict=False):
-            if start < end:
-                yield float(cells[start:end].sum()), partial(run, start, end)
+        for start, end in zip([0, *task_ends], task_ends, strict=False):
+            yield float(cells[start:end].sum()), partial(run, start, end)
 
     bar = ProgressBar(progress, float(cells.sum()))
     run_all(tasks(), threads, job.stop, bar)
@@ -146,15 +165,30 @@ def trace(
     return Alignments(chosen[:, 0], chosen[:, 1], score.astype(np.int32), *places, runs, run_start)
 
 
-def _check_memory(costs: Costs, m: NDArray[np.float64], n: NDArray[np.float64], threads: int) -> None:
+def _task_ends(cells: NDArray[np.float64], threads: int) -> list[int]:
+    """Where tasks end, of pairs with so many cells each."""
+    if not len(cells):
+        return []
+    tasks = THREAD_TASKS * threads if threads > 1 else 1
+    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
+    task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
+    return [*(np.flatnonzero(np.diff(task)) + 1).tolist(), len(cells)]
+
+
+def _check_memory(
+    costs: Costs, m: NDArray[np.float64], n: NDArray[np.float64], threads: int, limits: Limits
+) -> None:
     """Raises UsageError where the largest pairs take more than there is."""
     span = n
     if costs.flags & (LOCAL | TARGET_BEGIN):  # as trace_span there; no score is below that of a gap
         span = np.minimum(
             n, m + (np.minimum(m, n) * costs.highest + costs.first + m * costs.extend) / costs.extend
         )
-    rows = np.where(m * (span + 1) <= WHOLE_BYTES, m, np.sqrt(8 * m) + 1)
-    needed = rows * (span + 1) + np.where(rows < m, 8 * (span + 1) * (m / rows + 1), 0) + 8 * (n + 1)
+    directions = (m + LANES) * (span + LANES) / 2
+    is_whole = directions <= limits.whole_bytes
+    rows = np.minimum(m, np.maximum(limits.block_rows, 4 * np.sqrt(m) + LANES))
+    blocks = (rows + LANES) * (span + LANES) / 2 + LINE_BYTES * span * (m / rows + 1)
+    needed = np.where(is_whole, directions, blocks) + (LINE_BYTES + LETTER_BYTES) * n + ROW_BYTES * rows
     most = float(np.sort(needed)[-threads:].sum())
     if most > available_memory():
         at = int(needed.argmax())

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -163,7 +164,7 @@ class Reference:
             raise InputError(f"{os.fspath(path)}: it names no contig of the reference")
         return replace(self, alt=alt)
 
-    @property
+    @cached_property
     def unmasked(self) -> int:
         """How many bases are A, C, G or T."""
         return int(self.lengths.sum()) - int(self.exceptions.length.sum(dtype=np.int64))

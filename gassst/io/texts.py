@@ -24,6 +24,7 @@ FIRST_BUFFER = 1 << 20
 LONG_RECORD = 1 << 18  # bytes; what is longer is looked at before more of it is read
 AHEAD = 2  # batches that wait for a worker
 LONGEST_NAME = 254  # that a BAM record holds
+USUAL_LINE = 1 << 10  # bytes in which a name ends
 ENOUGH = 64 << 20  # bytes of a text: few long records fill it before many short ones do
 Item = TypeVar("Item")
 
@@ -267,24 +268,23 @@ class StreamCutter:
             is_hopeless = Suspicion(self._longest)
             one_more = False  # record than was asked for
             while True:
-                used, records, stray = cut(buffer.uncut, most - count, max(1, ENOUGH - buffer.whole))
-                buffer.cut += used
+                records, stray = self._cut(buffer, most - count)
                 count += records
                 self.records += records
                 if count == most or (buffer.whole >= ENOUGH and not one_more):
                     try:
                         one_more = not stray and self._is_within_template(buffer, count, eof)
                     except InputError as error:
-                        yield Piece(buffer.all, count, error=error)
+                        yield self._piece(buffer.all, count, error=error)
                         return
                     if one_more:
                         most = count + 1
                         continue
-                    yield Piece(buffer.take(), count)
+                    yield self._piece(buffer.take(), count)
                     count, i = 0, i + 1
                     most = self._sizes.records(i, self._source.position)
                 elif stray or is_hopeless(buffer.uncut):
-                    yield Piece(buffer.all, count, stray=True)
+                    yield self._piece(buffer.all, count, stray=True)
                     return
                 elif eof:
                     break
@@ -292,10 +292,19 @@ class StreamCutter:
                     try:
                         eof = not buffer.fill(self._source)
                     except InputError as error:
-                        yield Piece(buffer.all, count, error=error)
+                        yield self._piece(buffer.all, count, error=error)
                         return
             if count or buffer.uncut.nbytes:
-                yield Piece(buffer.all, count, ends=True)
+                yield self._piece(buffer.all, count, ends=True)
+
+    def _cut(self, buffer: _Buffer, most: int) -> tuple[int, bool]:
+        """Pass over records, `most` of them or as many as are enough; how many, and whether no record follows."""
+        used, records, stray = cut(buffer.uncut, most, max(1, ENOUGH - buffer.whole))
+        buffer.cut += used
+        return records, stray
+
+    def _piece(self, text: memoryview, records: int, **why: Any) -> Piece:
+        return Piece(text, records, **why)
 
     def _is_within_template(self, buffer: _Buffer, count: int, eof: bool) -> bool:
         """Whether the record behind `count` whole ones belongs to the last of them, and must not be parted from it."""
@@ -306,14 +315,37 @@ class InterleavedCutter(StreamCutter):
     """As `StreamCutter`, where two neighbouring records of one name are mates.
 
     The parser makes pairs from the first record of a name on. So text is cut where the name changes, or where as many
-    records of it are even in number.
+    records of it are even in number. Of a file that is not compressed a piece is the place, as from `FileCutter`.
     """
+
+    _start = 0  # of the next piece, in the file
+    _last_two = 0  # records of the text begin here, or more
+
+    def _cut(self, buffer: _Buffer, most: int) -> tuple[int, bool]:
+        if most <= 2:
+            return super()._cut(buffer, most)
+        before, stray = super()._cut(buffer, most - 2)
+        self._last_two = buffer.whole
+        if before < most - 2 or stray or buffer.whole >= ENOUGH:
+            return before, stray
+        last, stray = super()._cut(buffer, 2)
+        return before + last, stray
+
+    def _piece(self, text: memoryview, records: int, **why: Any) -> Piece:
+        file, start = self._source.plain_file, self._start
+        self._last_two = 0
+        if file is None:
+            return super()._piece(text, records, **why)
+        self._start += text.nbytes
+        return Piece(FileRange(file, start, text.nbytes), records, **why)
 
     def _is_within_template(self, buffer: _Buffer, count: int, eof: bool) -> bool:
         while not eof and not _has_line(buffer.uncut):
             eof = not buffer.fill(self._source)
         name, whole = _name_of(buffer.uncut), buffer.whole_text
-        before = _names_of(whole[cut(whole, max(count - 2, 0))[0] :])
+        before = _names_of(whole[self._last_two :])
+        if len(before) != 2:
+            before = _names_of(whole[cut(whole, max(count - 2, 0))[0] :])
         if before[-2:] == [name, name]:  # three of one name, which is odd: are there more?
             before = _names_of(whole)
         same = next((i for i, other in enumerate(reversed(before)) if other != name), len(before))
@@ -322,7 +354,13 @@ class InterleavedCutter(StreamCutter):
 
 def _has_line(text: memoryview) -> bool:
     """Whether the first line of a record is here, or as much as there is of one in a file of reads."""
-    return text.nbytes >= LONG_RECORD or b"\n" in text.tobytes().lstrip(b"\r\n")
+    return text.nbytes >= LONG_RECORD or b"\n" in _first_line(text)
+
+
+def _first_line(text: memoryview) -> bytes:
+    """The first line of a record, or as much as there is of it, and maybe more that follows."""
+    usual = text[:USUAL_LINE].tobytes().lstrip(b"\r\n")
+    return usual if b"\n" in usual else text.tobytes().lstrip(b"\r\n")
 
 
 _AS_PARSED = bytes(c if 0x20 < c < 0x7F else ord("_") for c in range(256))
@@ -330,7 +368,7 @@ _AS_PARSED = bytes(c if 0x20 < c < 0x7F else ord("_") for c in range(256))
 
 def _name_of(record: memoryview) -> bytes:
     """The name in a record, as the parser compares it; b"" where there is none."""
-    words = record.tobytes().lstrip(b"\r\n").partition(b"\n")[0][1:]
+    words = _first_line(record).partition(b"\n")[0][1:]
     end = next((i for i, c in enumerate(words) if c <= 0x20), len(words))
     name = words[:end]
     if len(name) > 2 and name.endswith((b"/1", b"/2")):

@@ -20,6 +20,7 @@ from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
+from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
 from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
@@ -57,6 +58,11 @@ class Aligner:
         self.breaking, self.slack = breaking_cost(self.scoring), second_cost(self.scoring)
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are in `cigars`."""
+        return self._n_runs
 
     @property
     def cigars(self) -> U32:
@@ -128,7 +134,9 @@ class Aligner:
         """The alignments of places, in their order, without those that a contig's end leaves nothing of."""
         columns = places.read_strand, places.diagonal, places.band_start, places.width
         loss = self.loss(places)
-        return self.align_touching(Targets(*columns, loss, places.given), loss < self.breaking)
+        # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
+        whole = _ungapped.are_whole(places, self.context)
+        return self.align_touching(Targets(*columns, loss, places.given), whole | (loss < self.breaking))
 
     def align_touching(self, targets: Targets, plain: Bool | None = None) -> Lines:
         """The best alignments that touch the diagonals of targets, without those that a contig's end leaves nothing of.
@@ -154,9 +162,7 @@ class Aligner:
 
         Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
         """
-        lengths = self.lengths[lines.read]
-        whole = 1 + (lines.begin > 0).astype(np.int64) + (lines.end < lengths)
-        gapped = np.flatnonzero(lines.hits["cigar_runs"] > whole)
+        gapped = _ungapped.maybe_ungapped(lines, self.context)
         if not gapped.size:
             return lines
         some = lines.take(gapped)
@@ -196,6 +202,16 @@ class Aligner:
         n_runs = kept.sum(axis=1).astype(np.uint16)
         start = (np.cumsum(n_runs) - n_runs).astype(np.uint32)
         return self._lines(Aligned(read_strand, diagonal + begin, runs[kept], start, n_runs), given)
+
+    def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
+        """Lines of whole reads without a gap, whose hits point to one run each behind all others made so far."""
+        length = self.lengths[read_strand >> 1]
+        self._cigars.append(length << np.uint32(4))
+        self._n_runs += len(hits)
+        total = hits["score"] + np.int32(2 * self.scoring.clip)
+        ends = np.zeros(len(hits), np.int64), length.astype(np.int64)
+        position = hits["position"].copy()
+        return Lines(hits, read_strand, *ends, total, position, position, np.ones(len(hits), bool))
 
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)

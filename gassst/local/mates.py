@@ -19,7 +19,7 @@ from gassst.local.rivals import Rivals, Sight, quality_of, rivals_of
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.mapq import MAX_MAPQ
+from gassst.search.mapq import MAX_MAPQ, edit_odds, phred, raised
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
@@ -29,6 +29,7 @@ EVEN = 3
 # Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
 # (docs/benchmarks/constants.md).
 MOST_BUCKETS = 256
+NOWHERE = -(1 << 40)  # less than any score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,6 +137,66 @@ def pair_quality(
     both = np.where(np.maximum(own, other) <= EVEN, np.maximum(own, other), own + other)
     shared = np.minimum(both, given_mate[reads]).astype(np.uint8)
     quality[reads] = np.maximum(alone[reads], shared)
+
+
+def bounded_by_scores(
+    context: BatchContext,
+    pairs: PairContext,
+    decided: Bool,
+    primary: Lines,
+    places: Places,
+    behind: Places,
+    quality: U8,
+) -> None:
+    """Lower `quality` (uint8[n], changed in place) of decided pairs to what the scores of their alignments allow.
+
+    Whole reads decided on these pairs (`decided`, bool[n]). Where a mate ends up clipped, the errors that made the
+    difference may lie in what is clipped: an adapter looks more like one copy by chance. So other pairs of places are
+    weighed by the scores of both mates. `behind`: the rivals of the lines `primary` among the `places`.
+    """
+    n, mismatch = context.n, context.params.scoring.match + context.params.scoring.mismatch
+    line, clipped = line_of_read(primary, n), np.zeros(n, bool)
+    clipped[primary.read] = primary.clipped(context.lengths) > 0
+    concerned = decided & (line >= 0) & pairs.paired
+    concerned &= concerned[pairs.partner] & (clipped | clipped[pairs.partner])
+    rivals = behind.take(concerned[behind.read])
+    read = rivals.read
+    partner = pairs.partner[read]
+    total = _best_concordant(context, pairs, rivals, places.take(concerned[places.read]))
+    some = np.flatnonzero(total > NOWHERE)
+    if not some.size:
+        return
+    reported = at(primary.total, line[read]) + at(primary.total, line[partner])
+    lost = np.maximum(reported - rivals.total - total, 0) / mismatch
+    aligned = primary.end - primary.begin
+    edits = -(-(aligned * context.params.scoring.match - primary.hits["score"]) // mismatch)
+    library = pairs.insert.errors
+    odds = edit_odds(edits, aligned) if library is None else library.odds(edits, aligned)
+    weight = np.bincount(read[some], (odds[line[read]] ** lost)[some], n)
+    reads = np.flatnonzero(weight)
+    quality[reads] = np.minimum(quality[reads], raised(phred(weight[reads])))
+
+
+def _best_concordant(context: BatchContext, pairs: PairContext, places: Places, others: Places) -> I64:
+    """int64[k]: the best total among `others` of a place of the mate in the window that each of the `places` leaves;
+    NOWHERE where none lies there."""
+    length = context.lengths.astype(np.int64)
+    read, strand = places.read, (places.read_strand & 1).astype(np.int64)
+    partner, insert = pairs.partner[read].astype(np.int64), pairs.insert
+    leading = leads(insert.orientation, strand, pairs.mate[read].astype(np.int64))
+    window = partner_window(
+        leading, places.diagonal.astype(np.int64), length[read], length[partner], insert.low, insert.high
+    )
+    side = (2 * partner + partner_strand(insert.orientation, strand)) << 32
+    keys = others.read_strand.astype(np.int64) << 32 | others.diagonal.astype(np.int64)
+    order = np.argsort(keys, kind="stable")
+    low, high = (side + np.clip(diagonal, 0, 0xFFFFFFFF) for diagonal in window)
+    first = np.searchsorted(keys[order], low)
+    count = np.maximum(np.searchsorted(keys[order], high, side="right") - first, 0)
+    row = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+    best = np.full(len(read), NOWHERE, np.int64)
+    np.maximum.at(best, np.repeat(np.arange(len(read)), count), others.total[order[row]].astype(np.int64))
+    return best
 
 
 def _windows(context: BatchContext, pairs: PairContext, reads: I64, lines: Lines, line: I64) -> np.ndarray:

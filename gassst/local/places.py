@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Columns:
 
     def take(self, index: np.ndarray) -> Any:
         """The rows at `index`, numbers or a mask."""
-        index = np.flatnonzero(index) if index.dtype == bool else index
+        index = index.nonzero()[0] if index.dtype == bool else index
         return type(self)(*[getattr(self, name).take(index) for name in self._names()])
 
     def put(self, index: np.ndarray, rows: Any) -> Any:
@@ -100,7 +100,7 @@ class Places(Columns):
     diagonal: U32
     given: Bool
 
-    @property
+    @cached_property
     def read(self) -> U32:
         """uint32[k]"""
         return self.read_strand >> np.uint32(1)
@@ -162,7 +162,7 @@ class Lines(Columns):
     last_diagonal: U32
     given: Bool
 
-    @property
+    @cached_property
     def read(self) -> U32:
         """uint32[k]"""
         return self.read_strand >> np.uint32(1)

@@ -15,8 +15,7 @@ import numpy as np
 from gassst._core import local_hits as _local_hits
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
-from gassst.local.places import Aligned, joined
-from gassst.sam_flags import NOT_PRIMARY, UNMAPPED
+from gassst.local.places import Aligned
 from gassst.search.arrays import I64, U16, BatchResult
 from gassst.search.context import BatchContext
 
@@ -44,21 +43,14 @@ def put_back(
     context, fragments : BatchContext
         The batch, and the reads that were cut.
     """
-    mapped = np.flatnonzero(cut.hits["flag"] & UNMAPPED == 0)
-    own = cut.hits.copy()
-    own["read"] = rows[own["read"]]
-    hits, cigars = _of_whole_reads(cut.hits[mapped], own["read"][mapped], cut, context, fragments)
-    hits["cigar_start"] += np.uint32(len(result.cigars))
-    own[mapped] = hits
-    is_cut = np.zeros(context.n, bool)
-    is_cut[rows] = True
-    hits = joined([result.hits[~is_cut[result.hits["read"]]], own])
-    summary = result.summary.copy()
-    summary[rows] = cut.summary
-    primary = mapped[own["flag"][mapped] & NOT_PRIMARY == 0]
-    summary["best"][own["read"][primary]] = own["edits"][primary]
-    order = np.argsort(hits["read"], kind="stable")
-    return BatchResult(np.take(hits, order), summary, np.concatenate([result.cigars, cigars]))
+    own, runs, others = _read_through.whole_reads(cut, rows, fragments.lengths, context, len(result.cigars))
+    cigars = [result.cigars, runs]
+    if others.size:
+        hits, runs = _of_whole_reads(cut.hits[others], own["read"][others], cut, context, fragments)
+        hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
+        own[others] = hits
+        cigars.append(runs)
+    return BatchResult(*_read_through.put_back(result, cut, own, rows), np.concatenate(cigars))
 
 
 def _of_whole_reads(hits, reads, cut, context, fragments):

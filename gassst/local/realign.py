@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.local.align import Aligner, score_promising
-from gassst.local.mates import PAIR_BONUS, PairedPlaces, pair_quality, pair_up
+from gassst.local.mates import PAIR_BONUS, PairedPlaces, bounded_by_scores, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -158,7 +159,10 @@ class _Realignment:
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
-        score, concordant = lines.hits["score"], decided[lines.read]
+        score = lines.hits["score"]
+        if score.min(initial=self.scoring.min_score) >= self.scoring.min_score:
+            return lines
+        concordant = decided[lines.read]
         enough = score >= self.aligner.least_scores(lines.read_strand)
         enough |= concordant & (score >= self.aligner.least_scores(lines.read_strand, PAIR_BONUS))
         return lines if enough.all() else lines.take(enough)
@@ -187,17 +191,20 @@ class _Realignment:
         Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
         or no close rival. The others have a single known place, and are aligned there.
         """
-        known, scoring = self.known, self.scoring
+        known, scoring, context = self.known, self.scoring, self.context
         reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
-        bands, summary = known.take(known.chosen[reads]), known.found.summary
-        n_best = summary["n_best"].take(reads)
-        alone = (n_best == 1) & (summary["second"].take(reads) == NO_SCORE)
-        alone &= bands.edits == summary["best"].take(reads)
-        diagonal, ungapped = self._ends(bands)
+        sure = 1 if settles_one_mismatch(scoring) else 0
+        hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(
+            known, reads, sure, self.aligner.n_runs, context
+        )
+        settled = self.aligner.settled(hits, read_strand)
+        reads = reads[left]
+        bands, n_best = known.take(known.chosen[reads]), known.found.summary["n_best"].take(reads)
         loss = _expected_loss(scoring, bands.edits, ungapped)
+        # With masked bases, or not proved by one diagonal.
         stands = ungapped & (alone | (bands.edits == 0) & (n_best > 1))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, np.ones(reads.size, bool))
-        unsure = np.flatnonzero(stands & (bands.edits > (1 if settles_one_mismatch(scoring) else 0)))
+        unsure = np.flatnonzero(stands & (bands.edits > sure))
         best = self.aligner.score_touching(targets.take(unsure))
         # An alignment from the first to the last base that ends on the same diagonal and scores no more is the same
         # one: the walk back prefers diagonal steps. With masked bases it loses less, and is not recognised.
@@ -209,14 +216,9 @@ class _Realignment:
         targets = _around(bands.read_strand, diagonal, bands.words, loss, targets.given)
         lines = self.aligner.align_touching(targets.take(single))
         stand = np.flatnonzero(stands)
-        settled = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
-        enough = (lines.clipped(self.context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return self._reportable(Lines.concatenate([settled, lines.take(enough)]), self._paired())
-
-    def _ends(self, bands: Bands) -> tuple[U32, Bool]:
-        """Diagonals on which the alignments of bands end, and which of them are ungapped."""
-        ungapped = self.backend.ungapped_ends(bands)
-        return np.where(ungapped > 0, ungapped, bands.band_start + bands.end), ungapped > 0
+        whole = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
+        enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
+        return self._reportable(Lines.concatenate([settled, whole, lines.take(enough)]), self._paired())
 
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
@@ -232,14 +234,19 @@ class _Realignment:
         """The places that the search found for these reads (bool[n]), those with the fewest errors."""
         known = self.known
         rows = _local_places.known_places(known, wanted.view(np.uint8), self.context.flip)
+        # Of reads without a mate, and of which no other place is reported, the two best places matter.
+        only_two = ~(known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
+        much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
+        rows, end, ungapped, plain = _ungapped.needed_places(
+            known, rows, only_two, self.aligner.breaking, much, self.context
+        )
         bands = known.take(rows)
-        end, ungapped = self._ends(bands)
         loss = _expected_loss(self.scoring, bands.edits, ungapped)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.diverted[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self.aligner.score_touching(targets, ungapped & (loss < self.aligner.breaking))
+        places = self.aligner.score_touching(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
@@ -274,6 +281,7 @@ class _Realignment:
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), sight)
         if self.pairs is not None:
+            bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, rivals, sight, quality)
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
@@ -305,6 +313,8 @@ class _Realignment:
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""
+        if self.context.params.max_hits == 1:
+            return primary.take(np.empty(0, np.int64))
         least = np.zeros(self.context.n, np.int64)
         cost = self.scoring.match + self.scoring.mismatch
         least[primary.read] = primary.total - EXTRA_STRATA * cost

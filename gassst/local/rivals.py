@@ -23,10 +23,13 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import chance_places, edit_odds, phred
+from gassst.search.mapq import chance_places, edit_odds, lost_growth, phred
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
+# How many rivals of a read are assumed that dense seeds did not lead to: in a reference of REFERENCE_BASES, and in the
+# largest ones. There are more where the seeds of a stretch were passed over, as they occur too often: docs/mapq.md.
+UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.0, 40.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,15 +77,40 @@ class Sight:
     share: F64
     passed_over: PassedOver
 
-    def differences(self, lines: Lines, stretch: int) -> np.ndarray:
-        """float64[k]: in how many places a rival must differ from the alignment so that no seed led to it.
+    def unseen(self, lines: Lines, seed: int, n_bases: float) -> tuple[F64, F64]:
+        """The rivals that are assumed of lines, as no seed of `seed` bases led to them.
 
-        Dense seeds leave it one difference in every `stretch` of the aligned bases that they cover. Where nothing was
-        passed over there it has one at least, however short the alignment is.
+        A rival has a difference in every seed of the aligned bases that was looked at: in every `STRIDE` bases one
+        begins. Where none was passed over it has one at least, however short the alignment is. `n_bases` has the
+        reference.
+
+        Returns
+        -------
+        count : float64[k]
+            How many there are.
+        differences : float64[k]
+            In how many places they differ from the alignment.
         """
-        over = self.passed_over.within(lines.read, lines.begin, lines.end)
-        dense = np.maximum((lines.end - lines.begin - over) // stretch, np.where(over > 0, 0, 1))
-        return np.where(self.reseeded[lines.read], dense, (EXTRA_STRATA + 1) * (1 - self.share[lines.read]))
+        read = lines.read
+        reseeded, stretch = self.reseeded[read], seed + STRIDE - 1
+        over = self.passed_over.within(read, lines.begin, lines.end)
+        seeds = np.maximum((lines.end - seed) // STRIDE - -(-lines.begin // STRIDE) + 1, 0)
+        # One difference is in all the seeds that begin within the bases of one.
+        dense = np.maximum(-(-seeds // -(-seed // STRIDE)), 1)
+        between = np.maximum(lines.end - lines.begin - over, 0) / stretch
+        count = min(UNSEEN * lost_growth(n_bases), MOST_UNSEEN) * IN_REPEATS ** np.minimum(over / stretch, 1)
+        differences = np.where(over > 0, between, dense)
+        not_reseeded = (EXTRA_STRATA + 1) * (1 - self.share[read])
+        return np.where(reseeded, count, 1.0), np.where(reseeded, differences, not_reseeded)
+
+    def lies_elsewhere(self, lines: Lines) -> Bool:
+        """bool[k]: lines that leave out more bases whose seeds were passed over than they align.
+
+        Those bases have many places in the reference, and all of them score more than the line does.
+        """
+        read = lines.read
+        outside = self.passed_over.bases[read] - self.passed_over.within(read, lines.begin, lines.end)
+        return self.reseeded[read] & (outside > lines.end - lines.begin)
 
 
 def quality_of(
@@ -101,20 +129,20 @@ def quality_of(
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
     mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
-    (`Sight.differences`).
+    (`Sight.unseen`).
     """
     scoring = context.params.scoring
     aligned = np.maximum(lines.end - lines.begin, 1)
     mismatch = scoring.match + scoring.mismatch
     edits = np.maximum(0, -(-(aligned * scoring.match - lines.hits["score"]) // mismatch))
     known = rivals.count > 0
-    stretch = seed_length(context.index) + STRIDE - 1
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    wrong = seen + odds ** (sight.differences(lines, stretch) + over_unseen / mismatch)
+    count, differences = sight.unseen(lines, seed_length(context.index), context.plan.n_bases)
+    wrong = seen + count * odds ** (differences + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
-    quality[known & (rivals.total >= total)] = 0
+    quality[known & (rivals.total >= total) | sight.lies_elsewhere(lines)] = 0
     return quality
 
 

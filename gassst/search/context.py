@@ -164,8 +164,9 @@ class PairContext:
         partner = np.arange(context.n)
         partner[first] += 1
         partner[first + 1] -= 1
-        begin = _first_stages(plan)[lengths]
-        present = np.bincount(lengths, minlength=1) > 0
+        is_present = np.bincount(lengths, minlength=1) > 0
+        present = np.flatnonzero(is_present)
+        begin = _first_stages(plan, present)[lengths]
         window_bases = insert.high - insert.low + 2 * plan.gaps
         return cls(
             insert=insert,
@@ -175,11 +176,10 @@ class PairContext:
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
             window_bases=window_bases,
-            rescuable=_long_enough(plan, np.flatnonzero(present), window_bases)[lengths]
-            & context.params.mate_rescue,
+            rescuable=_long_enough(plan, present, window_bases)[lengths] & context.params.mate_rescue,
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
-            missed=_missed_by_row(plan, np.flatnonzero(present)),
-            length_rank=np.cumsum(present) - 1,
+            missed=_missed_by_row(plan, present),
+            length_rank=np.cumsum(is_present) - 1,
             may_be_cut=not is_cut and reads_may_be_cut(context.params),
         )
 
@@ -189,11 +189,13 @@ class PairContext:
         return self.mate > 0
 
 
-def _first_stages(plan: SearchPlan) -> I64:
-    """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each length begin."""
-    by_chance = plan.n_bases / 4.0**plan.seed_length
-    enough = (plan.disjoint >= FIRST_SEEDS) & (by_chance < 1)
-    return np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
+def _first_stages(plan: SearchPlan, present: I64) -> I64:
+    """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each of the lengths `present` begin."""
+    by_chance = plan.n_bases / 4.0 ** plan.seed_length[:, present]
+    enough = (plan.disjoint[:, present] >= FIRST_SEEDS) & (by_chance < 1)
+    first = np.zeros(MAX_READ_LENGTH + 1, np.int64)
+    first[present] = np.where(enough.any(axis=0), enough.argmax(axis=0), 0)
+    return first
 
 
 def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:

@@ -6,25 +6,27 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
+from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
 from gassst.pairing.read_through import fragment_lengths
-from gassst.search.arrays import F64, I64, U8, U32, Anchors, Bands, Bool, Buckets, GlobalResult
+from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
+    HiddenPairs,
     clipped,
     edit_odds,
     mapping_quality,
     phred,
+    raised,
     short_mates_by_chance,
     unseen_pairs,
     unseen_rivals,
 )
 from gassst.search.state import PairState, SearchState
-from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
@@ -58,12 +60,10 @@ class HostPairPasses:
         return int(np.count_nonzero(marks))
 
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
-        return reads[state.open[reads] & (self.pairs.begin[reads] <= stage)]
+        return _mate_anchors.participants(reads, state, self.pairs, stage)
 
     def quick_participants(self, reads: U32) -> U32:
-        able = self.pairs.paired & (self.context.plan.disjoint[0][self.context.lengths] >= QUICK_SEEDS)
-        able &= able[self.pairs.partner]
-        return reads[able[reads]]
+        return _mate_anchors.pairs_with_seeds(reads, self.context, self.pairs, 0, QUICK_SEEDS)
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
@@ -83,19 +83,15 @@ class HostPairPasses:
 
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
         with self.stats.timed("candidates"):
-            few = _mate_anchors.reads_with_few_near(anchors, near, self.pairs.mate, QUICK_ANCHORS)
-        rows = np.flatnonzero(self._marked(anchors, near, few.view(bool), True))
-        return Buckets(anchors.read_strand[rows], anchors.diagonal[rows] >> np.uint32(self.context.shift))
+            columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift
+            return Buckets(*_mate_anchors.quick_buckets(anchors, *columns))
 
     def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
         context, preset = self.context, self.context.plan.preset
         if preset.repeat_buckets is None:
             return chosen
-        first, missed, missed_other = self._rivals_missed(state)
-        settled = first[missed + missed_other <= preset.pair_missed]
-        limited = np.zeros(context.n, np.uint8)
-        limited[settled] = limited[settled + 1] = 1
         with self.stats.timed("pairs"):
+            limited = state.placements.rivals_seen(state, self.pairs, context)
             most = preset.repeat_buckets
             return _mate_anchors.best_buckets(anchors, chosen, limited, context, self.pairs, most)
 
@@ -110,8 +106,8 @@ class HostPairPasses:
     def rescue_windows(self, stage: int, reads: U32, search: SearchState, state: PairState) -> Buckets:
         context = self.context
         with self.stats.timed("pairs"):
-            reads = _mate_anchors.mates_of_open_pairs(reads, self.pairs.mate, state.open.view(np.uint8))
-            reads = reads[self.pairs.rescuable[self.pairs.partner[reads]]]
+            marks = state.open.view(np.uint8), self.pairs.rescuable.view(np.uint8)
+            reads = _mate_anchors.mates_of_open_pairs(reads, self.pairs.mate, *marks)
             if self.pairs.wide:
                 reads = reads[self._worth_a_wide_window(stage, reads, search, state)]
             return Buckets(
@@ -133,11 +129,8 @@ class HostPairPasses:
     # --- state ---------------------------------------------------------------------------------------------------
 
     def add_places(self, bands: Bands, search: SearchState, state: PairState) -> None:
-        lengths, errors = self.context.lengths, self.context.errors
         with self.stats.timed("pairs"):
-            state.placements.add(bands.read_strand, bands.ends(lengths), bands.edits)
-            limits = search.best, errors, EXTRA_STRATA, EXTRA_ERRORS, search.limit
-            state.placements.tighten(bands.read_strand, *limits)
+            state.placements.add_bands(bands, search, self.context, EXTRA_STRATA, EXTRA_ERRORS)
 
     def close_diverted(self, search: SearchState, state: PairState) -> None:
         state.open &= ~search.diverted
@@ -145,63 +138,39 @@ class HostPairPasses:
     def cut_read_through(self, stage: int, search: SearchState, state: PairState, diverted: bool) -> None:
         if not self.pairs.may_be_cut:
             return
-        first = self.pairs.first[self.pairs.begin[self.pairs.first] == stage]
-        misfits = np.minimum(search.best[first], search.best[first + 1]) > SURE_ERRORS
-        misfits &= search.diverted[first] | (state.open[first] & (not diverted))
-        asked = first[misfits & (state.fragment[first] == 0)]
         with self.stats.timed("pairs"):
-            fragment = fragment_lengths(self.context.packed, asked)
-        for mates in (asked, asked + 1):
-            behind = self.context.lengths[mates].astype(np.int64) - fragment
-            fits = search.best[mates] < behind / TAIL_BASES_AN_ERROR
-            # A mate of which seeds were passed over may fit where nobody looked.
-            fits |= (search.best[mates] == NO_SCORE) & (search.capped[mates] > 0)
-            fragment[fits] = 0
-        for mates in (asked, asked + 1):
-            state.fragment[mates] = fragment
-            search.diverted[mates] |= fragment > 0
-            state.open[mates] &= fragment == 0
+            which = self.pairs, stage, diverted, SURE_ERRORS
+            asked = _read_through.pairs_to_ask(search, state, *which)
+            if asked.size:
+                fragment = fragment_lengths(self.context.packed, asked)
+                _read_through.close_cut(asked, fragment, search, state, self.context, TAIL_BASES_AN_ERROR)
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         with self.stats.timed("pairs"):
             state.placements.settle(search, state, self.pairs, self.context, guided, quick, EXTRA_STRATA)
 
-    def _rivals_missed(self, state: PairState) -> tuple[I64, F64, F64]:
-        """First mates of the open pairs that have a concordant place, int64[k], and what their seeds miss.
-
-        That is the share of places with as many errors that the seeds looked at so far miss, for the first mate and for
-        the other, float64[k] each.
-        """
-        errors, lengths = state.placements.paired, self.context.lengths
-        first = state.unsettled = state.unsettled[state.open[state.unsettled]]
-        first = first[(errors[first] != NO_SCORE) & (errors[first + 1] != NO_SCORE)]
-        missed, missed_other = (
-            self.pairs.missed[
-                state.looked_row[mate],
-                self.pairs.length_rank[lengths[mate]],
-                np.minimum(errors[mate], MISS_ERRORS - 1),
-            ]
-            for mate in (first, first + 1)
-        )
-        return first, missed, missed_other
-
     # --- selection -----------------------------------------------------------------------------------------------
 
     def choose(self, found: Grouped, selected: Selected) -> PairChoice:
-        context, best, rows = self.context, selected.summary["best"], selected.rows
-        read_strand, edits = np.take(found.bands.read_strand, rows), np.take(found.bands.edits, rows)
-        ends = np.take(found.ends, rows)
-        errors, library = np.where(best == NO_SCORE, 0, best), self.pairs.insert.errors
-        odds = (
-            edit_odds(errors, context.lengths) if library is None else library.odds(errors, context.lengths)
-        )
+        context, best = self.context, selected.summary["best"]
+        odds = self._odds(best)
         with self.stats.timed("select"):
-            contig = _selection.contigs_of_places(read_strand, ends, context.lengths, self.pairs.borders)
-            places = PlacesByRead(read_strand, ends, edits, contig, selected.start)
+            where = context.lengths, self.pairs.borders
+            columns = _pair_scoring.places_of_rows(found, selected, *where)
+            places = PlacesByRead(*columns, selected.start)
             unpaired = self.pairs.insert.unpaired_phred(context.plan.n_bases)
             chosen = _pair_scoring.choose_pairs(places, odds, context, self.pairs, unpaired)
         primary, proper, wrong, decided = chosen
         return PairChoice(primary, proper.view(bool), wrong, decided.view(bool))
+
+    def _odds(self, best: U16) -> F64:
+        """float64[n]: how much less likely a place is for one error more than the fewest."""
+        errors, library, lengths = (
+            np.where(best == NO_SCORE, 0, best),
+            self.pairs.insert.errors,
+            self.context.lengths,
+        )
+        return edit_odds(errors, lengths) if library is None else library.odds(errors, lengths)
 
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int
@@ -228,9 +197,11 @@ class HostPairPasses:
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
         hasty = np.zeros(context.n, bool) if state is None else state.hasty
-        together = unseen_pairs(unseen, unseen[partner], choice.wrong, hasty)
+        odds = self._odds(summary["best"])
+        hidden = HiddenPairs(unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong, hasty)
+        together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        quality = phred(choice.wrong + together)
+        quality = raised(phred(choice.wrong + together))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.diverted

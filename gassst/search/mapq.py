@@ -18,12 +18,15 @@ MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
+# Qualities of mates from the first to the second are reported as the second: `raised`.
+NEARLY_CONFIDENT, CONFIDENT = 17, 20
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 AS_LIKELY = 0.8
 KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
+REFERENCE_ODDS = 0.04 / 3 / 0.96  # of one more error, in reads with 4 % mismatches
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
@@ -69,13 +72,16 @@ class PairModel:
     ----------
     common : times the geometric mean of both mates' rivals: copies of one often lie beside copies of the other
     beside : the same where another pair of places is known: then the mates lie in a repeat
-    hasty : times the sum of both, where one mate without a seed hides the pair; set by hand, as no such pair was wrong
-        at -s 2
+    alike : the same for each known pair of places: a family of copies of which some are hidden
+    rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
+    hasty : times the sum of both, where one mate without a seed hides the pair
     equal : of every pair, whatever was seen of it
     """
 
-    common: float = 0.108
-    beside: float = 0.459
+    common: float = 0.104
+    beside: float = 0.319
+    alike: float = 7.66
+    rate: float = 0.7
     hasty: float = 0.3
     equal: float = 1e-5
 
@@ -140,6 +146,16 @@ def stretched(quality: np.ndarray) -> np.ndarray:
     """
     wide = quality.astype(np.int64)
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
+
+
+def raised(quality: np.ndarray) -> np.ndarray:
+    """uint8[n]: qualities of mates, no longer just below 20.
+
+    Where errors are frequent, one mismatch more is all that most rivals of a pair have. That is 18 at 5 %, which leaves
+    out what callers take from other mappers. A bin stays within a factor of 2 of its promise (docs/mapq.md).
+    """
+    almost = (quality >= NEARLY_CONFIDENT) & (quality < CONFIDENT)
+    return np.where(almost, CONFIDENT, quality).astype(np.uint8)
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:
@@ -220,23 +236,35 @@ def unseen_rivals(
     return _unseen_rivals(summary[first], lengths[first], seen.take(first), errors)[case]
 
 
-def unseen_pairs(
-    own: np.ndarray, other: np.ndarray, known: np.ndarray, hasty: np.ndarray, model: PairModel = PAIR_MODEL
-) -> np.ndarray:
-    """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted.
+class HiddenPairs(NamedTuple):
+    """What `unseen_pairs` looks at, of n reads.
 
-    Parameters
+    Attributes
     ----------
     own, other : float64[n]
         `unseen_rivals` of reads and of their mates.
+    odds : float64[n]
+        How much less likely a place is for one error more, as a geometric mean of both mates.
     known : float64[n]
         Weight of the other pairs of places that are known, relative to the reported one.
     hasty : bool[n]
         Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
         where both mates hide it.
     """
-    both = np.where(known > KNOWN_PAIR, model.beside, model.common) * np.sqrt(own * other)
-    return model.equal + np.where(hasty, model.hasty * (own + other), both)
+
+    own: np.ndarray
+    other: np.ndarray
+    odds: np.ndarray
+    known: np.ndarray
+    hasty: np.ndarray
+
+
+def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarray:
+    """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted."""
+    own, other, odds, known, hasty = pairs
+    times = np.where(known > KNOWN_PAIR, model.beside, model.common) + model.alike * known
+    both = times * np.sqrt(own * other) * (odds / REFERENCE_ODDS) ** model.rate
+    return model.equal + np.where(hasty, np.maximum(both, model.hasty * (own + other)), both)
 
 
 def _unseen_rivals(
@@ -257,6 +285,11 @@ def _unseen_rivals(
     )
     odds = None if errors is None else errors.odds(best, lengths)
     return unseen_weight(features, MODEL, odds) + chance_places(lengths, best, seen.plan.n_bases)
+
+
+def lost_growth(n_bases: float, model: MapqModel = MODEL) -> float:
+    """How many times more reads are lost in a reference of `n_bases` than in one of REFERENCE_BASES."""
+    return (max(n_bases, SMALLEST) / REFERENCE_BASES) ** model.lost_bases
 
 
 class UnseenFeatures(NamedTuple):

@@ -74,8 +74,14 @@ def default_errors(m: int, n_bases: int) -> int:
 
 def chance_hits(m: int, d: int, n_bases: float) -> float:
     """Expected number of places on both strands of `n_bases` random bases within `d` errors of a random read."""
+    return 2.0 * n_bases * chance_of_a_place(m, d)
+
+
+@lru_cache(maxsize=1 << 16)  # libraries with adapters have reads of all lengths, and ask in every batch
+def chance_of_a_place(m: int, d: int) -> float:
+    """Probability that a random read of `m` bases lies within `d` errors at a place of random bases."""
     log_words = math.log(math.comb(m, d)) + d * math.log(8) - m * math.log(4) if d <= m else 0.0
-    return 2.0 * n_bases * math.exp(min(0.0, log_words))
+    return math.exp(min(0.0, log_words))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,7 +31,7 @@ from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."
 METHODS = {
-    state.Placements: ("add", "tighten", "windows", "alone", "settle"),
+    state.Placements: ("add_bands", "windows", "alone", "settle", "rivals_seen"),
     cpu.Band: ("score", "profile", "align", "local", "align_local"),
 }
 
@@ -107,7 +107,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     mapper = gassst.Mapper(args.index, threads=1, device="none")._with(counts_details=False)
     encoder = sam.RecordEncoder.of(
-        None, mapper.header(), mapper._reference_arrays, sam.OutputOptions(format="sam")
+        None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )
     work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
     size = mapper.params.reads_per_batch()

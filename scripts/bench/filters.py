@@ -224,7 +224,7 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     batches = list(first_reads(path, args.reads_limit, args.batch_size))
     mapper = Mapper(index, filters=args.record, **options)
     recorder = RecordingCascade(mapper.cascade.names, mapper.cascade.gaps, mapper.cascade.shift)
-    mapper = mapper._with(cascade=recorder)
+    mapper = mapper.replaced(cascade=recorder)
     recorded = map_batches(mapper, batches)
     experiment = Experiment(mapper, recorder.calls, args.repeat)
     score = experiment.score([call.candidates for call in recorder.calls])

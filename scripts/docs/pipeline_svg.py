@@ -49,8 +49,8 @@ BOXES = (
     Box(
         1, 0, "Seeds", ("a few exact words of both", "strands, looked up together"), "8 seeds, 9 occurrences"
     ),
-    Box(2, 0, "Anchors", ("seeds on one diagonal,", "merged, then filtered"), "8 anchors"),
-    Box(3, 0, "Bands", ("errors of the whole read", "in 64 diagonals"), "8 bands, best: 2 errors"),
+    Box(2, 0, "Anchors", ("seeds on one diagonal,", "merged, then filtered"), "8 anchors, 7 rejected"),
+    Box(3, 0, "Bands", ("errors of the whole read", "in 64 diagonals"), "1 band, 2 errors"),
     Box(3, 1, "Selection", ("best place, rivals,", "mapping quality"), "1 place, MAPQ 60"),
     Box(2, 1, "Alignment", ("gaps traced back; ends", "clipped in local mode"), "no gap: 100M"),
     Box(1, 1, "Records", ("flags, tags, mates,", "in the order of the reads"), "1 record"),

@@ -29,7 +29,7 @@ from gassst.run import MappingRun, MappingWork
 from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import BatchResult
 from gassst.search.host_pairs import HostPairPasses
-from gassst.search.mapq import PAIR_MODEL, PairModel, unseen_pairs, unseen_rivals
+from gassst.search.mapq import PAIR_MODEL, HiddenPairs, PairModel, unseen_pairs, unseen_rivals
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import Alignments, detect
 
@@ -38,24 +38,27 @@ from harness import run  # noqa: E402
 
 KNOWN = 0.3  # weight of known rivals from which on a pair says nothing of unseen ones
 EDGES = (0, 5, 10, 15, 20, 25, 30, 35, 40, 43, 50, 61)
-FITTED = "common", "beside", "equal"
+FITTED = "common", "beside", "alike", "rate"
 SOFT_CLIP = 4  # BAM operation
 
 
 class ObservedPasses(HostPairPasses):
-    """The passes over pairs, which keep what the mapping quality looks at: own, other, known float64[n], hasty,
-    usable bool[n] of every call. A batch makes one call, and a second one for mates that were cut at their fragment's
-    end."""
+    """The passes over pairs, which keep what the mapping quality looks at: `HiddenPairs` and usable, bool[n], of every
+    call. A batch makes one call, and a second one for mates that were cut at their fragment's end."""
 
-    observed: list[tuple[np.ndarray, ...]] = []
+    observed: list[tuple[HiddenPairs, np.ndarray]] = []
 
     def rate(self, search, state, found, selected, choice):
+        summary, partner = selected.summary, self.pairs.partner
         unseen = unseen_rivals(
-            selected.summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors
+            summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors
         )
-        partner = self.pairs.partner
+        odds = self._odds(summary["best"])
         whole = ~(search.diverted | search.diverted[partner]) & choice.decided & (choice.wrong < KNOWN)
-        self.observed.append((unseen, unseen[partner], choice.wrong.copy(), state.hasty.copy(), whole))
+        hidden = HiddenPairs(
+            unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong.copy(), state.hasty.copy()
+        )
+        self.observed.append((hidden, whole))
         return super().rate(search, state, found, selected, choice)
 
 
@@ -80,22 +83,22 @@ def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray
     return mapped, mapped & is_correct(found, detect(names[0], "the reads").truth(found, "the reads"), 10)
 
 
-def observe(argument: str) -> np.ndarray:
-    """float64[k, 5]: own, other, known, hasty and wrong of the first mates of a set INDEX=R1,R2."""
+def observe(argument: str, sensitivity: int) -> np.ndarray:
+    """float64[k, 6]: the columns of `HiddenPairs` and wrong, of the first mates of a set INDEX=R1,R2."""
     index, _, files = argument.partition("=")
     if files.count(",") != 1:
         raise UsageError(f"{argument!r} is not INDEX=R1,R2")
-    mapper = Mapper(index, threads=1, device="none")
+    mapper = Mapper(index, threads=1, device="none", sensitivity=sensitivity)
     ObservedPasses.observed = []
     reference = mapper.index.reference
 
     def rows_of(batch: ReadBatch, result: BatchResult) -> np.ndarray:
-        own, other, known, hasty, usable = ObservedPasses.observed[0]
+        hidden, usable = ObservedPasses.observed[0]
         ObservedPasses.observed.clear()
         mapped, correct = judged(batch, result, reference)
         some = np.flatnonzero(usable & mapped)
         some = some[some % 2 == 0]  # the mates of a pair are wrong together
-        return np.stack([own, other, known, hasty, ~correct], axis=1)[some]
+        return np.stack([*hidden, ~correct], axis=1)[some]
 
     first, last = files.split(",")
     batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
@@ -105,22 +108,23 @@ def observe(argument: str) -> np.ndarray:
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
     """float64[k]: that the pair is wrong."""
-    own, other, known, hasty, _ = rows.T
-    weight = known + unseen_pairs(own, other, known, hasty > 0, model)
+    *columns, hasty, _ = rows.T
+    hidden = HiddenPairs(*columns, hasty > 0)
+    weight = hidden.known + unseen_pairs(hidden, model)
     return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
 
 
-def fit(rows: np.ndarray) -> PairModel:
-    """The model of most likelihood."""
+def fit(rows: np.ndarray, names: tuple[str, ...]) -> PairModel:
+    """The model of most likelihood, with these constants free."""
 
     def as_probability(x: np.ndarray) -> np.ndarray:
         return probability(rows, as_model(x))
 
     def as_model(x: np.ndarray) -> PairModel:
-        return replace(PAIR_MODEL, **dict(zip(FITTED, np.exp(x).tolist(), strict=True)))
+        return replace(PAIR_MODEL, **dict(zip(names, np.exp(x).tolist(), strict=True)))
 
-    start = np.log([getattr(PAIR_MODEL, name) for name in FITTED])
-    return as_model(single.scoring(as_probability, start, np.ones(len(rows)), rows[:, 4]))
+    start = np.log([getattr(PAIR_MODEL, name) for name in names])
+    return as_model(single.scoring(as_probability, start, np.ones(len(rows)), rows[:, 5]))
 
 
 def calibration(rows: np.ndarray, model: PairModel) -> str:
@@ -130,7 +134,7 @@ def calibration(rows: np.ndarray, model: PairModel) -> str:
     cells = []
     for low, high in zip(EDGES, EDGES[1:], strict=False):
         some = (quality >= low) & (quality < high)
-        cells.append(f"{low}-{high - 1}: {rows[some, 4].sum():.0f}/{chance[some].sum():.1f}")
+        cells.append(f"{low}-{high - 1}: {rows[some, 5].sum():.0f}/{chance[some].sum():.1f}")
     return "  ".join(cells)
 
 
@@ -139,11 +143,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sets", nargs="+", metavar="INDEX=R1,R2")
+    parser.add_argument(
+        "-s", "--sensitivity", type=int, default=2, help="below 2, `hasty` alone is fitted [2]"
+    )
     args = parser.parse_args()
     pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
-    rows = np.concatenate([observe(argument) for argument in args.sets])
-    found = fit(rows)
-    print(f"{len(rows):,} pairs, {rows[:, 4].sum():.0f} wrong")
+    rows = np.concatenate([observe(argument, args.sensitivity) for argument in args.sets])
+    found = fit(rows, FITTED if args.sensitivity >= 2 else ("hasty",))
+    print(f"{len(rows):,} pairs, {rows[:, 5].sum():.0f} wrong")
     for name, model in (("in use", PAIR_MODEL), ("fitted", found)):
         print(f"{name}: {model}\n  {calibration(rows, model)}")
 

@@ -12,6 +12,7 @@ import re
 import resource
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,17 +24,18 @@ from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import EXIT_CODES, READER_GONE
 from gassst.io import destination
-from gassst.tools import bench
+from gassst.tools import bench, report
 
 OLD = b"what was there before"
-# What each command needs beside its outputs. {ref} FASTA, {index}, {reads} FASTQ, {bam} of simulated reads, {stats}.
+# What each command needs beside its outputs. {ref} FASTA, {index}, {reads} and {few} FASTQ, {bam} of simulated reads,
+# {stats}.
 INPUTS = {
     "index": ["{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
     "split": ["-q", "-t", "2", "{reads}"],
-    "align": ["-q", "{simulated}", "{ref}", "--mode", "semiglobal"],
+    "align": ["-q", "{few}", "{ref}", "--mode", "semiglobal"],
     "simulate": ["{ref}", "-n", "100", "-l", "80", "-e", "0.02", "--snp-rate", "0.01"],
     "evaluate": ["{bam}"],
     "report": ["{stats}"],
@@ -120,6 +122,7 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     files |= {
         "simulated": folder / "simulated.fq",
         "reads": folder / "reads.fq",
+        "few": folder / "few.fq",
         "bam": folder / "reads.bam",
         "stats": folder / "stats.json",
         "part": folder / "part.bam",
@@ -148,11 +151,15 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         ["report", named["stats"], "-o", os.fspath(folder / "x.html")],
         ["bench", named["ref"], "--tools", "gassst", "-o", os.fspath(folder / "x.html")],
         ["evaluate", named["bam"], "--plot", os.fspath(folder / "x.png")],
+        ["align", "-q", named["simulated"], named["simulated"], "-o", os.fspath(folder / "x.paf")],
+        ["split", "-q", named["simulated"], "-o", os.fspath(folder / "x.fq.gz")],
     ]
     for argv in steps:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"
-    files["reads"].write_bytes(files["simulated"].read_bytes() + 2 * nowhere)
+    simulated = files["simulated"].read_bytes()
+    files["reads"].write_bytes(simulated + 2 * nowhere)
+    files["few"].write_bytes(b"".join(simulated.splitlines(keepends=True)[: 4 * 20]))
     return World(named)
 
 
@@ -204,11 +211,34 @@ def no_fault() -> None:
     pass
 
 
+def run(
+    argv: list[str],
+    folder: Path,
+    fault: Callable[[], object] = no_fault,
+    stdout: int | None = None,
+    *,
+    draws: bool = False,
+) -> Ended:
+    """Run a command in a forked child. Unless it `draws`, the plots of its report, which take most of its time, are
+    one that was drawn before.
+    """
+
+    def prepare() -> None:
+        if not draws:
+            report.svg = lambda *_, **__: PLOT
+        fault()
+
+    return run_forked(argv, folder, prepare, stdout)
+
+
+PLOT = '<svg viewBox="0 0 1 1"><path d="%s"/></svg>' % ("M 0 0 L 1 1 " * 1000)
+
+
 @pytest.mark.parametrize("command, options, name", CASES)
 def test_without_a_fault(world, tmp_path, command, options, name):
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = run_forked(argv, tmp_path, no_fault)
+    ended = run(argv, tmp_path, draws=not options)
     assert ended.code == 0, ended
     verify(ended, argv, tmp_path)
 
@@ -219,9 +249,7 @@ def test_full_disk(world, tmp_path, command, options, name, limit):
     """The limit of file sizes stands in for it: `write` fails after some bytes."""
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = run_forked(
-        argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit + 200, limit + 200))
-    )
+    ended = run(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit + 200, limit + 200)))
     verify(ended, argv, tmp_path)
     assert ended.code == 1 and untouched(argv, tmp_path)
 
@@ -234,7 +262,7 @@ def test_folder_that_takes_no_new_file(world, tmp_path, command):
     with_old_files(argv, folder)
     folder.chmod(0o555)
     try:
-        ended = run_forked(argv, folder, as_nobody_special)
+        ended = run(argv, folder, as_nobody_special)
     finally:
         folder.chmod(0o755)
     verify(ended, argv, folder)
@@ -265,7 +293,7 @@ def test_standard_output_that_takes_nothing(world, tmp_path, command, option, fa
     else:
         reader, stdout = os.pipe()
         os.close(reader)
-    ended = run_forked(argv, tmp_path, no_fault, stdout)
+    ended = run(argv, tmp_path, stdout=stdout)
     os.close(stdout)
     assert ended.code in ((1, 2) if fault == "full" else (READER_GONE, 1, 2)), ended
     verify(ended, argv, tmp_path)
@@ -277,13 +305,13 @@ def test_kill_at_the_end(world, tmp_path, command, options, name, step):
     """kill -9 when the first, the second, ... file or folder is about to be synced; then once more, undisturbed."""
     argv = command_line(world, command, options, tmp_path, name)
     with_old_files(argv, tmp_path)
-    ended = run_forked(argv, tmp_path, lambda: kill_at(step))
+    ended = run(argv, tmp_path, lambda: kill_at(step))
     assert ended.code in (0, -signal.SIGKILL), ended
     assert all(re.fullmatch(r"\..+\.gassst-[0-9a-f]{8}\.tmp(\.gone)?", name) for name in hidden(tmp_path))
     if step == 1:
         assert ended.code and hidden(tmp_path)
         assert all(path.read_bytes() == OLD for path in outputs_in(argv, tmp_path))
-    verify(run_forked(argv, tmp_path, no_fault), argv, tmp_path)
+    verify(run(argv, tmp_path), argv, tmp_path)
 
 
 def kill_at(step: int) -> None:
@@ -306,7 +334,12 @@ def test_few_files(world, tmp_path, command, spare):
     with_old_files(argv, tmp_path)
     open_now = max(map(int, os.listdir("/dev/fd")))
     limit = open_now + spare + 1
-    ended = run_forked(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    ended = run(
+        argv,
+        tmp_path,
+        lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
+        draws=command == "report",
+    )
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 
@@ -329,7 +362,7 @@ def test_few_threads(world, tmp_path, command, started):
 
         threading._start_new_thread = start
 
-    ended = run_forked(argv, tmp_path, fault)
+    ended = run(argv, tmp_path, fault, draws=command == "report")
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 
@@ -345,7 +378,7 @@ def test_little_address_space(world, tmp_path, command, megabytes):
         limit = pages * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    ended = run_forked(argv, tmp_path, fault)
+    ended = run(argv, tmp_path, fault, draws=command == "report")
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
 
@@ -371,7 +404,7 @@ def sheet_of(world: World, folder: Path) -> tuple[list[str], list[Path]]:
 @pytest.mark.parametrize("limit", [200, 900, 1 << 20])
 def test_full_disk_of_a_sheet(world, tmp_path, limit):
     argv, outputs = sheet_of(world, tmp_path)
-    ended = run_forked(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    ended = run(argv, tmp_path, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     assert ended.code == (limit < 1 << 20), ended
     assert len(ended.error.splitlines()) == ended.code
     assert all((path.read_bytes() == OLD) == bool(ended.code) for path in outputs)
@@ -382,9 +415,9 @@ def test_full_disk_of_a_sheet(world, tmp_path, limit):
 def test_kill_within_a_sheet(world, tmp_path, step):
     """What a sample has written stays; the next one leaves what was there, and the next run tidies up."""
     argv, outputs = sheet_of(world, tmp_path)
-    ended = run_forked(argv, tmp_path, lambda: kill_at(step))
+    ended = run(argv, tmp_path, lambda: kill_at(step))
     assert ended.code == -signal.SIGKILL
     assert [path.read_bytes() == OLD for path in outputs] == [step == 1, step == 1, True, True]
-    assert run_forked(argv, tmp_path, no_fault).code == 0
+    assert run(argv, tmp_path).code == 0
     assert hidden(tmp_path) == [".sheet.csv"]
     assert all(path.read_bytes() != OLD for path in outputs)

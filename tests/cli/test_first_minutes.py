@@ -14,24 +14,11 @@ import pysam
 import pytest
 
 import gassst
-from gassst.cli.main import main
 from gassst.cli.summary import internals, summary
 from gassst.errors import OutputError
 from gassst.io.whole_file import write_text
 from gassst.stats import Stats
 from gassst.tools.report_numbers import STAGES
-
-
-@pytest.fixture
-def run(capfd):
-    """Runs a command in this process; gives exit code, stdout and stderr."""
-
-    def run(*argv):
-        capfd.readouterr()
-        return main([*map(str, argv)]), *capfd.readouterr()
-
-    return run
-
 
 # --- the index beside a FASTA -------------------------------------------------------------------------------
 

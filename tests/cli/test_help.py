@@ -11,17 +11,7 @@ import pytest
 
 from gassst.arguments import PATHS
 from gassst.cli import habits
-from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
-
-
-@pytest.fixture
-def run(capfd):
-    def run(*argv):
-        capfd.readouterr()
-        return main([*map(str, argv)]), *capfd.readouterr()
-
-    return run
 
 
 def options_of(command: str) -> list[argparse.Action]:

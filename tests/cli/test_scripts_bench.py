@@ -86,7 +86,7 @@ def test_bands_hold_their_candidates_and_their_gaps(script, small_index, small_f
     filters = script("filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
     recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
-    mapper = mapper._with(cascade=recorder)
+    mapper = mapper.replaced(cascade=recorder)
     filters.map_batches(mapper, list(filters.first_reads(str(small_fastq), 200, 64)))
     assert len(recorder.calls) > 3  # 200 reads are four batches
     for call in recorder.calls:
@@ -106,7 +106,9 @@ def experiment(script, small_index, small_fastq):
     filters = script("filters")
     mapper = gassst.Mapper(small_index, threads=1, device="none", filters=())
     recorder = filters.RecordingCascade((), mapper.cascade.gaps, mapper.cascade.shift)
-    filters.map_batches(mapper._with(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50)))
+    filters.map_batches(
+        mapper.replaced(cascade=recorder), list(filters.first_reads(str(small_fastq), 50, 50))
+    )
     one = filters.Experiment(mapper, recorder.calls, 1)
     nanoseconds = {
         "tnw4-4": 2,

@@ -20,6 +20,7 @@ from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.mapper import LateMapper
+from gassst.run_device import RunDevice
 from gassst.search import device, device_arrays, device_index, device_seeds, single
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext
@@ -519,11 +520,11 @@ except DeviceError as error:
 def test_a_process_that_has_ended_serves_no_other_sample(index):
     """Its file descriptors may be those of other files by then."""
     ended = DeviceProcess("gpu", 1, lambda *_: None)
-    mapper = LateMapper(index, device="gpu").beside(ended)
     ended.close()
-    with closing(mapper._server(is_served=True)) as server:
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=ended)
+    with closing(run.server()) as server:
         assert server._process is not ended
-    assert mapper._server(is_served=False) is None  # it has been looked for
+    assert replace(run, is_served=False).server() is None  # it has been looked for
 
 
 @pytest.mark.parametrize("more", [[], ["--all"]], ids=["searched there", "mapped on the host"])

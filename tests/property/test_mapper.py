@@ -62,7 +62,7 @@ def test_saved_index_is_the_fresh_one_and_parts_are_the_whole(small_fasta, small
         == saved
     )
     in_parts = gassst.Mapper(small_index, device="none", **options)
-    in_parts = in_parts._with(parts=IndexParts(in_parts.index, memory=60_000))
+    in_parts = in_parts.replaced(parts=IndexParts(in_parts.index, memory=60_000))
     assert len(list(in_parts.parts._parts())) > 7
     assert records(in_parts, small_reads) == saved
 

@@ -190,7 +190,7 @@ def test_devices_and_parts_of_the_index_change_nothing(world, baseline):
     assert opencl.extender.name == "opencl"
     assert places(opencl, [batch_of(world.fragments)]) == baseline
     in_parts = gassst.Mapper(world.index, device="none", mode="global", insert=INSERT, max_hits=3)
-    in_parts = in_parts._with(parts=IndexParts(in_parts.index, memory=60_000))
+    in_parts = in_parts.replaced(parts=IndexParts(in_parts.index, memory=60_000))
     assert places(in_parts, [batch_of(world.fragments)]) == baseline
 
 
@@ -682,7 +682,7 @@ def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
     """Every place of every read at the head of the input would be dear, and is not asked for there."""
     planned = []
     monkeypatch.setattr(
-        "gassst.mapper.map_batch",
+        "gassst.batch_mapper.map_batch",
         lambda context, *a: planned.append(context.params.all_hits) or map_batch(context, *a),
     )
     models = []
@@ -778,7 +778,7 @@ def test_in_repeats_a_pair_depends_on_nothing_but_itself(seed):
 
     mapper = gassst.Mapper(index, device="none", orientation=orientation, **{"mode": "global", **params})
     assert places(mapper, [batch_of([f]) for f in fragments]) == expected
-    mapper = mapper._with(parts=IndexParts(mapper.index, memory=20_000))
+    mapper = mapper.replaced(parts=IndexParts(mapper.index, memory=20_000))
     assert places(mapper, [batch_of(fragments[::-1])]) == expected
     assert_pairs_agree(fragments, expected)
     alone = mapped(index, fragments, singles=True, orientation=orientation, **params)

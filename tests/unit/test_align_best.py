@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from gassst._core.best import Tiles, instruction_sets
-from gassst.align import blocks, match_matrix
+from gassst.align import best_device, blocks, match_matrix
 from gassst.align.best import _alignment, best
 from gassst.align.best_device import device_pass
 from gassst.align.blocks import Geometry, Matrix, compiled_pass, longest_span
+from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.peeling import Peeler
 from gassst.errors import DeviceError, InputError, UsageError
+from gassst.extension import opencl_engine
 
 LEAST = -(10**8)
 SCORES = np.ascontiguousarray(match_matrix(2, -3).scores[:4, :4], np.int32)
@@ -158,14 +160,22 @@ def test_an_alignment_across_every_border():
             assert matrix.best[r, c] == h[r * 32 : r * 32 + 32, c * 16 : c * 16 + 16].max()
 
 
-def test_a_device_finds_the_same():
+@pytest.mark.parametrize("devices, chunk_blocks", ((1, 2), (3, 1), (2, 6), (3, 6)))
+def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
+    """One, and several contexts of one, as several GPUs are: with chunks of their own, and with parts of one."""
+    [one] = machines("cpu", 2)
+    several = [one, *(Machine(opencl_engine.choose("cpu")[0], one.device) for _ in range(devices - 1))]
+    monkeypatch.setattr(best_device, "machines", lambda *_: several)
+    monkeypatch.setattr(best_device, "IN_FLIGHT", 2)
     rng = np.random.default_rng(10)
     gaps = Gaps(5, 2)
     scores = match_matrix(2, -3).scores
     query, target = rng.integers(0, 4, 1200).astype(np.uint8), rng.integers(0, 5, 5200).astype(np.uint8)
     target[900:1500], target[4500:5000] = query[:600], query[500:1000]
+    for corner in (2048, 3072):  # of tiles where parts of two devices meet
+        target[corner - 112 : corner + 128] = query[400:640]
     tiles = Tiles(scores.astype(np.int32), gaps.first, gaps.extend, instruction_sets()[0])
-    geometry = Geometry(1200, 5200, 512, 512, 512, 1024, 2048, 2)
+    geometry = Geometry(1200, 5200, 512, 512, 512, 1024, 2048, chunk_blocks)
     compiled = Matrix(query, target, gaps, tiles, geometry)
     compiled_pass(compiled, 2, lambda cells: None)
     device = device_pass(query, target, gaps, scores, tiles, "cpu", 2, geometry=geometry)

@@ -165,7 +165,7 @@ def test_a_device_finds_the_same(mode, free_ends):
     Product(*both, 1).run(true)
     pairs = np.stack([rng.integers(0, 4, 21), rng.integers(0, 19, 21)], axis=1)
     for each in ((2, 1), (1,)):
-        for shape in (Shape(1, 4), Shape(4, 4), Shape(32, 4)):
+        for shape in (Shape(1, 4), Shape(4, 5), Shape(32, 4)):
             product = device_product(*both, "cpu", 1, shape=shape, each=each)
             product.run(found := np.full((4, 19), -9999, np.int32))
             assert np.array_equal(found, true), (each, shape)
@@ -173,9 +173,26 @@ def test_a_device_finds_the_same(mode, free_ends):
             assert np.array_equal(found, true[pairs[:, 0], pairs[:, 1]]), (each, shape)
 
 
+@EVERY_MODE
+@pytest.mark.parametrize("gap_open", (0, 10))
+def test_profiles_of_two_letters(mode, free_ends, gap_open):
+    """In one strip and in several; where a gap's first letter costs less than a pair of unlike letters, too."""
+    from gassst.align.opencl import Shape
+
+    rng = np.random.default_rng(7)
+    case = ("NUC4.4", gap_open, 1, 60)
+    queries, targets = (related(rng, LETTERS[case[0]], case[3], n) for n in (4, 19))
+    both = prepared(queries, targets, (mode, free_ends), case)
+    Product(*both, 1).run(true := np.empty((4, 19), np.int32))
+    for shape in (Shape(2, 5), Shape(16, 4)):
+        product = device_product(*both, "cpu", 1, shape=shape, joins=True)
+        product.run(found := np.full((4, 19), -9999, np.int32))
+        assert np.array_equal(found, true), shape
+
+
 def test_a_device_passes_16_bits():
     """Scores above, costs below, letters beyond a byte; and a profile."""
-    matrix = align.match_matrix(100, -90)
+    matrix = align.match_matrix(100, -20)
     text = "ACGT" * 100
     both = prepare([text, text[::-1]], [text, text[:300], "T"], matrix, Gaps(5, 2), mode_flags("local"))
     product = device_product(*both, "cpu", 1)
@@ -321,32 +338,120 @@ def rescored(found: align.Alignments, i: int, query: str, target: str, case) -> 
     return score
 
 
-@pytest.mark.parametrize("size", ["one block", "checkpoints", "a window"])
+def traced_pairs(queries, targets, mode, case, name=None, limits=traced.LIMITS):
+    both = prepared(queries, targets, mode, case)
+    each = np.arange(len(queries))
+    return traced.trace(*both, np.stack([each, each], axis=1), 1, None, name, limits)
+
+
+@pytest.mark.parametrize("size", ["whole", "blocks", "a window"])
 @EVERY_MODE
-@pytest.mark.parametrize("case", CASES[:3], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:3], ("wide", 10, 1, 60)], ids=str)
 def test_alignments_have_the_best_score(mode, free_ends, case, size):
+    """Directions of a whole pair, of blocks of rows, of a piece of a long target; lanes of 16 and 32 bits."""
     rng = np.random.default_rng(6)
-    count, longest = {"one block": (60, case[3]), "checkpoints": (1, 6000), "a window": (6, 2000)}[size]
-    targets = related(rng, LETTERS[case[0]], longest, count)
-    if size == "checkpoints":
-        targets = [targets[0].ljust(6000, "A")]
+    matrix = case[0]
+    letters = LETTERS.get(matrix, "ACGT")
+    if case[0] == "wide":
+        matrix = align.Matrix(np.eye(4, dtype=int) * 900 - 500, align.DNA)
+    count, longest = {"whole": (40, case[3]), "blocks": (3, 400), "a window": (6, 2000)}[size]
+    limits = traced.Limits(9000, 64) if size == "blocks" else traced.LIMITS
+    targets = related(rng, letters, longest, count)
+    if size == "blocks":
+        targets[0] = targets[0].ljust(400, "A")
     queries = [t[len(t) // 4 :] + t[:3] if i % 2 else t[::-1] for i, t in enumerate(targets)]
     if size == "a window":
         queries = [query[-30:] for query in queries]
-    found = align.pairs(
-        queries, targets, mode, matrix=case[0], gap_open=case[1], gap_extend=case[2], free_ends=free_ends
-    )
-    for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
-        assert found.score[i] == expected(query, target, (mode, free_ends), case)
-        assert found.score[i] == rescored(found, i, query, target, case)
-        query_whole = found.query_begin[i] == 0 and found.query_end[i] == len(query)
-        target_whole = found.target_begin[i] == 0 and found.target_end[i] == len(target)
-        assert mode != "global" or (query_whole and target_whole)
-        assert (
-            mode != "semiglobal"
-            or (free_ends == "both")
-            or (query_whole if free_ends == "target" else target_whole)
+    if case[0] in THEIRS:
+        true = [expected(q, t, (mode, free_ends), case) for q, t in zip(queries, targets, strict=True)]
+    else:
+        both, true = (
+            prepared(queries, targets, (mode, free_ends), (matrix, *case[1:])),
+            np.empty(count, np.int32),
         )
+        Product(*both, 1).run_pairs(true, np.stack([np.arange(count)] * 2, axis=1))
+    for name in instruction_sets():
+        found = traced_pairs(queries, targets, (mode, free_ends), (matrix, *case[1:]), name, limits)
+        assert np.array_equal(found.score, true), name
+        for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
+            assert found.score[i] == rescored(found, i, query, target, (matrix, *case[1:]))
+            query_whole = found.query_begin[i] == 0 and found.query_end[i] == len(query)
+            target_whole = found.target_begin[i] == 0 and found.target_end[i] == len(target)
+            assert mode != "global" or (query_whole and target_whole)
+            assert (
+                mode != "semiglobal"
+                or (free_ends == "both")
+                or (query_whole if free_ends == "target" else target_whole)
+            )
+
+
+def preferred(query: str, target: str, mode: tuple[str, str], case) -> tuple[int, int, int, str]:
+    """Score, ends and CIGAR that the documentation promises: Gotoh 1982, cell by cell, with three matrices."""
+    scores = align.substitution_matrix(case[0])
+    x, y = (scores.alphabet.codes[[*text.encode()]] for text in (query, target))
+    first, extend = case[1] + case[2], case[2]
+    flags = mode_flags(*mode)
+    local, m, n, least = mode[0] == "local", len(x), len(y), -(10**9)
+    h, down, right = (np.full((m + 1, n + 1), least) for _ in range(3))
+    for k in range(max(m, n) + 1):
+        gap = -(first + (k - 1) * extend) if k else 0
+        if k <= m:
+            h[k, 0] = 0 if local or flags & 1 else gap
+        if k <= n:
+            h[0, k] = 0 if local or flags & 4 else gap
+    for i in range(1, m + 1):
+        for j in range(1, n + 1):
+            down[i, j] = max(h[i - 1, j] - first, down[i - 1, j] - extend)
+            right[i, j] = max(h[i, j - 1] - first, right[i, j - 1] - extend)
+            pair = h[i - 1, j - 1] + scores.scores[x[i - 1], y[j - 1]]
+            h[i, j] = max(pair, down[i, j], right[i, j], 0 if local else least)
+    is_end = np.zeros((m + 1, n + 1), bool)
+    is_end[m, n] = True
+    is_end[1:, 1:] |= local
+    is_end[m, 1:] |= bool(flags & 8)
+    is_end[1:, n] |= bool(flags & 2)
+    score = h[is_end].max()
+    i, j = (int(at[0]) for at in np.nonzero(is_end & (h == score)))
+    if local and score == 0:
+        return 0, 0, 0, ""
+    ends, steps, state = (i, j), [], "M"
+    while i and j:
+        if state == "M":
+            if local and h[i, j] == 0:
+                break
+            pair = h[i - 1, j - 1] + scores.scores[x[i - 1], y[j - 1]]
+            state = "M" if h[i, j] == pair else "I" if h[i, j] == down[i, j] else "D"
+            if state == "M":
+                i, j = i - 1, j - 1
+                steps.append("M")
+                continue
+        steps.append(state)
+        if state == "I":
+            opens = down[i, j] == h[i - 1, j] - first
+            i -= 1
+        else:
+            opens = right[i, j] == h[i, j - 1] - first
+            j -= 1
+        state = "M" if opens else state
+    steps += "I" * i * (not (local or flags & 1)) + "D" * j * (not (local or flags & 4))
+    cigar = "".join(f"{len(run)}{run[0]}" for run in re.findall("M+|I+|D+", "".join(steps[::-1])))
+    return int(score), *ends, cigar
+
+
+@EVERY_MODE
+def test_of_equally_good_alignments_the_documented_one_is_found(mode, free_ends):
+    rng = np.random.default_rng(12)
+    for case in (("NUC4.4", 10, 1), ("NUC4.4", 0, 2), ("NUC4.4", 3, 1)):
+        queries = ["".join(rng.choice(list("ACGT"[: 2 + i % 3]), rng.integers(1, 25))) for i in range(12)]
+        targets = [q[:-3][::-1] + q + "CA" if i % 3 else q[:4] + q[9:] + "A" for i, q in enumerate(queries)]
+        true = [preferred(q, t, (mode, free_ends), case) for q, t in zip(queries, targets, strict=True)]
+        for name in instruction_sets():
+            for limits in (traced.LIMITS, traced.Limits(1, 64)):
+                found = traced_pairs(queries, targets, (mode, free_ends), case, name, limits)
+                ends = zip(
+                    found.score.tolist(), found.query_end.tolist(), found.target_end.tolist(), strict=True
+                )
+                assert [(*end, found.cigar(i)) for i, end in enumerate(ends)] == true, (name, limits)
 
 
 def test_pairs_by_number_and_by_list():

@@ -144,17 +144,6 @@ def test_every_read_has_a_row_and_its_first_is_primary():
         assert own["position"].tolist() == (given["position"].tolist() or [0])
 
 
-def test_contigs_by_the_middle_of_the_place():
-    rng = np.random.default_rng(1)
-    borders = np.array([1000, 1500, 4000, 9000], np.int64)
-    lengths = rng.integers(30, 200, READS).astype(np.uint32)
-    read_strand = rng.integers(0, 2 * READS, 3000).astype(np.uint32)
-    ends = rng.integers(200, 10_000, 3000).astype(np.uint32)
-    middle = ends.astype(np.int64) - ((lengths[read_strand >> 1] + 1) >> 1)
-    got = _selection.contigs_of_places(read_strand, ends, lengths, borders)
-    assert got.tolist() == np.searchsorted(borders, middle, side="right").tolist()
-
-
 @pytest.mark.parametrize("n", [0, 1, 5000])
 def test_reads_are_one_case_where_all_columns_are_equal(n):
     rng = np.random.default_rng(n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PlacesByRead
 from gassst.search.arrays import Anchors
-from gassst.search.mapq import PAIR_MODEL, phred, unseen_pairs
+from gassst.search.mapq import PAIR_MODEL, HiddenPairs, phred, raised, unseen_pairs
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -419,12 +420,119 @@ def test_both_mates_of_open_pairs():
         n = len(mate)
         active = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
         is_open = rng.random(n) < 0.5
+        wanted = (rng.random(n) < 0.7).astype(np.uint8)
         expected = []
         for r in np.flatnonzero(mate == 1).tolist():
             is_open[r + 1] = is_open[r]
             if is_open[r] and ({r, r + 1} & set(active.tolist())):
-                expected += [r, r + 1]
-        assert _mate_anchors.mates_of_open_pairs(active, mate, is_open.view(np.uint8)).tolist() == expected
+                expected += [own for own, other in ((r, r + 1), (r + 1, r)) if wanted[other]]
+        assert (
+            _mate_anchors.mates_of_open_pairs(active, mate, is_open.view(np.uint8), wanted).tolist()
+            == expected
+        )
+
+
+def test_reads_that_take_part_in_a_stage():
+    rng = np.random.default_rng(7)
+    mate = some_mates(rng, 200)
+    n = len(mate)
+    reads = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
+    state, pairs = (
+        SimpleNamespace(open=rng.random(n) < 0.5),
+        SimpleNamespace(begin=rng.integers(0, 3, n), mate=mate),
+    )
+    got = _mate_anchors.participants(reads, state, pairs, 1)
+    assert got.tolist() == [r for r in reads.tolist() if state.open[r] and pairs.begin[r] <= 1]
+    lengths, disjoint = rng.integers(0, 3, n).astype(np.uint32), np.array([[0, 0, 0], [3, 4, 5]], np.uint16)
+    context = SimpleNamespace(lengths=lengths, plan=SimpleNamespace(disjoint=disjoint))
+    enough = [
+        mate[r] > 0 and lengths[r] > 0 and lengths[r + 1 if mate[r] == 1 else r - 1] > 0 for r in range(n)
+    ]
+    got = _mate_anchors.pairs_with_seeds(reads, context, pairs, 1, 4)
+    assert got.tolist() == [r for r in reads.tolist() if enough[r]]
+
+
+def test_buckets_of_pairs_with_few_near_anchors():
+    rng = np.random.default_rng(8)
+    mate = some_mates(rng, 60)
+    first = np.flatnonzero((mate == 1) & (rng.random(len(mate)) < 0.8))
+    reads = np.sort(np.r_[first, first + 1, np.flatnonzero(mate == 0)])
+    counts = rng.integers(0, 6, len(reads))
+    start = np.concatenate([[0], np.cumsum(counts)])
+    read_strand = (2 * np.repeat(reads, counts) + rng.integers(0, 2, start[-1])).astype(np.uint32)
+    diagonal = rng.integers(0, 1 << 20, start[-1]).astype(np.uint32)
+    near = (rng.random(start[-1]) < 0.7).astype(np.uint8)
+    anchors = SimpleNamespace(
+        reads=reads.astype(np.uint32), start=start, read_strand=read_strand, diagonal=diagonal
+    )
+    found = dict(zip(reads.tolist(), (near[a:b].sum() for a, b in itertools.pairwise(start)), strict=True))
+    few = {i for r in first.tolist() if max(found[r], found[r + 1]) <= 3 for i in (r, r + 1)}
+    expected = [
+        (int(s), int(d) >> 5)
+        for s, d, is_near in zip(read_strand, diagonal, near, strict=True)
+        if is_near and s >> 1 in few
+    ]
+    got = _mate_anchors.quick_buckets(anchors, near, mate, 3, 5)
+    assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
+    assert 10 < len(expected) < near.sum() - 10
+
+
+def test_reads_of_which_only_seeds_passed_over_hide_rivals():
+    rng = np.random.default_rng(9)
+    mate = some_mates(rng, 200)
+    n, first = len(mate), np.flatnonzero(mate == 1)
+    ledger = _placements.Placements(mate, np.full(n, 50, np.uint32), model("fr", 1, 400), np.array([0, 5000]))
+    ledger.paired[:] = rng.choice([0, 2, 9, NO_SCORE], n)
+    state = SimpleNamespace(
+        open=rng.random(n) < 0.8,
+        unsettled=first[::2].copy(),
+        looked_row=rng.integers(0, 3, n).astype(np.uint8),
+    )
+    missed = rng.random((3, 1, 4)) / 4
+    pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
+    context = SimpleNamespace(plan=SimpleNamespace(preset=SimpleNamespace(pair_missed=0.2)))
+    expected = set()
+    for r in first[::2].tolist():
+        shares = [missed[state.looked_row[i], 0, min(ledger.paired[i], 3)] for i in (r, r + 1)]
+        if state.open[r] and NO_SCORE not in ledger.paired[r : r + 2] and sum(shares) <= 0.2:
+            expected |= {r, r + 1}
+    assert set(np.flatnonzero(ledger.rivals_seen(state, pairs, context)).tolist()) == expected
+    assert 4 < len(expected) < 60
+
+
+def test_places_of_bands_end_behind_their_reads():
+    rng = np.random.default_rng(10)
+    mate = some_mates(rng, 30)
+    n, k = len(mate), 60
+    lengths, errors = rng.integers(40, 60, n).astype(np.uint32), np.full(n, 12, np.uint16)
+    read_strand = np.sort(rng.integers(0, 2 * n, k)).astype(np.uint32)
+    first, end = rng.integers(1000, 1300, k).astype(np.uint32), rng.integers(0, 64, k).astype(np.uint16)
+    edits = rng.integers(0, 6, k).astype(np.uint16)
+    best, ledgers = rng.integers(0, 4, n).astype(np.uint16), []
+    for _ in range(2):
+        ledgers.append(_placements.Placements(mate, lengths, model("fr", 100, 300), np.array([0, 5000])))
+    bands = SimpleNamespace(read_strand=read_strand, band_start=first, end=end, edits=edits)
+    search = SimpleNamespace(best=best, limit=errors.copy())
+    ledgers[0].add_bands(bands, search, SimpleNamespace(errors=errors), 2, 5)
+    limit = errors.copy()
+    ledgers[1].add(read_strand, first + end + lengths[read_strand >> 1], edits)
+    ledgers[1].tighten(read_strand, best, errors, 2, 5, limit)
+    assert (search.limit < 12).any() and search.limit.tolist() == limit.tolist()
+    assert (ledgers[0].paired < NO_SCORE).any() and ledgers[0].paired.tolist() == ledgers[1].paired.tolist()
+
+
+def test_places_of_rows_lie_on_the_contig_of_their_middle():
+    rng = np.random.default_rng(1)
+    borders, n, k = np.array([1000, 1500, 4000, 9000], np.int64), 50, 3000
+    lengths = rng.integers(30, 200, n).astype(np.uint32)
+    columns = rng.integers(0, 2 * n, k).astype(np.uint32), rng.integers(200, 10_000, k).astype(np.uint32)
+    edits, rows = rng.integers(0, 9, k).astype(np.uint16), rng.integers(0, k, 2000)
+    found = SimpleNamespace(bands=SimpleNamespace(read_strand=columns[0], edits=edits), ends=columns[1])
+    *got, contig = _pair_scoring.places_of_rows(found, SimpleNamespace(rows=rows), lengths, borders)
+    for column, expected in zip(got, (*columns, edits), strict=True):
+        assert column.tolist() == expected[rows].tolist()
+    middle = got[1].astype(np.int64) - ((lengths[got[0] >> 1] + 1) >> 1)
+    assert contig.tolist() == np.searchsorted(borders, middle, side="right").tolist()
 
 
 def test_no_place_is_looked_around_twice():
@@ -631,14 +739,26 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
+def test_qualities_of_mates_below_20_stay_within_a_factor_of_two_of_their_promise():
+    """What is raised is at most twice as often wrong as it says; all else stays, in the same order."""
+    quality = np.arange(61, dtype=np.uint8)
+    told = raised(quality)
+    assert (np.diff(told.astype(int)) >= 0).all()
+    assert np.array_equal(told[told != quality], [20, 20, 20])
+    assert (10 ** (-quality / 10) <= 2 * 10 ** (-told / 10)).all()
+
+
 def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
     """Rivals of both mates, of one of them, beside a known pair, in a pair that was settled early, in none."""
     own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
     known, hasty = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
-    weight = unseen_pairs(own, other, known, hasty)
+    odds = np.full(5, 0.01)
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, hasty))
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(weight, unseen_pairs(other, own, known, hasty))
+    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, hasty)))
+    # A library of fewer errors hides fewer of them.
+    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, hasty)) <= weight).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)

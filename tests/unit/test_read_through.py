@@ -1,6 +1,7 @@
 """Mates that run through their fragment: found, cut, and put back."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import parasail
@@ -8,11 +9,14 @@ import pytest
 
 import gassst
 from gassst._core import read_through
+from gassst._core.local_hits import hits_from_alignments
 from gassst.io.read_batch import PackedReads
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import HIT
+from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.local.places import Aligned
 from gassst.params import Scoring
+from gassst.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
@@ -115,6 +119,132 @@ def test_alignments_go_on_behind_the_cut(strand, runs, position, expected):
     at, out, start, n_runs = read_through.with_tails(hits, cigars, np.array([60], np.uint32))
     assert (at.tolist(), start.tolist(), n_runs.tolist()) == ([position], [0], [len(expected)])
     assert [(int(run) >> 4, int(run) & 15) for run in out] == expected
+
+
+def some_cut_reads(rng, genome, contigs, n=400):
+    """Reads of a genome with errors, N and noise behind a cut; their alignments up to it, with clips, gaps, or none."""
+    starts, ends = contigs
+    bases, hits, cigars, kept = [], np.zeros(n, HIT), [], rng.integers(30, M + 1, n)
+    for i, m in enumerate(kept.tolist()):
+        at, strand = int(rng.integers(starts[0] - 20, ends[-1] - m + 20)), int(rng.integers(2))
+        behind = genome[at + m : at + M] if rng.random() < 0.3 else ""
+        forward = genome[at : at + m] + (behind if not strand else "")
+        read = list((reverse_complement(genome[at : at + m]) if strand else forward).ljust(M, "?"))
+        read = [random_bases(rng, 1) if b == "?" or rng.random() < 0.08 else b for b in read]
+        bases.append("".join("N" if rng.random() < 0.01 else b for b in read))
+        first, last = (int(k) * int(rng.random() < 0.4) for k in rng.integers(1, 10, 2))
+        runs = [(first, SOFT_CLIP), (m - first - last, 0), (last, SOFT_CLIP)]
+        if rng.random() < 0.1:
+            runs[1:2] = [(10, 0), (1, 1), (m - first - last - 11, 0)]
+        runs = [length << 4 | op for length, op in runs if length]
+        unmapped = rng.random() < 0.1
+        hits[i] = (
+            i,
+            at + first,
+            len(cigars),
+            len(runs),
+            0,
+            UNMAPPED if unmapped else REVERSE * strand,
+            7,
+            strand,
+            0,
+        )
+        cigars += runs
+    return packed(bases), hits, np.array(cigars, np.uint32), kept.astype(np.uint32)
+
+
+def test_alignments_of_cut_reads_become_those_of_whole_ones():
+    """As `hits_from_alignments` makes them base by base, of the alignments with their tails."""
+    rng = np.random.default_rng(5)
+    genome = "N" * 100 + random_bases(rng, 2000) + "N" * 60 + random_bases(rng, 700) + "N" * 200
+    contigs = np.array([100, 2160]), np.array([2100, 2860])
+    planes = np.array([*plane_rows(genome), (0, 0, 0)], np.uint64)
+    reference = SimpleNamespace(planes=planes, starts=contigs[0], lengths=contigs[1] - contigs[0])
+    reads, hits, cigars, kept = some_cut_reads(rng, genome, contigs)
+    params = SimpleNamespace(scoring=SCORING)
+    context = SimpleNamespace(packed=reads, lengths=reads.lengths, reference=reference, params=params)
+    cut, rows = SimpleNamespace(hits=hits, cigars=cigars), np.arange(len(hits))
+    own, runs, others = read_through.whole_reads(cut, rows, kept, context, 1000)
+    mapped = np.flatnonzero(hits["flag"] & UNMAPPED == 0)
+    read_strand = (2 * mapped + hits["strand"][mapped]).astype(np.uint32)
+    aligned = read_through.with_tails(hits[mapped], cigars, reads.lengths[mapped] - kept[mapped])
+    expected, expected_runs, *_ = hits_from_alignments(
+        Aligned(read_strand, *aligned), context, 0, best_parts=True
+    )
+    done = np.isin(mapped, others, invert=True)
+    assert 20 < len(others) < len(mapped) / 2
+    for i, want in zip(mapped[done].tolist(), expected[done], strict=True):
+        for name in ("read", "position", "edits", "score", "strand", "cigar_runs"):
+            assert own[i][name] == want[name], (i, name)
+        assert own[i]["mapq"] == 7
+        got, first = int(own[i]["cigar_start"]) - 1000, int(want["cigar_start"])
+        size = int(want["cigar_runs"])
+        assert runs[got : got + size].tolist() == expected_runs[first : first + size].tolist()
+    unmapped = hits["flag"] & UNMAPPED > 0
+    assert own[unmapped].tolist() == hits[unmapped].tolist()
+
+
+def test_rows_of_cut_reads_take_the_place_of_those_of_their_batch():
+    rng = np.random.default_rng(6)
+    before, own = np.zeros(30, HIT), np.zeros(9, HIT)
+    before["read"], before["position"] = np.sort(rng.integers(0, 20, 30)), np.arange(30)
+    own["read"], own["position"], own["edits"] = np.repeat([2, 3, 11], 3), 100 + np.arange(9), np.arange(9)
+    own["flag"] = [SECONDARY, 0, SUPPLEMENTARY, UNMAPPED, SECONDARY, SECONDARY, 0, SECONDARY, SUPPLEMENTARY]
+    rows = np.array([2, 3, 11])
+    old, new = np.zeros(20, READ_SUMMARY), np.zeros(3, READ_SUMMARY)
+    old["best"], new["best"], new["n_best"] = 50, NO_SCORE, [7, 8, 9]
+    result, cut = SimpleNamespace(hits=before, summary=old), SimpleNamespace(summary=new)
+    hits, summary = read_through.put_back(result, cut, own, rows)
+    kept = [row for row in before.tolist() if row[0] not in rows] + own.tolist()
+    assert hits.tolist() == sorted(kept, key=lambda row: row[0])
+    assert summary["best"][rows].tolist() == [1, NO_SCORE, 6]
+    assert summary["n_best"][rows].tolist() == [7, 8, 9]
+    others = np.delete(np.arange(20), rows)
+    assert summary[others].tolist() == old[others].tolist()
+
+
+@pytest.mark.parametrize("diverted", [False, True])
+def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(diverted):
+    rng = np.random.default_rng(7)
+    n, sure, an_error = 4000, 4, 4
+    first = np.arange(0, n, 2)
+    both = np.repeat(np.arange(n // 2), 2)
+    search = SimpleNamespace(
+        best=rng.choice(np.array([2, 5, 8, 12, NO_SCORE], np.uint16), n),
+        diverted=(rng.random(n // 2) < 0.3)[both],
+        capped=(rng.random(n) < 0.3).astype(np.uint8),
+    )
+    fragments = np.where(rng.random(n // 2) < 0.2, 90, 0).astype(np.uint16)
+    state = SimpleNamespace(open=(rng.random(n // 2) < 0.7)[both], fragment=fragments[both])
+    pairs = SimpleNamespace(first=first, begin=rng.integers(0, 2, n // 2)[both])
+    lengths = rng.choice(np.array([100, 130, 150], np.uint32), n)
+    asked = read_through.pairs_to_ask(search, state, pairs, 1, diverted, sure)
+    expected = [
+        r
+        for r in first.tolist()
+        if pairs.begin[r] == 1
+        and not state.fragment[r]
+        and min(search.best[r : r + 2]) > sure
+        and (search.diverted[r] or (state.open[r] and not diverted))
+    ]
+    assert asked.tolist() == expected
+    sizes = rng.choice(np.array([0, 60, 99], np.uint16), len(asked))
+    before = SimpleNamespace(open=state.open.copy(), diverted=search.diverted.copy())
+    read_through.close_cut(asked, sizes, search, state, SimpleNamespace(lengths=lengths), an_error)
+    closed = 0
+    for r, size in zip(expected, sizes.tolist(), strict=True):
+        fits = [
+            search.best[i] < (int(lengths[i]) - size) / an_error
+            or (search.best[i] == NO_SCORE and search.capped[i])
+            for i in (r, r + 1)
+        ]
+        cut = size > 0 and not any(fits)
+        closed += cut
+        for i in (r, r + 1):
+            assert state.fragment[i] == size * cut
+            assert state.open[i] == (before.open[i] and not cut)
+            assert search.diverted[i] == (before.diverted[i] or cut)
+    assert 5 < closed < len(expected) - 5
 
 
 @pytest.fixture(scope="module")

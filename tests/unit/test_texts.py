@@ -194,6 +194,26 @@ def test_interleaved_mates_are_not_parted(tmp_path, monkeypatch, size, end):
     assert len(found) == len(expected) or len(end) > 1
 
 
+def test_interleaved_text_is_passed_over_once(tmp_path, monkeypatch):
+    """The names at the end of a text show whether it may end there; it is not searched for them from its beginning."""
+    path = tmp_path / "reads"
+    path.write_bytes(b"".join(b"@%d\nACGT\n+\nIIII\n" % (i // 2) for i in range(2000)))
+    passed = []
+
+    def counted(*arguments):
+        found = cut(*arguments)
+        passed.append(found[0])
+        return found
+
+    cut = texts.cut
+    monkeypatch.setattr(texts, "cut", counted)
+    batches = list(open_unparsed(path, batch_size=100, interleaved=True))
+    assert [len(batch) for batch in batches] == [100] * 20
+    size = path.stat().st_size
+    assert size <= sum(passed) < 1.1 * size
+    assert [len(batch.parsed()) for batch in batches] == [100] * 20
+
+
 def test_mates_that_lie_in_two_buffers(tmp_path):
     """What tells whether a batch may end has to be read first."""
     path = tmp_path / "reads"

@@ -8,21 +8,26 @@
  * A value holds PAIRS pairs: one in 32 bits, or two of 16 bits, whose targets share the steps; `pair_letters` lays
  * their letters side by side. The first target of a value is the longer one. Scores come from `profiles`: of each
  * letter the scores of a work-item's columns, SCORES to a word, a slot for each of the WARP items that run in step. So no
- * two of these read from one bank of local memory.
+ * two of these read from one bank of local memory. Where letters are few, a profile has a word for each two of them and
+ * each column instead, a score of both pairs, in as many slots as JOINED says.
  *
  * A score s is held as s + zero, so that no H is less than the first letter of a gap costs. Then one subtraction of
- * 32 bits opens the gaps of both pairs, and no half borrows from the other.
+ * 32 bits opens the gaps of both pairs, and no half borrows from the other. So does one sum add the scores of letters:
+ * of H are kept `shift` less, and profiles say `shift` more than the table, never less than 0.
+ *
+ * Sums of 32 bits leave a GPU's unit for the largest of values alone. A cell takes four of these: H, both gaps, and for
+ * local alignments half of one for the largest H. That H is not below 0 there follows from the gaps in the query.
  *
  * Where the end of the target is free, the query ends with the last column, and columns before its first letter
  * score 0; otherwise it begins with the first column.
  *
  * Wanted from whoever builds this: PAIRS, COLUMNS, LETTERS (rows of a profile, with padding), ITEMS (most of a
  * work-group). Where there is a program for each: FLAGS (as in ext/pairwise/lanes.h), OWN, whether each pair has a
- * profile of its own, and STRIPS, whether there are several. NVIDIA where items of a warp may shuffle, HOPPER where they
- * have instructions for two values of 16 bits. */
+ * profile of its own, and STRIPS, whether there are several. PLAIN where `shift` is `first`. NVIDIA where items of a
+ * warp may shuffle, HOPPER where they have instructions for two values of 16 bits. */
 #ifndef FLAGS
 #define FLAGS g.flags
-#define OWN g.own
+#define OWN (g.width == 0)
 #define STRIPS 1
 #endif
 #define FREE_QUERY_BEGIN 1
@@ -38,9 +43,14 @@
 #define WARP 32
 #define PAD 31 /* its column of the table */
 #define PADDED (LETTERS - 1)
+#ifdef JOINED
+#define SCORES 1
+#define QUADS ((COLUMNS + 3) / 4) /* words that are read at once */
+#else
 #define SCORES (2 * PAIRS) /* of a word of a profile */
-#define WORDS (COLUMNS / SCORES)
+#define WORDS ((COLUMNS + SCORES - 1) / SCORES)
 #define REGION (WORDS * LETTERS * WARP) /* words of a profile */
+#endif
 
 #if PAIRS == 1
 typedef int value;
@@ -83,7 +93,7 @@ static inline uint bytes_of(uint a, uint b, uint which)
 #endif
 #endif
 #define SPLAT(x) PACK(x, x)
-/* What H leaves when a gap is opened: both halves at once. A product with 1 has a unit of its own beside that of sums. */
+/* Sums of both halves at once. A product with 1 has a unit of its own beside that of sums. */
 #ifdef HOPPER
 static inline uint times_plus(uint a, uint b, uint c)
 {
@@ -91,14 +101,27 @@ static inline uint times_plus(uint a, uint b, uint c)
     __asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
     return d;
 }
-#define OPENED(h) ((value)times_plus((uint)(h), (uint)g.one, 0u - (uint)first))
+#define PLUS(a, b) ((value)times_plus((uint)(a), (uint)g.one, (uint)(b)))
 #else
-#define OPENED(h) ((h) - first)
+#define PLUS(a, b) ((value)((a) + (b)))
+#endif
+#define OPENED(h) PLUS(h, 0 - first)
+#ifdef PLAIN
+#define LOWERED(h) OPENED(h)
+#else
+#define LOWERED(h) PLUS(h, 0 - shift)
+#endif
+
+/* Letters of two targets side by side. */
+#ifdef JOINED
+#define BESIDE(a, b) ((a) * LETTERS + (b))
+#else
+#define BESIDE(a, b) ((a) | (PAIRS - 1) * (b) << 8)
 #endif
 
 /* What a work-item hands to the next one. */
 typedef struct {
-    value h, along;
+    value low, along;
     uint letters;
 } foot;
 
@@ -116,14 +139,14 @@ static inline uint from_before(uint mine, int lanes)
 
 typedef struct {
     int first, extend; /* costs of a gap */
-    int zero;
+    int zero, shift;
     int one; /* is 1, which the compiler must not know */
     int lanes;
     int begin, count; /* in `order` */
     int pair;         /* in `starts`, of the first value */
     int width;        /* of a product, a row of the output; 0 where `order` has query and target of each pair */
     int places;       /* queries are places of profiles */
-    int own, flags;
+    int flags;
     long stride; /* of `border`, from one query to the next */
 } job;
 
@@ -140,10 +163,9 @@ __kernel void pair_letters(const job g, __global const uchar *targets, __global 
     const int pair = get_group_id(0), a = target_at(g, order, pair * PAIRS);
     const int b = target_at(g, order, pair * PAIRS + PAIRS - 1);
     const int n = (int)(target_start[a + 1] - target_start[a]), shorter = (int)(target_start[b + 1] - target_start[b]);
-    for (int t = get_local_id(0); t < n; t += get_local_size(0)) {
-        const uint other = t < shorter ? targets[target_start[b] + t] : PADDED;
-        letters[starts[g.pair + pair] + t] = (ushort)(targets[target_start[a] + t] | (PAIRS - 1) * other << 8);
-    }
+    for (int t = get_local_id(0); t < n; t += get_local_size(0))
+        letters[starts[g.pair + pair] + t] =
+            (ushort)BESIDE(targets[target_start[a] + t], t < shorter ? targets[target_start[b] + t] : PADDED);
 }
 
 static inline int border_score(int letters, int is_free, const job g)
@@ -158,19 +180,35 @@ static inline int border_score(int letters, int is_free, const job g)
         {                                                                          \
             const int j = column + k + 1 - pad[p];                                 \
             if (j == m[p] || ((FLAGS & FREE_QUERY_END) && j > 0 && j < m[p]))      \
-                found[p] = max(found[p], PART(h[k], p));                           \
+                found[p] = max(found[p], PART(low[k], p) + g.shift);                          \
         }                                                                          \
         if (ENDS_LAST && strip + 1 == strips && lane == lanes - 1)                 \
             found[p] = max(found[p], PART(end, p));                                \
     }
 #define TOP(j) PACK(border_score((j) - pad[0], QUERY_FREE, g), border_score((j) - pad[PAIRS - 1], QUERY_FREE, g))
+#ifdef JOINED
+#define SCORE(k) (of_both[k])
+#else
 #define SCORE(k) SCORE_OF(of_a[(k) / SCORES], of_b[(k) / SCORES], (k) % SCORES)
+#endif
+
+/* Of place `from + j` of a query of m letters facing a letter of a target. */
+static inline int score_of(const job g, __global const short *table, __global const uchar *queries, long from, int j,
+                           int m, int letter)
+{
+    if (j < 0)
+        return g.shift;
+    if (j >= m)
+        return table[PAD];
+    return table[(g.places ? from + j : queries[from + j]) * 32 + (letter == PADDED ? PAD : letter)];
+}
 
 __kernel void pair_scores(const job g, __global const uchar *queries, __global const long *query_start,
                           __global const long *target_start, __global const short *table, __global const int *order,
                           __global const int *rows, __global const long *starts, __global const ushort *letters_of,
-                          __global uint2 *border, __global int *out, __local uint *profiles)
+                          __global uint2 *border, __global int *out, __local uint4 *room)
 {
+    __local uint *profiles = (__local uint *)room;
     __local int longest[ITEMS / WARP], widest, result[ITEMS * PAIRS];
 #ifndef NVIDIA
     __local foot feet[2][ITEMS];
@@ -210,45 +248,60 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
     __global uint2 *beside =
         border + get_group_id(1) * g.stride + begin_of - starts[g.pair] + (at / PAIRS - pair) * length;
 
-    const value zero = SPLAT(g.zero), first = SPLAT(g.first), minus_extend = SPLAT(-g.extend);
+    const value zero = SPLAT(g.zero), first = SPLAT(g.first), shift = SPLAT(g.shift);
+    const value extend = SPLAT(g.extend), minus_extend = SPLAT(-g.extend);
     value best = zero;
     for (int strip = 0; strip < strips; strip++) {
         /* The profiles. Those of a work-group's one query are made by all, others by the items of each. */
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#ifdef JOINED
+        __local const uint4 *scores = room + (item & (JOINED - 1));
+        for (int x = item; x < JOINED * 4 * QUADS; x += items) {
+            const int k = x % 4 + x / (4 * JOINED) * 4;
+            const int j = (strip * lanes + (x / 4 & (lanes - 1))) * COLUMNS + k - pad[0];
+            __local uint *words = profiles + x;
+            uint of[LETTERS];
+#pragma unroll
+            for (int letter = 0; letter < LETTERS; letter++)
+                of[letter] = score_of(g, table, queries, query_start[query[0]], j, m[0], letter);
+#pragma unroll
+            for (int first_of = 0; first_of < LETTERS; first_of++)
+#pragma unroll
+                for (int other = 0; other < LETTERS; other++)
+                    words[BESIDE(first_of, other) * JOINED * 4 * QUADS] = of[first_of] | of[other] << 16;
+        }
+#else
         __local const uint *scores[PAIRS];
         for (int p = 0; p < PAIRS; p++) {
             __local uint *region = profiles + (OWN ? (warp * PAIRS + p) * REGION : 0);
             scores[p] = region + slot;
             if (p && !OWN)
                 continue;
-            const long from = query_start[query[p]];
             for (int x = OWN ? slot : item; x < REGION; x += OWN ? WARP : items) {
-                const int letter = x / WARP % LETTERS, which = letter == PADDED ? PAD : letter;
+                const int letter = x / WARP % LETTERS;
                 const int begin = (strip * lanes + (x & (lanes - 1))) * COLUMNS + x / (WARP * LETTERS) * SCORES;
                 uint word = 0;
                 for (int i = 0; i < SCORES; i++) {
-                    const int j = begin + i - pad[p];
-                    int score = 0;
-                    if (j >= m[p])
-                        score = table[PAD];
-                    else if (j >= 0)
-                        score = table[(g.places ? from + j : queries[from + j]) * 32 + which];
+                    const int score =
+                        score_of(g, table, queries, query_start[query[p]], begin + i - pad[p], m[p], letter);
                     word |= ((uint)score & (1u << 16 / PAIRS) - 1) << 16 / PAIRS * i;
                 }
                 region[x] = word;
             }
         }
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
 
         const int column = (strip * lanes + lane) * COLUMNS;
-        value h[COLUMNS], down[COLUMNS], corner = TOP(column);
+        value low[COLUMNS], down[COLUMNS], corner = LOWERED(TOP(column));
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++) {
-            h[k] = TOP(column + k + 1);
-            down[k] = OPENED(h[k]);
+            const value top = TOP(column + k + 1);
+            low[k] = LOWERED(top);
+            down[k] = IS_LOCAL ? zero : OPENED(top);
         }
-        value last = h[COLUMNS - 1], along = 0, end = 0;
-        uint letters = 0, next = facing[0];
+        value along = 0, end = 0;
+        uint letters = BESIDE(PADDED, PADDED), next = facing[0];
         uint2 ahead = 0;
         if (STRIPS && strip)
             ahead = beside[0];
@@ -256,23 +309,24 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
             const int t = step - lane;
             value left, beyond;
 #ifdef NVIDIA
-            left = (value)from_before((uint)last, lanes);
+            left = (value)from_before((uint)low[COLUMNS - 1], lanes);
             beyond = (value)from_before((uint)along, lanes);
             letters = from_before(letters, lanes);
 #else
-            feet[step & 1][item].h = last;
+            feet[step & 1][item].low = low[COLUMNS - 1];
             feet[step & 1][item].along = along;
             feet[step & 1][item].letters = letters;
             barrier(CLK_LOCAL_MEM_FENCE);
             const foot before = feet[step & 1][max(item - 1, 0)];
-            left = before.h;
+            left = before.low;
             beyond = before.along;
             letters = before.letters;
 #endif
             if (lane == 0) {
-                letters = next;
-                left = SPLAT(border_score(t + 1, TARGET_FREE, g));
-                beyond = OPENED(left);
+                letters = !IS_LOCAL || step < n[0] ? next : BESIDE(PADDED, PADDED);
+                const value side = SPLAT(border_score(t + 1, TARGET_FREE, g));
+                left = LOWERED(side);
+                beyond = OPENED(side);
                 if (STRIPS && strip) {
                     left = (value)ahead.x;
                     beyond = (value)ahead.y;
@@ -281,7 +335,19 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
             next = facing[step + 1];
             if (STRIPS && strip)
                 ahead = beside[min(step + 1, n[0] - 1)];
-            if ((uint)t < (uint)n[0]) {
+            /* Before and after the target are letters that raise no score of a local alignment. */
+            if (IS_LOCAL || (uint)t < (uint)n[0]) {
+#ifdef JOINED
+                uint of_both[4 * QUADS];
+#pragma unroll
+                for (int w = 0; w < QUADS; w++) {
+                    const uint4 words = scores[(letters * QUADS + w) * JOINED];
+                    of_both[4 * w] = words.x;
+                    of_both[4 * w + 1] = words.y;
+                    of_both[4 * w + 2] = words.z;
+                    of_both[4 * w + 3] = words.w;
+                }
+#else
                 __local const uint *a = scores[0] + (letters & 0xff) * WARP, *b = scores[PAIRS - 1] + (letters >> 8) * WARP;
                 uint of_a[WORDS], of_b[WORDS];
 #pragma unroll
@@ -289,26 +355,29 @@ __kernel void pair_scores(const job g, __global const uchar *queries, __global c
                     of_a[w] = a[w * LETTERS * WARP];
                     of_b[w] = PAIRS == 2 ? b[w * LETTERS * WARP] : 0;
                 }
-                value part = CELL_MAX(CELL_ADD(corner, SCORE(0)), down[0]);
+#endif
+                value paired = PLUS(corner, SCORE(0)), now = 0;
                 corner = left;
                 along = beyond;
 #pragma unroll
                 for (int k = 0; k < COLUMNS; k++) {
-                    const value now = IS_LOCAL ? CELL_MAX(CELL_MAX(part, along), zero) : CELL_MAX(part, along);
+                    now = CELL_MAX(CELL_MAX(paired, down[k]), along);
                     if (k + 1 < COLUMNS)
-                        part = CELL_MAX(CELL_ADD(h[k], SCORE(k + 1)), down[k + 1]);
-                    h[k] = now;
+                        paired = PLUS(low[k], SCORE(k + 1));
                     if (IS_LOCAL)
                         best = CELL_MAX(best, now);
                     const value opened = OPENED(now);
+                    low[k] = LOWERED(now);
                     along = CELL_MAX(CELL_ADD(along, minus_extend), opened);
-                    down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
+                    if (IS_LOCAL)
+                        down[k] = CELL_MAX(CELL_MAX(PLUS(down[k], 0 - extend), opened), zero);
+                    else
+                        down[k] = CELL_MAX(CELL_ADD(down[k], minus_extend), opened);
                 }
-                last = h[COLUMNS - 1];
                 if (ENDS_LAST)
-                    end = CELL_MAX(end, last);
-                if (STRIPS && strip + 1 < strips && lane == lanes - 1)
-                    beside[t] = (uint2)((uint)last, (uint)along);
+                    end = CELL_MAX(end, now);
+                if (STRIPS && strip + 1 < strips && lane == lanes - 1 && (uint)t < (uint)n[0])
+                    beside[t] = (uint2)((uint)low[COLUMNS - 1], (uint)along);
                 if (!IS_LOCAL && t + 1 == n[PAIRS - 1] && n[PAIRS - 1] < n[0])
                     TAKE(PAIRS - 1)
             }

@@ -1,0 +1,492 @@
+"""What the bits of one diagonal prove: that no alignment near it scores better than the whole read without a gap.
+
+Most reads of a good run lie on one diagonal with a few mismatches. A better alignment has a gap, so some of it lies on
+another diagonal. There the bases beside one of the mismatches, an *arm* of 8 bases, fit without an error:
+
+* Every mismatch of the diagonal lies on another one in a better alignment, or in an *event*: its gap, or a mismatch or a
+  clipped end that it can still afford.
+* An event spoils one mismatch with both its arms, or one arm of each of two mismatches. With fewer events than
+  mismatches one arm at least is left.
+* A single mismatch will do where a better alignment can afford nothing but the gap: the arms then stand off by as many
+  bases as the gap may insert.
+
+So where no arm fits on any diagonal nearby, there is no better alignment, and no equal one. What is not proved goes to
+the bands.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from gassst._core.alignments cimport ungapped_diagonal
+from gassst._core.intrinsics cimport trailing_zeros
+from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
+from gassst._core.planes cimport (
+    bases64_t,
+    bases_at,
+    count_bits,
+    first_bases,
+    planes_of,
+    planes_t,
+    prefetch_bases,
+)
+from gassst._core.same_place cimport SAME_PLACE
+from gassst._core.sam_flags cimport REVERSE
+
+from gassst.layouts import HIT
+
+cdef enum:
+    AHEAD = 12          # alignments from prefetch to use
+    PREFETCHED = 128    # bases: the usual read in three cache lines
+    MOST = 3            # mismatches of what is proved
+    ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
+    REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
+
+cdef struct costs_t:
+    int64_t match
+    int64_t each            # what a mismatch loses
+    int64_t clip            # the bonus of an end
+    int64_t gap             # least loss of a gap
+    int64_t event           # least loss of a mismatch, a clipped end, or one gap more
+    int64_t open_deletion, extend_deletion, open_insertion, extend_insertion    # an inserted base is no match, too
+
+cdef struct strand_t:
+    # A strand of a read, and the reference.
+    planes_t reference, reads
+    int64_t first, m
+
+cdef struct found_t:
+    # Mismatches on a diagonal: how many, and the first ones; MOST + 1 where there are more, or a base is masked.
+    int64_t n
+    int64_t[MOST] at
+
+
+cdef costs_t costs_of(scoring) except *:
+    """Of a params.Scoring."""
+    cdef costs_t costs
+    costs.match, costs.each, costs.clip = scoring.match, scoring.match + scoring.mismatch, scoring.clip
+    (costs.open_deletion, costs.open_insertion) = scoring.gap_open
+    (costs.extend_deletion, costs.extend_insertion) = scoring.gap_extend
+    costs.extend_insertion += scoring.match
+    costs.gap = min(costs.open_deletion + costs.extend_deletion, costs.open_insertion + costs.extend_insertion)
+    costs.event = min(costs.each, costs.clip + costs.match, costs.open_deletion, costs.open_insertion)
+    return costs
+
+
+cdef inline strand_t strand_of(planes_t reference, planes_t reads, uint32_t plane_start, uint32_t read_strand,
+                               int64_t m) noexcept nogil:
+    return strand_t(reference, reads, 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6)), m)
+
+
+cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcept nogil:
+    cdef found_t found
+    cdef bases64_t x, y
+    cdef uint64_t differ, live
+    cdef int64_t at
+    found.n = 0
+    for at in range(0, strand.m, 64):
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        live = first_bases(strand.m - at)
+        differ = ((x.low ^ y.low) | (x.high ^ y.high)) & live
+        if (x.masked | y.masked) & live:
+            found.n = MOST + 1
+            return found
+        while differ:
+            if found.n == MOST:
+                found.n = MOST + 1
+                return found
+            found.at[found.n] = at + trailing_zeros(differ)
+            found.n += 1
+            differ &= differ - 1
+    return found
+
+
+cdef inline bint clipping_pays(const found_t *found, int64_t m, const costs_t *costs) noexcept nogil:
+    """Whether to clip an end with the mismatches nearest to it scores as much as to keep them."""
+    cdef int64_t i
+    for i in range(found.n):
+        if costs.clip + (found.at[i] + 1) * costs.match <= (i + 1) * costs.each:
+            return True
+        if costs.clip + (m - found.at[i]) * costs.match <= (found.n - i) * costs.each:
+            return True
+    return False
+
+
+cdef inline bint any_masked(planes_t reference, int64_t first, int64_t last) noexcept nogil:
+    """Whether there is a masked base, or the end of the reference, in the rows of bases first .. last."""
+    cdef int64_t row = first >> 6
+    if first < 0 or last >> 6 >= reference.rows:
+        return True
+    while row <= last >> 6:
+        if reference.words[3 * row + 2]:
+            return True
+        row += 1
+    return False
+
+
+cdef inline bint arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, int64_t apart) noexcept nogil:
+    """Whether the bases up to `apart` before base `at`, or those from `apart` behind it on, fit on a diagonal nearby.
+
+    All diagonals are compared at once: bit i of a word stands for diagonal - REACH + i.
+    """
+    cdef int64_t begin = at - apart - (ARM - 1), behind = at + apart, j
+    cdef bases64_t here = bases_at(strand.reference, diagonal + begin - REACH)
+    cdef bases64_t there = bases_at(strand.reference, diagonal + behind - REACH)
+    cdef bases64_t before = bases_at(strand.reads, strand.first + begin)
+    cdef bases64_t after = bases_at(strand.reads, strand.first + behind)
+    cdef uint64_t fits_before = ~<uint64_t>0, fits_after = ~<uint64_t>0
+    for j in range(max(-begin, 0), ARM):
+        fits_before &= ~((here.low >> j ^ -(before.low >> j & 1)) | (here.high >> j ^ -(before.high >> j & 1)))
+    for j in range(min(strand.m - behind, ARM)):
+        fits_after &= ~((there.low >> j ^ -(after.low >> j & 1)) | (there.high >> j ^ -(after.high >> j & 1)))
+    return ((fits_before | fits_after) & first_bases(2 * REACH + 1) & ~(<uint64_t>1 << REACH)) != 0
+
+
+cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found, const costs_t *costs) noexcept nogil:
+    """Whether the whole read on a diagonal, with these mismatches, is proved to score more than all other alignments
+    within REACH diagonals, and all others that touch this one."""
+    cdef int64_t n = found.n, loss = n * costs.each, inserted, clipped, near = 0, i, middle
+    if n > MOST or clipping_pays(found, strand.m, costs):
+        return False
+    if loss < costs.gap:
+        return True
+    if (any_masked(strand.reference, diagonal - REACH, diagonal + strand.m + REACH) or loss - costs.open_deletion > REACH * costs.extend_deletion
+            or loss - costs.open_insertion > REACH * costs.extend_insertion):
+        return False
+    if loss < costs.gap + costs.event:      # nothing but the gap
+        inserted = max((loss - costs.open_insertion) // costs.extend_insertion, 0)
+        middle = found.at[n >> 1]
+        if n == 2 and found.at[0] + found.at[1] > strand.m:
+            middle = found.at[0]
+        return not arm_fits(strand, diagonal, middle, inserted)
+    if n < 3 or loss >= costs.gap + 2 * costs.event:
+        return False
+    # The gap and another event. No event may spoil two mismatches, and the two together no more than 5 arms of 6.
+    inserted = max((loss - costs.event - costs.open_insertion) // costs.extend_insertion, 0)
+    clipped = max((loss - costs.gap - costs.clip) // costs.match, 0)
+    for i in range(1, n):
+        if found.at[i] - found.at[i - 1] <= inserted:
+            return False
+        near += found.at[i] - found.at[i - 1] < ARM + inserted
+    if near > 1 or (clipped and min(found.at[1], strand.m - 1 - found.at[1]) < clipped + ARM):
+        return False
+    for i in range(n):
+        if arm_fits(strand, diagonal, found.at[i], 0):
+            return False
+    return True
+
+
+cdef inline int64_t lost_by_whole(const strand_t *strand, int64_t diagonal, const costs_t *costs,
+                                  int64_t limit) noexcept nogil:
+    """What a whole read loses on a diagonal, or something above `limit`. A masked base costs 1."""
+    cdef int64_t at, loss = 0
+    cdef bases64_t x, y
+    cdef uint64_t masked, live
+    for at in range(0, strand.m, 64):
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        live = first_bases(strand.m - at)
+        masked = (x.masked | y.masked) & live
+        loss += costs.each * count_bits(((x.low ^ y.low) | (x.high ^ y.high)) & live & ~masked)
+        loss += (costs.match + 1) * count_bits(masked)
+        if loss > limit:
+            break
+    return loss
+
+
+def are_whole(places, context):
+    """Which places have the score of the whole read along their diagonal: then they need no walk back.
+
+    Parameters
+    ----------
+    places : local.places.Places
+        k places. Read: `read_strand`, `diagonal`, `total`, `reached`.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
+
+    Returns
+    -------
+    bool[k]
+    """
+    packed = context.packed
+    cdef const uint32_t[::1] strands = places.read_strand, diagonals = places.diagonal
+    cdef const int32_t[::1] total = places.total
+    cdef const uint8_t[::1] reached = places.reached
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = strands.shape[0], i
+    cdef uint32_t r
+    cdef int64_t loss
+    cdef strand_t strand
+    whole_array = np.zeros(k, np.uint8)
+    cdef uint8_t[::1] whole = whole_array
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(reference, diagonals[i + AHEAD], diagonals[i + AHEAD] + <int64_t>PREFETCHED)
+            if reached[i] != 3:
+                continue
+            r = strands[i] >> 1
+            strand = strand_of(reference, reads, plane_start[r], strands[i], lengths[r])
+            loss = strand.m * costs.match + 2 * costs.clip - total[i]
+            whole[i] = lost_by_whole(&strand, diagonals[i], &costs, loss) == loss
+    return whole_array.view(bool)
+
+
+cdef inline bint may_fit(const strand_t *strand, int64_t diagonal, int64_t loss, int64_t clipped,
+                         const costs_t *costs) noexcept nogil:
+    """Whether an ungapped alignment on a diagonal may lose no more than `loss`: it clips `clipped` bases of an end at
+    most, and keeps all mismatches between."""
+    cdef int64_t at, left = loss
+    cdef bases64_t x, y
+    cdef uint64_t kept
+    for at in range(0, strand.m, 64):
+        kept = first_bases(strand.m - clipped - at) if strand.m - clipped > at else 0
+        if clipped > at:
+            kept &= ~first_bases(clipped - at)
+        if not kept:
+            continue
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        left -= costs.each * count_bits(((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & kept)
+        if left < 0:
+            return False
+    return True
+
+
+def maybe_ungapped(lines, context):
+    """The lines with a gap that an ungapped alignment may equal, on the diagonal on which they begin or end.
+
+    Parameters
+    ----------
+    lines : local.places.Lines
+        k lines. Read: `hits`, `read_strand`, `begin`, `end`, `total`, `first_diagonal`, `last_diagonal`.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
+
+    Returns
+    -------
+    int64[j]
+        Rows, ascending.
+    """
+    packed = context.packed
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] strands = lines.read_strand
+    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
+    cdef const int64_t[::1] begin = lines.begin, end = lines.end
+    cdef const int32_t[::1] total = lines.total
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = strands.shape[0], i, done = 0
+    cdef uint32_t r
+    cdef int64_t loss, clipped
+    cdef strand_t strand
+    rows_array = np.empty(k, np.int64)
+    cdef int64_t[::1] rows = rows_array
+    with nogil:
+        for i in range(k):
+            r = strands[i] >> 1
+            if hits[i].cigar_runs <= 1 + (begin[i] > 0) + (end[i] < lengths[r]):
+                continue
+            strand = strand_of(reference, reads, plane_start[r], strands[i], lengths[r])
+            loss = strand.m * costs.match + 2 * costs.clip - total[i]
+            clipped = max((loss - costs.clip) // costs.match, 0)
+            if (may_fit(&strand, first_diagonal[i], loss, clipped, &costs)
+                    or may_fit(&strand, last_diagonal[i], loss, clipped, &costs)):
+                rows[done] = i
+                done += 1
+    return rows_array[:done]
+
+
+cdef inline int64_t diagonal_of(const strand_t *strand, uint32_t diagonal, int edits, uint32_t reach,
+                                found_t *found) noexcept nogil:
+    """As `ungapped_diagonal`, with the mismatches if there are few; 0 for none."""
+    found[0] = mismatches(strand, diagonal)
+    if found.n == edits and edits <= MOST:
+        return diagonal
+    cdef uint32_t other = ungapped_diagonal(strand.reference, diagonal, strand.reads, strand.first, strand.m, edits,
+                                            reach)
+    if other and edits <= MOST:
+        found[0] = mismatches(strand, other)
+    return other
+
+
+def settle(known, const int64_t[::1] reads, int sure, uint32_t first_run, context):
+    """Reads that keep the alignment of the search: along one diagonal, and no other scores more.
+
+    Parameters
+    ----------
+    known : local.realign.Known
+        Read: `chosen`, `found.bands`, `found.summary`.
+    reads : int64[a]
+        Reads that are reported at one place.
+    sure : int
+        Mismatches with which no proof is needed.
+    first_run : int
+        Where the CIGARs of the hits, of one run each, will lie among others.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`. Contigs lie more bases apart than a read may
+        have errors.
+
+    Returns
+    -------
+    hits : HIT[s], read_strand : uint32[s]
+        Those that are settled, in order, without masked bases.
+    left : int64[a - s]
+        Indices into `reads` of the others.
+    diagonal : uint32[a - s]
+        On which their alignments end.
+    ungapped : bool[a - s]
+        Whether they have no gap.
+    alone : bool[a - s]
+        Whether the search found them at a single place, with the fewest errors.
+    """
+    bands, packed = known.found.bands, context.packed
+    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
+    cdef const int64_t[::1] chosen = known.chosen
+    cdef const read_summary_t[::1] summary = known.found.summary
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t a = reads.shape[0], i, s = 0, left_over = 0
+    cdef int64_t row, at, r
+    cdef bint only, stands
+    cdef strand_t strand
+    cdef found_t found
+    hits_array, strand_array = np.zeros(a, HIT), np.empty(a, np.uint32)
+    left_array, diagonal_array = np.empty(a, np.int64), np.empty(a, np.uint32)
+    ungapped_array, alone_array = np.empty(a, np.uint8), np.empty(a, np.uint8)
+    cdef hit_t[::1] hits = hits_array
+    cdef uint32_t[::1] strand_out = strand_array, diagonal = diagonal_array
+    cdef int64_t[::1] left = left_array
+    cdef uint8_t[::1] ungapped = ungapped_array, alone = alone_array
+    with nogil:
+        for i in range(a):
+            if i + AHEAD < a:
+                row = chosen[reads[i + AHEAD]]
+                at = <int64_t>band_start[row] + end[row]
+                prefetch_bases(reference, at, at + PREFETCHED)
+            r = reads[i]
+            row = chosen[r]
+            strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
+            at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
+            only = summary[r].n_best == 1 and summary[r].second == NO_SCORE and edits[row] == summary[r].best
+            stands = at != 0 and found.n == edits[row] and (only or (edits[row] == 0 and summary[r].n_best > 1))
+            if stands and (edits[row] <= sure or is_best(&strand, at, &found, &costs)):
+                hits[s].read, hits[s].position, hits[s].edits = <uint32_t>r, <uint32_t>at, edits[row]
+                hits[s].cigar_start, hits[s].cigar_runs = first_run + <uint32_t>s, 1
+                hits[s].strand = read_strand[row] & 1
+                hits[s].flag = <uint16_t>(REVERSE * (read_strand[row] & 1))
+                hits[s].score = <int32_t>(strand.m * costs.match - edits[row] * costs.each)
+                strand_out[s] = read_strand[row]
+                s += 1
+                continue
+            left[left_over] = i
+            diagonal[left_over] = <uint32_t>at if at else band_start[row] + end[row]
+            ungapped[left_over], alone[left_over] = at != 0, only
+            left_over += 1
+    return (hits_array[:s], strand_array[:s], left_array[:left_over], diagonal_array[:left_over],
+            ungapped_array[:left_over].view(bool), alone_array[:left_over].view(bool))
+
+
+cdef inline int64_t least_loss(int64_t edits, const costs_t *costs) noexcept nogil:
+    """What every alignment loses where one of the whole read has so many errors at least, none of them masked.
+
+    To lose less than a mismatch for each, it has a gap or a clipped end, and loses something for each error still.
+    """
+    cdef int64_t once = min(costs.clip, costs.open_deletion, costs.open_insertion)
+    cdef int64_t each = min(costs.match, costs.extend_deletion, costs.extend_insertion, costs.each)
+    return min(edits * costs.each, once + edits * each)
+
+
+cdef struct whole_t:
+    # Of a read, the places at which all of it is proved to have the best score.
+    int places              # 0 or 1 of them, or 2 that are no other's rivals both
+    int64_t loss            # the most that they lose
+    uint32_t read_strand    # of the first one
+    int64_t diagonal
+
+
+cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagonal, int64_t loss) noexcept nogil:
+    if whole.places == 0:
+        whole[0] = whole_t(1, loss, read_strand, diagonal)
+    elif whole.places == 1 and (read_strand != whole.read_strand
+                                or not -2 * SAME_PLACE <= diagonal - whole.diagonal <= 2 * SAME_PLACE):
+        whole.places, whole.loss = 2, max(whole.loss, loss)
+
+
+def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):
+    """The bands that may be the best place of their read or its next best one, and where they end.
+
+    Once a read lies at two places as a whole, with a proved score, a band with so many errors that it must score less
+    than both can be neither.
+
+    Parameters
+    ----------
+    known : local.realign.Known
+        Read: `found.bands`.
+    rows : int64[k]
+        Of these bands, from `local_places.known_places`: read by read, the most errors last.
+    may_leave_out : bool[n]
+        Reads of which only these two places are asked for.
+    breaking : int
+        Least loss of an alignment with a gap or a clipped end.
+    much : int
+        Loss from which on a read may be looked up again, and all of its places are asked for.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
+
+    Returns
+    -------
+    rows : int64[j]
+    diagonal : uint32[j]
+        On which the alignments end.
+    ungapped : bool[j]
+        Whether they have no gap.
+    plain : bool[j]
+        Whether the best alignment that touches this diagonal is proved to have none.
+    """
+    bands, packed = known.found.bands, context.packed
+    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
+    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
+    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = rows.shape[0], i, done = 0
+    cdef int64_t row, at, r, loss, before = -1
+    cdef strand_t strand
+    cdef found_t found
+    cdef whole_t whole = whole_t(0, 0, 0, 0)
+    rows_array, diagonal_array = np.empty(k, np.int64), np.empty(k, np.uint32)
+    ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
+    cdef int64_t[::1] kept = rows_array
+    cdef uint32_t[::1] diagonal = diagonal_array
+    cdef uint8_t[::1] ungapped = ungapped_array, plain = plain_array
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                at = <int64_t>band_start[rows[i + AHEAD]] + end[rows[i + AHEAD]]
+                prefetch_bases(reference, at, at + PREFETCHED)
+            row = rows[i]
+            r = read_strand[row] >> 1
+            if r != before:
+                before, whole.places = r, 0
+            if (whole.places == 2 and may[r] and least_loss(edits[row], &costs) > whole.loss
+                    and not any_masked(reference, band_start[row],
+                                       band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
+                continue
+            strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
+            at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
+            loss = edits[row] * costs.each
+            kept[done], ungapped[done] = row, at != 0
+            diagonal[done] = <uint32_t>at if at else band_start[row] + end[row]
+            plain[done] = at != 0 and loss < breaking
+            if at and found.n == edits[row] and (plain[done] or is_best(&strand, at, &found, &costs)):
+                plain[done] = True
+                if loss < much:
+                    note_whole(&whole, read_strand[row], at, loss)
+            done += 1
+    return (rows_array[:done], diagonal_array[:done], ungapped_array[:done].view(bool),
+            plain_array[:done].view(bool))

@@ -1,0 +1,17 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gassst.local.places import Lines, Places
+from gassst.local.realign import Known
+from gassst.search.arrays import I64, U32, Bool
+from gassst.search.context import BatchContext
+
+def are_whole(places: Places, context: BatchContext) -> Bool: ...
+def maybe_ungapped(lines: Lines, context: BatchContext) -> I64: ...
+def settle(
+    known: Known, reads: I64, sure: int, first_run: int, context: BatchContext
+) -> tuple[NDArray[Any], U32, I64, U32, Bool, Bool]: ...
+def needed_places(
+    known: Known, rows: I64, may_leave_out: Bool, breaking: int, much: int, context: BatchContext
+) -> tuple[I64, U32, Bool, Bool]: ...

@@ -1,0 +1,158 @@
+"""What is known before the first read of a run, and how one batch is mapped with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+from gassst.batch import count_places, map_batch
+from gassst.extension.base import Times
+from gassst.extension.choose import Extender, LateExtender
+from gassst.io import records as sam
+from gassst.io.read_batch import ReadBatch
+from gassst.io.reference import Reference
+from gassst.one_read import OneReadSearch
+from gassst.pairing.insert_size import InsertModel
+from gassst.params import MapParams
+from gassst.search.arrays import BatchResult
+from gassst.search.context import BatchContext
+from gassst.search.filters import Cascade
+from gassst.seeding.index_file import Integrity
+from gassst.seeding.lookup import WholeIndex
+from gassst.seeding.plan import SearchPlan
+from gassst.seeding.seed_index import SeedIndex
+from gassst.stats import Stats
+from gassst.version import __version__
+
+SameMapper = TypeVar("SameMapper", bound="BatchMapper")
+
+
+@dataclass(frozen=True, eq=False)
+class BatchMapper:
+    """Maps batches of reads to an index. It never changes: threads, processes and runs share it."""
+
+    index: SeedIndex
+    params: MapParams
+    plan: SearchPlan
+    cascade: Cascade
+    one_read: OneReadSearch | None
+    """For one read at a time; None where a batch is needed."""
+    insert: InsertModel
+    """Of pairs, as given with the parameters; where none is given, a run learns its own."""
+    parts: WholeIndex
+    """The index as seeds are looked up in it."""
+    extender: Any
+    """What scores and aligns bands (`extension.choose.Extender`); worker processes have compiled code."""
+    on_device: Any
+    """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
+    counts_details: bool = True
+    """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
+
+    def replaced(self: SameMapper, **fields: Any) -> SameMapper:
+        """A mapper with other values of these fields; it shares all else, the index and the device among it."""
+        other = object.__new__(type(self))  # `copy` goes by `__reduce__`, which would open the device again
+        vars(other).update({**vars(self), **fields})
+        return other
+
+    def for_best_hits(self: SameMapper) -> SameMapper:
+        """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
+        params = replace(self.params.for_pairs(), all_hits=False)
+        return self.replaced(**planned(params, self.index), counts_details=False)
+
+    def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
+        """Map one batch in the calling thread.
+
+        Parameters
+        ----------
+        batch : ReadBatch
+        insert : InsertModel, optional
+            Of the pairs in the batch. None: the one given with the parameters, or one wide enough for any usual
+            library.
+        """
+        self.index.verify_open()
+        stats = Stats()
+        params = self.params if batch.mate is None else self.params.for_pairs()
+        with stats.timed("pack"):
+            packed = batch.pack(params.longest_read)
+        searched = self.index, self.parts, self.plan, self.cascade, params
+        context = BatchContext.of(*searched, packed, self.on_device)
+        mapped = map_batch
+        if self.index.reference.alt is not None:
+            from gassst.alt import map_batch_with_alt as mapped
+        result = mapped(context, self.extender, stats, batch.mate, insert or self.insert)
+        stats.too_long = batch.longer_than(params.longest_read)
+        stats.bases += len(batch.bases) - int(packed.lengths.sum())
+        if self.counts_details:
+            stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
+            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
+        return result, stats
+
+    @property
+    def reference(self) -> Reference:
+        """The reference of the index."""
+        return self.index.reference
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The check of the index that the first run makes; None where there is none to make."""
+        return self.index.integrity
+
+    @property
+    def counters(self) -> Times:
+        """What the extender has counted in this process up to now."""
+        return replace(self.extender.counters)
+
+    def header(
+        self,
+        read_group: str | Sequence[str] | None = None,
+        command_line: str | None = None,
+        sort: bool = False,
+        comments: Sequence[str] = (),
+    ) -> str:
+        """SAM header of this reference."""
+        reference = self.index.reference
+        return sam.header(
+            reference.names,
+            reference.lengths.tolist(),
+            reference.md5,
+            read_group,
+            __version__,
+            command_line or " ".join(sys.argv),
+            "coordinate" if sort else "unsorted",
+            comments,
+            reference.alt,
+        )
+
+    def describe(self, command_line: str | None = None) -> dict[str, Any]:
+        """What ran: version, command, device, parameters."""
+        on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"
+        return {
+            "version": __version__,
+            "command": command_line or " ".join(sys.argv),
+            "device": self.extender.describe() + on_device,
+            "parameters": asdict(replace(self.params, batch_size=self.params.reads_per_batch())),
+        }
+
+
+def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
+    """The fields of a mapper that follow from its parameters."""
+    plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
+    cascade = Cascade.of_run(params, plan)
+    suits = OneReadSearch.suits(index, cascade, params)
+    one_read = OneReadSearch(index, plan, cascade, params) if suits else None
+    return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
+
+
+def device_search(index: SeedIndex, extender: Extender) -> Any:
+    """The search on the device of an extender; the index goes there with the first batch.
+
+    None where the device is a CPU or not known yet, and for an index in parts.
+    """
+    engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
+    if engine is None or engine.info.type == "cpu" or index.part_rows:
+        return None
+    from gassst.search.device import DeviceSearch
+
+    return DeviceSearch(index, engine)

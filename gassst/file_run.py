@@ -1,0 +1,265 @@
+"""One run over files: it owns what is read, the device, the workers, what is written, and the statistics."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from typing import Any
+
+from gassst.batch_mapper import BatchMapper
+from gassst.errors import UsageError
+from gassst.extension.choose import CpuExtender, FasterExtender
+from gassst.io import records as sam
+from gassst.io.encoding import Encoded
+from gassst.io.inflate import Inflaters
+from gassst.io.input_progress import InputProgress
+from gassst.io.read_groups import fields_of
+from gassst.io.read_source import ReadSource
+from gassst.io.read_streams import Unparsed
+from gassst.io.reads import ClosableBatches
+from gassst.io.shards import PartOfRun, Shard, key_of
+from gassst.io.slices import LanePart
+from gassst.pairing.insert_size import LEARN_READS, InsertModel
+from gassst.run import MappingRun, MappingWork
+from gassst.run_device import RunDevice
+from gassst.stats import Stats
+from gassst.version import __version__
+from gassst.workers.base import Workers
+from gassst.workers.layout import processes_for, why_threads
+from gassst.workers.threads import ThreadWorkers
+
+log = logging.getLogger("gassst")
+
+
+class FileRun:
+    """Maps the reads of a source to an alignment file, once.
+
+    Parameters
+    ----------
+    mapper : BatchMapper
+    source : ReadSource
+    output : path or None
+    options : OutputOptions
+    command_line, details, shard, insert, input_progress
+        As of `Mapper.map_file`.
+    device_process : search.device_process.DeviceProcess, optional
+        One that looks for the device already.
+
+    Raises
+    ------
+    UsageError, InputError, DeviceError
+        What can be known before the first read is mapped. Nothing has been written then.
+    """
+
+    def __init__(
+        self,
+        mapper: BatchMapper,
+        source: ReadSource,
+        output: str | os.PathLike[str] | None,
+        options: sam.OutputOptions,
+        *,
+        command_line: str | None = None,
+        details: bool = True,
+        shard: Shard | None = None,
+        insert: InsertModel | None = None,
+        input_progress: InputProgress | None = None,
+        device_process: Any = None,
+    ):
+        self._began = time.monotonic()
+        if insert is not None and insert.orientation != mapper.params.orientation:
+            raise UsageError(
+                f"insert sizes of mates that face {insert.orientation}, not {mapper.params.orientation}"
+            )
+        self._source, self._output, self._options = source, output, options
+        self._command_line, self._shard, self._insert = command_line, shard, insert
+        self._input_progress = input_progress
+        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
+        self._parts: list[LanePart] | None = None
+        if shard is not None:
+            self._parts = self._parts_of(shard)
+            self._header = sam.with_note(self._header, str(PartOfRun(shard, self._key(mapper))))
+        self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
+        is_single = source.mates is None and not source.interleaved
+        self._device = RunDevice.of(mapper, is_single, device_process)
+        mapper = self._device.mapper
+        self._processes = _processes(mapper, self._encoder)
+        on_device = mapper.on_device is not None
+        self._batch_size = mapper.params.reads_per_batch(self._processes, on_device, self._device.is_served)
+        if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
+            # One device would not keep up with several processes.
+            mapper = mapper.replaced(extender=mapper.extender.compiled)
+        self._mapper = mapper if details else mapper.replaced(counts_details=False)
+
+    def _parts_of(self, shard: Shard) -> list[LanePart]:
+        """What the shard has of each lane."""
+        if self._options.duplicates is not None:
+            raise UsageError("--shard: duplicates are marked over all parts, by gassst gather --markdup")
+        parts = self._source.parts(shard.verify())
+        if self._input_progress is not None:
+            self._input_progress.expect(sum(part.size for lane in parts for part in lane.slices))
+        return parts
+
+    def _key(self, mapper: BatchMapper) -> str:
+        """The same for all shards of one run, and for no other: of what their records depend on."""
+        params = replace(
+            mapper.params,
+            threads=1,
+            processes=None,
+            device=None,
+            batch_size=None,
+            memory=None,
+            servers=(),
+            key=None,
+        )
+        index, header = mapper.index, self._header.partition("@PG")[0]
+        mapped = __version__, index.k, tuple(index.reference.md5), params
+        return key_of(*mapped, header, self._source.facts, self._options.facts, self._insert)
+
+    def map(self, progress: Callable[[Stats], None] | None = None) -> Stats:
+        """Map all reads. `progress` is called with the running totals after every batch.
+
+        Raises as `Mapper.map_file`.
+        """
+        mapper, threads = self._mapper, self._mapper.params.threads
+        # In one process no text has to be copied for workers, so the reader inflates.
+        inflaters = Inflaters() if self._processes > 1 else None
+        with ExitStack() as stack:
+            batches = stack.enter_context(closing(self._batches(inflaters)))
+            server = self._device.server()
+            if server is not None:  # forked before the workers, which inherit its pipes
+                stack.enter_context(closing(server))
+            if server is not None and self._device.is_served:
+                mapper, threads = mapper.replaced(on_device=server), server.threads
+            work = _work(mapper, self._encoder)
+            workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
+            if inflaters is not None:
+                inflaters.begin(workers)
+            run = MappingRun(work, workers, self._insert_for(work, workers))
+            with self._writer(workers) as writer:
+                total = _written(run, self._marked(batches), writer, progress)
+                if server is not None:
+                    server.verify()
+                    log.debug("%s", server.describe())
+            if writer.duplicates is not None:
+                total.duplicates = writer.duplicates.reads
+            for counters in workers.accounts():
+                mapper.extender.add(counters)
+        total.run = self._facts(total, mapper, run.insert)
+        return total
+
+    def _batches(self, inflaters: Inflaters | None) -> ClosableBatches:
+        threads = self._mapper.params.threads
+        return self._source.batches(self._batch_size, threads, self._input_progress, self._parts, inflaters)
+
+    def _marked(self, batches: ClosableBatches) -> Iterable[Unparsed]:
+        """The same batches, noted for who shows how far the run has come."""
+        return batches if self._input_progress is None else self._input_progress.marked(batches)
+
+    def _insert_for(self, work: MappingWork[Encoded], workers: Workers) -> InsertModel | None:
+        """The insert sizes that were given; for a shard, those of the first reads of all. Else the run learns them."""
+        if self._shard is None or self._insert is not None:
+            return self._insert
+        return insert_learned(MappingRun(work, workers), self._source)
+
+    def _writer(self, workers: Workers) -> sam.AlignmentWriter:
+        arrays = self._mapper.reference.arrays
+        return sam.AlignmentWriter(self._output, self._header, arrays, self._options, workers, self._encoder)
+
+    def _facts(self, total: Stats, mapper: BatchMapper, insert: InsertModel) -> dict[str, Any]:
+        """What ran and what it came to, for `Stats.run`; `mapper` is that of the workers."""
+        facts = mapper.describe(self._command_line)
+        facts["effective"] = _effective(mapper, total)
+        reference = mapper.reference
+        facts["reference"] = {"names": reference.names, "lengths": reference.lengths.tolist()}
+        facts["seconds"] = round(time.monotonic() - self._began, 3)
+        facts["read_groups"] = [fields_of(x) for x in self._header.splitlines() if x.startswith("@RG")]
+        facts["parameters"]["batch_size"] = self._batch_size
+        if total.pairs:
+            facts["insert"] = insert.as_dict()
+        facts["extension"] = asdict(mapper.counters)
+        facts["processes"] = self._processes
+        if self._shard is not None:
+            facts["shard"] = str(self._shard)
+        return facts
+
+
+def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
+    """The insert sizes that the run learns from the first reads of the source. Raises InputError."""
+    with closing(source.batches(LEARN_READS)) as batches:
+        return run.learn_insert(batches)
+
+
+def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder) -> int:
+    """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
+    params = mapper.params
+    processes = processes_for(params.threads, params.processes)
+    if processes == 1:
+        return 1
+    why = ""
+    if params.memory is not None:
+        why = "--memory bounds what one process keeps of the index"
+    elif not isinstance(mapper.extender, (CpuExtender, FasterExtender)):
+        why = "an OpenCL device has one owner"
+    elif encoder.file_format == "cram" and not encoder.options.sort:
+        why = "htslib makes CRAM from what is in its own process"
+    elif params.processes is None:
+        why = why_threads()
+    if why:
+        log.debug("%d threads of one process: %s", params.threads, why)
+    return 1 if why else processes
+
+
+def _work(mapper: BatchMapper, encoder: sam.RecordEncoder) -> MappingWork[Encoded]:
+    """Mapping of a batch to the bytes of its records."""
+    return MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
+
+
+def _workers(work: MappingWork[Any], processes: int, threads: int) -> Workers:
+    """Workers of so many processes; where the system grants none, threads do the work."""
+    if processes > 1:
+        from gassst.workers.processes import ProcessWorkers
+
+        try:
+            workers = ProcessWorkers(work, processes, threads)
+        except OSError as error:
+            log.debug("no worker processes: %s", error.strerror or error)
+        else:
+            log.debug("%d worker processes of %d threads in all", processes, threads)
+            return workers
+    return ThreadWorkers(work, threads)
+
+
+def _written(
+    run: MappingRun[Encoded],
+    batches: Iterable[Unparsed],
+    writer: sam.AlignmentWriter,
+    progress: Callable[[Stats], None] | None,
+) -> Stats:
+    """What a run made of the batches, once it is written."""
+    total = Stats()
+    with closing(run.results(batches)) as results:
+        for encoded, stats in results:
+            total += stats
+            with total.timed("write"):
+                writer.write(encoded)
+            if progress is not None:
+                progress(total)
+    return total
+
+
+def _effective(mapper: BatchMapper, stats: Stats) -> dict[str, Any]:
+    """What the parameters came to in a run: what `None` among them has meant for a read of mean length."""
+    params = mapper.params.for_pairs() if stats.pairs else mapper.params
+    length = round(stats.bases / stats.reads) if stats.reads else 0
+    plan = mapper.plan.plan(min(length, mapper.params.longest_read))
+    return {
+        "mode": params.mode or "global",
+        "read_length": length,
+        "errors": plan.errors,
+        "gaps": plan.gaps,
+        "seeds": [f"{stage.looked_up} of {stage.length} bases" for stage in plan.stages],
+    }

@@ -1,0 +1,99 @@
+"""The device of a run over files: driven by the mapper, or by a process that looks for it while the run maps."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gassst.batch_mapper import BatchMapper, device_search
+from gassst.extension.choose import LateExtender
+from gassst.extension.devices import is_named
+from gassst.workers.layout import why_threads
+
+if TYPE_CHECKING:
+    from gassst.search.device_server import DeviceServer
+
+log = logging.getLogger("gassst")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunDevice:
+    """How a run uses a device.
+
+    Attributes
+    ----------
+    mapper : BatchMapper
+        That the run maps with: with compiled code where a process is to drive the device.
+    is_late : bool
+        Whether a process may look for the device while the run maps.
+    is_served : bool
+        Whether that process is to search batches, too, or to look up their seeds.
+    with_mates : bool
+        Whether reads have mates: their seeds alone are looked up on the device.
+    started : search.device_process.DeviceProcess or None
+        One that looks for the device already, for the first run that suits.
+    """
+
+    mapper: BatchMapper
+    is_late: bool = False
+    is_served: bool = False
+    with_mates: bool = False
+    started: Any = None
+
+    @classmethod
+    def of(cls, mapper: BatchMapper, is_single: bool, started: Any = None) -> RunDevice:
+        """The device of a run of this mapper; `is_single`: over reads none of which has a mate.
+
+        Raises DeviceError for a device that was named, cannot be had, and has to be found before the run.
+        """
+        if not isinstance(mapper.extender, LateExtender):
+            return cls(mapper)
+        if why_threads():
+            made = mapper.extender.made
+            return cls(mapper.replaced(extender=made, on_device=device_search(mapper.index, made)))
+        compiled = mapper.replaced(extender=mapper.extender.compiled)
+        return cls(compiled, True, _is_served(mapper, not is_single), not is_single, started)
+
+    def server(self) -> DeviceServer | None:
+        """The process that drives the device; one that only looks for it where a run that names it has no use for it.
+
+        None where the system grants no process, and where nobody asked.
+        """
+        if not self.is_late:
+            return None
+        from gassst.search.device_process import Job
+        from gassst.search.device_server import DeviceServer
+        from gassst.search.device_start import start
+
+        index, params, named = self.mapper.index, self.mapper.params, is_named(self.mapper.params.device)
+        is_new = self.started is None or self.started.can_be_told
+        # The run of a sample before has found the device that was named, and ended the process.
+        if not self.is_served and not (named and is_new):
+            return None
+        if not self.is_served:
+            log.info(
+                "device %s: neither seeds are looked up nor reads searched there in such a run", params.device
+            )
+        job = Job.of(index, params, self.with_mates)
+        if self.started is not None and is_new and index.path is not None:
+            if self.is_served:
+                self.started.tell(job)
+            return DeviceServer(self.started, named)
+        try:
+            return DeviceServer(start(params.device, params.threads, job if self.is_served else None), named)
+        except OSError as error:
+            log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
+            return None
+
+
+def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
+    """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds of pairs."""
+    from gassst.search.device import is_looked_up, is_searched
+
+    suits = (
+        is_looked_up(mapper.index, mapper.parts)
+        if with_mates
+        else is_searched(mapper.params, mapper.index, mapper.parts, mapper.cascade)
+    )
+    return suits and mapper.reference.alt is None

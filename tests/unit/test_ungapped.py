@@ -1,0 +1,218 @@
+"""What one diagonal proves, against the textbook: no alignment nearby scores as much as the whole read on it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
+
+from gassst._core import ungapped as _ungapped
+from gassst.layouts import NO_SCORE, READ_SUMMARY
+from gassst.local.align import breaking_cost
+from gassst.local.places import Lines, Places
+from gassst.search.arrays import Bands
+
+LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed
+MASKED = 4
+
+
+def repetitive(rng, size):
+    """Bases of which every second stretch of 150 repeats a unit of 2 to 9 bases, with a few errors."""
+    bases = make_reference(rng, size)
+    for at in range(0, size - 150, 300):
+        unit = rng.integers(0, 4, rng.integers(2, 10)).astype(np.uint8)
+        bases[at : at + 150] = np.resize(unit, 150)
+        wrong = at + rng.integers(0, 150, 6)
+        bases[wrong] = rng.integers(0, 4, 6)
+    return bases
+
+
+def read_near(rng, reference, at):
+    """A read with up to 4 mismatches, crowded at one end or anywhere; now and then with a gap, or a masked base."""
+    read = reference[at : at + LENGTH].copy()
+    kind = rng.random()
+    if kind < 0.3:
+        gap, split = int(rng.integers(1, 6)), int(rng.integers(3, LENGTH - 3))
+        read = np.concatenate([reference[at : at + split], reference[at + split + gap :][: LENGTH - split]])
+        if rng.random() < 0.5:
+            inserted = rng.integers(0, 4, gap).astype(np.uint8)
+            read = np.concatenate([reference[at : at + split], inserted, reference[at + split :]])[:LENGTH]
+    n, span = int(rng.integers(0, 5)), int(rng.choice([6, 14, LENGTH]))
+    wrong = rng.integers(0, span, n)
+    wrong = LENGTH - 1 - wrong if rng.random() < 0.5 else wrong
+    read = read.copy()
+    read[wrong] = (read[wrong] + rng.integers(1, 4, n)) % 4
+    if rng.random() < 0.05:
+        read[rng.integers(0, LENGTH)] = MASKED
+    return read
+
+
+def known_of(reference, reads, at, scoring):
+    """Each read at one known place, its forward strand on the diagonal `at`, with as many errors as mismatches."""
+    packed, k = pack(reads), len(reads)
+    unequal = [
+        (read != reference[a : a + LENGTH]) | (read == MASKED) for read, a in zip(reads, at, strict=True)
+    ]
+    edits = np.array([u.sum() for u in unequal], np.uint16)
+    first = (at - 30).astype(np.uint32)
+    bands = Bands(
+        (2 * np.arange(k)).astype(np.uint32),
+        first,
+        np.full(k, 30, np.uint16),
+        edits,
+        np.ones(k, np.uint8),
+        np.zeros(k, np.uint16),
+    )
+    summary = np.zeros(k, READ_SUMMARY)
+    summary["best"], summary["second"], summary["n_best"] = edits, NO_SCORE, 1
+    known = SimpleNamespace(found=SimpleNamespace(bands=bands, summary=summary), chosen=np.arange(k))
+    contigs = SimpleNamespace(planes=planes_of(reference))
+    context = SimpleNamespace(
+        lengths=packed.lengths, packed=packed, reference=contigs, params=SimpleNamespace(scoring=scoring)
+    )
+    return known, context
+
+
+def textbook(reference, reads, at, scoring):
+    """Highest total of each read within 17 diagonals, and what of all of it on the middle one."""
+    found = local_textbook(reads, reference, (at - WIDTH // 2).astype(np.uint32), WIDTH, scoring)
+    total = [t[0] + scoring.clip * ((t[4][0][1] != "S") + (t[4][-1][1] != "S")) if t else 0 for t in found]
+    return np.array(total), [t[4] if t else None for t in found]
+
+
+@pytest.fixture(scope="module", params=["bwa", "cheap gaps", "no bonus"])
+def case(request):
+    rng, scoring = np.random.default_rng(5), SCORINGS[request.param]
+    reference = repetitive(rng, 64 * 94)
+    at = rng.integers(100, len(reference) - 300, 400)
+    reads = [read_near(rng, reference, int(a)) for a in at]
+    return SimpleNamespace(
+        scoring=scoring,
+        reference=reference,
+        reads=reads,
+        at=at,
+        truth=textbook(reference, reads, at, scoring),
+    )
+
+
+def test_what_is_settled_is_the_only_best_alignment(case):
+    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    all_reads = np.arange(len(case.reads))
+    hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, all_reads, 0, 7, context)
+    read = read_strand >> 1
+    assert (hits["read"] == read).all() and sorted([*read, *left]) == list(all_reads)
+    assert (hits["position"] == case.at[read]).all() and (diagonal == case.at[left]).all()
+    assert (hits["cigar_start"] == 7 + np.arange(len(hits))).all()
+    assert ungapped.all() and alone.all()
+    total, runs = case.truth
+    whole = hits["score"] + 2 * case.scoring.clip
+    assert (whole == total[read]).all()
+    assert all(runs[r] == [(LENGTH, "M")] for r in read)
+    edits = known.found.bands.edits
+    assert (hits["edits"] == edits[read]).all()
+    if case.scoring == SCORINGS["bwa"]:
+        share = [np.isin(np.flatnonzero(edits == e), read).mean() for e in range(5)]
+        assert share[0] > 0.9 and min(share[1:3]) > 0.2 and share[3] > 0 and share[4] == 0
+
+
+@pytest.mark.parametrize("gap", [3, 4])
+def test_ties_are_not_settled(gap):
+    """Two mismatches lose 10: as much as a deletion of four bases, and more than one of three."""
+    scoring, rng = SCORINGS["bwa"], np.random.default_rng(8)
+    reference, at, split = rng.integers(0, 4, 640).astype(np.uint8), 200, 20
+    tail = at + split + np.arange(LENGTH - split + gap)
+    # A unit of so many bases, of which one changes for good, and later another.
+    unit = np.resize(np.arange(gap, dtype=np.uint8), len(tail))
+    unit[16::gap] = 3 - unit[16::gap]
+    unit[29::gap] = 3 - unit[29::gap]
+    reference[tail] = unit
+    read = np.concatenate([reference[at : at + split], reference[tail[gap:]]])
+    known, context = known_of(reference, [read], np.array([at]), scoring)
+    assert known.found.bands.edits[0] == 2
+    total, _ = textbook(reference, [read], np.array([at]), scoring)
+    assert total[0] == LENGTH + 10 - 6 - gap
+    assert not len(_ungapped.settle(known, np.arange(1), 1, 0, context)[0])
+
+
+def test_whole_reads_are_told_from_their_score(case):
+    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    k = len(case.reads)
+    unequal = [(r != case.reference[a : a + LENGTH]) for r, a in zip(case.reads, case.at, strict=True)]
+    masked = [
+        (r == MASKED) | (case.reference[a : a + LENGTH] == MASKED)
+        for r, a in zip(case.reads, case.at, strict=True)
+    ]
+    scoring = case.scoring
+    score = [
+        np.where(m, -1, np.where(u, -scoring.mismatch, scoring.match)).sum()
+        for u, m in zip(unequal, masked, strict=True)
+    ]
+    rng = np.random.default_rng(1)
+    total = (np.array(score) + 2 * scoring.clip).astype(np.int32)
+    off = rng.integers(0, 3, k).astype(np.int32)
+    reached = rng.integers(2, 4, k).astype(np.uint8)
+    strands = known.found.bands.read_strand
+    columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
+    places = Places(*columns, case.at.astype(np.uint32), np.ones(k, bool))
+    assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
+
+
+def test_no_line_that_may_be_ungapped_is_left_out(case):
+    """Against the best stretch on either diagonal."""
+    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    rng, k, scoring = np.random.default_rng(2), len(case.reads), case.scoring
+    diagonals = [(case.at + rng.integers(-1, 2, k)).astype(np.uint32) for _ in range(2)]
+
+    def best(read, at):
+        facing = case.reference[at : at + LENGTH]
+        masked = (read == MASKED) | (facing == MASKED)
+        sums = np.where(masked, -1, np.where(read == facing, scoring.match, -scoring.mismatch)).cumsum()
+        sums = np.concatenate([[0], sums])
+        totals = sums[None, :] - sums[:, None]
+        totals[0] += scoring.clip
+        totals[:, -1] += scoring.clip
+        return int(totals[np.triu_indices(LENGTH + 1, 1)].max())
+
+    reach = [max(best(r, int(a)), best(r, int(b))) for r, a, b in zip(case.reads, *diagonals, strict=True)]
+    total = np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32)
+    hits = np.zeros(k, _ungapped.settle(known, np.arange(0), 0, 0, context)[0].dtype)
+    hits["cigar_runs"] = rng.choice([1, 3], k)
+    whole = np.zeros(k, np.int64), np.full(k, LENGTH)
+    lines = Lines(hits, known.found.bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
+    rows = _ungapped.maybe_ungapped(lines, context)
+    gapped = hits["cigar_runs"] == 3
+    assert gapped[rows].all() and (np.diff(rows) > 0).all()
+    assert np.isin(np.flatnonzero(gapped & (np.array(reach) >= total)), rows).all()
+    hopeless = gapped & (np.array(reach) + 40 * scoring.match < total)
+    assert not hopeless[rows].any()
+
+
+def test_places_are_left_out_only_where_two_better_ones_are_known():
+    """A read in two copies with one mismatch each, and in others with more: bwa's scores lose 5, 10 or more."""
+    scoring, rng = SCORINGS["bwa"], np.random.default_rng(9)
+    reference = make_reference(rng, 64 * 60)
+    read = rng.integers(0, 4, LENGTH).astype(np.uint8)
+    places = np.array([300, 700, 1100, 1500])
+    errors = np.array([1, 1, 2, 6])
+    for at, n in zip(places, errors, strict=True):
+        copy = read.copy()
+        copy[10 : 10 + 7 * n : 7] = (copy[10 : 10 + 7 * n : 7] + 1) % 4
+        reference[at : at + LENGTH] = copy
+    known, context = known_of(reference, [read], places[:1], scoring)
+    strands = np.zeros(4, np.uint32)
+    columns = (places - 30).astype(np.uint32), np.full(4, 30, np.uint16), errors.astype(np.uint16)
+    known.found.bands = Bands(strands, *columns, np.ones(4, np.uint8), np.zeros(4, np.uint16))
+
+    def kept(rows, may=True):
+        breaking = breaking_cost(scoring)
+        found = _ungapped.needed_places(known, np.array(rows), np.array([may]), breaking, 25, context)
+        assert (found[1] == places[found[0]]).all() and found[2].all()
+        return list(found[0])
+
+    assert kept([0, 1, 2, 3]) == [0, 1]
+    assert kept([0, 1, 2, 3], may=False) == [0, 1, 2, 3]
+    assert kept([0, 2, 3]) == [0, 2]  # six errors lose 11 at least, the places before lose 5 and 10
+    reference[places[2] - 20] = MASKED  # a masked base costs less than an error
+    known, context = known_of(reference, [read], places[:1], scoring)
+    known.found.bands = Bands(strands, *columns, np.ones(4, np.uint8), np.zeros(4, np.uint16))
+    assert kept([0, 1, 2, 3]) == [0, 1, 2]
