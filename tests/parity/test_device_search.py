@@ -245,7 +245,7 @@ class TestSeeds:
         mapper = gassst.Mapper(index, device="none", **params)
         batch = small_pairs
         expected, counted = mapper.map_batch(batch)
-        found, own = mapper._with(on_device=search).map_batch(batch)
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
         for mine, true in zip(found.rows, expected.rows, strict=True):
             np.testing.assert_array_equal(mine, true)
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
