@@ -214,9 +214,9 @@ class BuildExtensions(build_ext):
             name: [translated.get(source, source) for source in extension.sources]
             for name, extension in modules.items()
         }
-        self.compile(
-            [(modules[name], c_file) for name, files in c_files.items() for c_file in files], workers
-        )
+        # Two modules may share a file: compiled twice at once, one would take the object of the other away.
+        jobs = {c_file: modules[name] for name, files in c_files.items() for c_file in files}
+        self.compile([(extension, c_file) for c_file, extension in jobs.items()], workers)
         for name, extension in modules.items():
             module = copy.copy(extension)  # the command of an sdist lists the sources of the original
             module.sources = []

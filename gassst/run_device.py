@@ -70,6 +70,8 @@ class RunDevice:
         is_new = self.started is None or self.started.can_be_told
         # The run of a sample before has found the device that was named, and ended the process.
         if not self.is_served and not (named and is_new):
+            if self.started is not None:
+                self.started.close()  # its memory on the device is of use to others
             return None
         if not self.is_served:
             log.info(

@@ -4,11 +4,18 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from libc.string cimport memset
+
 from gassst._core.hashing cimport mix
 from gassst._core.key_sort cimport sort_keys, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
+from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_of, planes_t
+
+from gassst.params import MAX_READ_LENGTH
 
 cdef enum:
+    WORD = 8                # bases of a word: its planes are 16 bits
+    WORDS_AT_ONCE = 57      # that begin in 64 bases
     REGION = 5              # log2 of the buckets that a hash takes for one: a thousand bases, which most mates share
 
 
@@ -417,3 +424,135 @@ def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, con
                     out[k] = <uint32_t>first + 1
                     k += 1
     return out_array[:k]
+
+
+cdef struct words_t:
+    # The words of a strand: whether each occurs, and those from each base on.
+    uint64_t occurs[1024]
+    uint16_t *at
+    uint8_t *known          # 0 where a base is masked
+    Py_ssize_t n
+
+
+cdef inline uint16_t word_of(bases64_t bases, int i) noexcept nogil:
+    """The low bits of the bases i .. i + 7, then the high bits."""
+    return <uint16_t>((bases.low >> i & 0xff) | (bases.high >> i & 0xff) << 8)
+
+
+cdef inline bint is_known(bases64_t bases, int i) noexcept nogil:
+    return bases.masked >> i & 0xff == 0
+
+
+cdef void list_words(planes_t reads, int64_t first, int64_t m, words_t *words) noexcept nogil:
+    cdef int64_t at = 0
+    cdef int i
+    cdef bases64_t bases
+    memset(words.occurs, 0, sizeof(words.occurs))
+    words.n = max(m - WORD + 1, 0)
+    while at < words.n:
+        bases = bases_at(reads, first + at)
+        for i in range(<int>min(words.n - at, <int64_t>WORDS_AT_ONCE)):
+            words.at[at + i], words.known[at + i] = word_of(bases, i), is_known(bases, i)
+            if words.known[at + i]:
+                words.occurs[words.at[at + i] >> 6] |= <uint64_t>1 << (words.at[at + i] & 63)
+        at += WORDS_AT_ONCE
+
+
+cdef struct strip_t:
+    # Bands of neighbouring buckets, and which of them are wanted.
+    int64_t start           # first diagonal of the first band
+    int64_t width           # diagonals of each band
+    int64_t n               # bands, 2^shift diagonals apart
+    int shift
+    uint8_t *wanted
+    int64_t found           # how many are
+
+
+cdef void want(strip_t *strip, int64_t diagonal) noexcept nogil:
+    """The bands that hold a diagonal."""
+    cdef int64_t i = max(diagonal - strip.start - strip.width + (1 << strip.shift), 0) >> strip.shift
+    while i < strip.n and strip.start + (i << strip.shift) <= diagonal:
+        strip.found += not strip.wanted[i]
+        strip.wanted[i] = 1
+        i += 1
+
+
+cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m, int run, const words_t *words,
+                    strip_t *strip) noexcept nogil:
+    """Want the bands that hold a diagonal on which `run` bases of a strand, at least a word, are equal in a row."""
+    cdef int64_t at = max(strip.start, 0), last = strip.start + ((strip.n - 1) << strip.shift) + strip.width + m
+    cdef int i
+    cdef Py_ssize_t o
+    cdef uint16_t word
+    cdef bases64_t bases
+    while at < last and strip.found < strip.n:
+        bases = bases_at(reference, at)
+        for i in range(WORDS_AT_ONCE):
+            word = word_of(bases, i)
+            if not words.occurs[word >> 6] >> (word & 63) & 1 or not is_known(bases, i):
+                continue
+            for o in range(words.n):
+                if words.at[o] == word and words.known[o] and o + run <= m and differences(
+                        bases_at(reference, at + i), bases_at(reads, first + o)) & first_bases(run) == 0:
+                    want(strip, at + i - o)
+        at += WORDS_AT_ONCE
+
+
+def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, context, Py_ssize_t most, int run):
+    """Bands in the windows of reads that may hold an alignment: some bases in a row are equal on a diagonal of theirs.
+
+    Parameters
+    ----------
+    reads : int64[k]
+    windows : int64[3, n]
+        First and last diagonal and strand by read.
+    context : search.context.BatchContext
+        Read: `packed`, `reference.planes`, `shift`, `lead`, `words`.
+    most : int
+        Reads with more buckets in their windows are left out.
+    run : int
+        How many bases in a row, 8 to 64.
+
+    Returns
+    -------
+    read_strand, band_start : uint32[b], words : uint8[b]
+        Bands of 64 * words diagonals, by read and bucket.
+    """
+    packed = context.packed
+    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start, lead = context.lead
+    cdef const uint8_t[::1] words_of_read = context.words
+    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef int shift = context.shift
+    cdef Py_ssize_t i, b, room = 0, k = 0
+    cdef int64_t r, m, low, count
+    cdef words_t words
+    cdef strip_t strip
+    at_array, known_array = np.empty(MAX_READ_LENGTH, np.uint16), np.empty(MAX_READ_LENGTH, np.uint8)
+    wanted_array = np.empty(max(most, 1), np.uint8)
+    cdef uint16_t[::1] at = at_array
+    cdef uint8_t[::1] known = known_array, wanted = wanted_array
+    words.at, words.known, strip.wanted, strip.shift = &at[0], &known[0], &wanted[0], shift
+    with nogil:
+        for i in range(reads.shape[0]):
+            count = (windows[1, reads[i]] >> shift) - (max(windows[0, reads[i]], 0) >> shift) + 1
+            room += min(max(count, 0), most)
+    columns, words_array = np.empty((2, room), np.uint32), np.empty(room, np.uint8)
+    cdef uint32_t[:, ::1] out = columns
+    cdef uint8_t[::1] words_out = words_array
+    with nogil:
+        for i in range(reads.shape[0]):
+            r = reads[i]
+            m, low = lengths[r], max(windows[0, r], 0) >> shift
+            if windows[1, r] < max(windows[0, r], 0) or (windows[1, r] >> shift) - low >= most:
+                continue
+            strip.n, strip.found = (windows[1, r] >> shift) - low + 1, 0
+            strip.start, strip.width = (low << shift) - lead[r], 64 * words_of_read[r]
+            memset(strip.wanted, 0, strip.n)
+            list_words(strands, 64 * (plane_start[r] + windows[2, r] * ((m + 63) >> 6)), m, &words)
+            find_runs(reference, strands, 64 * (plane_start[r] + windows[2, r] * ((m + 63) >> 6)), m, run, &words, &strip)
+            for b in range(strip.n):
+                if strip.wanted[b]:
+                    out[0, k], out[1, k] = <uint32_t>(2 * r + windows[2, r]), <uint32_t>(strip.start + (b << shift))
+                    words_out[k] = words_of_read[r]
+                    k += 1
+    return columns[0, :k].copy(), columns[1, :k].copy(), words_array[:k]

@@ -6,6 +6,7 @@ from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState
 
 _U8 = NDArray[np.uint8]
+_I64 = NDArray[np.int64]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
 
@@ -21,3 +22,6 @@ def pairs_with_seeds(
 def mark_anchors_of_reads(read_strand: _U32, near: _U8, reads: _U8, is_near: bool) -> _U8: ...
 def unscored_buckets(read_strand: _U32, bucket: _U32, *known: _U64) -> tuple[_U32, _U32, _U64]: ...
 def mates_of_open_pairs(active: _U32, mate: _U8, open: _U8, wanted: _U8) -> _U32: ...
+def bands_in_windows(
+    reads: _I64, windows: _I64, context: BatchContext, most: int, run: int
+) -> tuple[_U32, _U32, _U8]: ...

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst._core import mate_anchors as _mate_anchors
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
@@ -26,6 +27,10 @@ PAIR_BONUS = 17
 # Mapping quality up to which another place is as likely: at 3 that is one chance in two. 0 to 10 give the same
 # shares (docs/benchmarks/constants.md).
 EVEN = 3
+# Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
+# E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
+# (docs/benchmarks/constants.md).
+RUN = 9
 # Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
 # (docs/benchmarks/constants.md).
 MOST_BUCKETS = 256
@@ -74,20 +79,24 @@ def pair_up(
     settled = of_reads(clear, n)
     aligned = settled | of_reads(primary, n)
     movable = pairs.paired & ~decided & aligned[pairs.partner] & ~settled
+    if not movable.any():
+        return PairedPlaces.none(n, primary, places)
     concerned = movable | movable[pairs.partner]
     lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
     line = line_of_read(lines, n)
     windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
-    fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
-    fits &= places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
+    fits = _fitting(aligner, places, movable, windows)
     lonely = movable & pairs.rescuable
     lonely[places.read[fits]] = False
     n_known = len(places.read)
-    new = score_bands(aligner, *_bands_within(context, lonely, windows))
-    places = Places.concatenate([places, new])
-    fits = _local_places.in_windows(places.read_strand, places.diagonal, windows)
-    fits &= places.score >= aligner.least_scores(places.read_strand, PAIR_BONUS)
-    rows = best_of(places, fits, context)
+    wanted = np.flatnonzero(lonely)
+    new = score_bands(aligner, *_mate_anchors.bands_in_windows(wanted, windows, context, MOST_BUCKETS, RUN))
+    if len(new.read):
+        fits = np.concatenate([fits, _fitting(aligner, new, movable, windows)])
+        places = Places.concatenate([places, new])
+    rows = np.flatnonzero(fits)
+    some = places.take(rows)
+    rows = rows[best_of(some, np.ones(rows.size, bool), context)]
     taken = _better_mates(pairs, places, rows, lines, line)
     moved = aligner.align_places(places.take(taken))
     rescued = np.zeros(n, bool)
@@ -96,15 +105,23 @@ def pair_up(
     return PairedPlaces(Lines.concatenate([staying, moved]), places, moved.read, rescued, fits)
 
 
+def _fitting(aligner: Aligner, places: Places, movable: Bool, windows: np.ndarray) -> Bool:
+    """bool[k]: places of movable reads (bool[n]) in their windows, worth reporting beside a mate."""
+    fits = movable[places.read]
+    rows = np.flatnonzero(fits)
+    some = places.take(rows)
+    inside = _local_places.in_windows(some.read_strand, some.diagonal, windows)
+    fits[rows] = inside & (some.score >= aligner.least_scores(some.read_strand, PAIR_BONUS))
+    return fits
+
+
 def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:
     """Those of the concordant places (rows of `places`, one a read) to take: of a pair the one that gains more."""
     read = places.read[rows]
     gain = np.full(len(line), np.iinfo(np.int32).min, np.int64)
     gain[read] = places.total[rows] + PAIR_BONUS - at(lines.total, line[read])
-    first = pairs.first
-    better = np.where(gain[first] >= gain[first + 1], first, first + 1)
-    better = better[gain[better] >= 0]
-    return rows[np.isin(read, better)]
+    own, other = gain[read], gain[pairs.partner[read]]
+    return rows[(own >= 0) & ((own > other) | ((own == other) & (pairs.mate[read] == 1)))]
 
 
 def pair_quality(
@@ -219,17 +236,3 @@ def _windows(context: BatchContext, pairs: PairContext, reads: I64, lines: Lines
     windows[1, reads] = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
     windows[2, reads] = partner_strand(insert.orientation, strand)
     return windows
-
-
-def _bands_within(context: BatchContext, wanted: Bool, windows: np.ndarray) -> tuple[U32, U32, U8]:
-    """read_strand, band_start, words of all buckets in the windows of the wanted reads (bool[n])."""
-    reads, shift = np.flatnonzero(wanted), context.shift
-    low, high, strand = windows[:, reads]
-    first = np.maximum(low, 0) >> shift
-    count = np.where(high >= low, (np.maximum(high, 0) >> shift) - first + 1, 0)
-    count[count > MOST_BUCKETS] = 0
-    bucket = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-    read = np.repeat(reads, count)
-    band_start = (bucket << shift).astype(np.uint32) - context.lead[read]
-    read_strand = (2 * read + np.repeat(strand, count)).astype(np.uint32)
-    return read_strand, band_start, context.words[read]

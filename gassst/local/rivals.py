@@ -23,13 +23,14 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import chance_places, edit_odds, lost_growth, phred
+from gassst.search.mapq import MODEL, chance_places, edit_odds, lost_growth, phred
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
 # How many rivals of a read are assumed that dense seeds did not lead to: in a reference of REFERENCE_BASES, and in the
-# largest ones. There are more where the seeds of a stretch were passed over, as they occur too often: docs/mapq.md.
-UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.0, 40.0
+# largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
+# reads with many errors: docs/mapq.md.
+UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,12 +78,12 @@ class Sight:
     share: F64
     passed_over: PassedOver
 
-    def unseen(self, lines: Lines, seed: int, n_bases: float) -> tuple[F64, F64]:
+    def unseen(self, lines: Lines, edits: I64, seed: int, n_bases: float) -> tuple[F64, F64]:
         """The rivals that are assumed of lines, as no seed of `seed` bases led to them.
 
         A rival has a difference in every seed of the aligned bases that was looked at: in every `STRIDE` bases one
-        begins. Where none was passed over it has one at least, however short the alignment is. `n_bases` has the
-        reference.
+        begins. Where none was passed over it has one at least, however short the alignment is. `edits` (int64[k]) have
+        the lines, `n_bases` the reference.
 
         Returns
         -------
@@ -98,7 +99,8 @@ class Sight:
         # One difference is in all the seeds that begin within the bases of one.
         dense = np.maximum(-(-seeds // -(-seed // STRIDE)), 1)
         between = np.maximum(lines.end - lines.begin - over, 0) / stretch
-        count = min(UNSEEN * lost_growth(n_bases), MOST_UNSEEN) * IN_REPEATS ** np.minimum(over / stretch, 1)
+        near = IN_REPEATS * np.exp(MODEL.lost_slope * edits / np.maximum(lines.end - lines.begin, 1))
+        count = min(UNSEEN * lost_growth(n_bases), MOST_UNSEEN) * near ** np.minimum(over / stretch, 1)
         differences = np.where(over > 0, between, dense)
         not_reseeded = (EXTRA_STRATA + 1) * (1 - self.share[read])
         return np.where(reseeded, count, 1.0), np.where(reseeded, differences, not_reseeded)
@@ -139,7 +141,7 @@ def quality_of(
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    count, differences = sight.unseen(lines, seed_length(context.index), context.plan.n_bases)
+    count, differences = sight.unseen(lines, edits, seed_length(context.index), context.plan.n_bases)
     wrong = seen + count * odds ** (differences + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
     quality[known & (rivals.total >= total) | sight.lies_elsewhere(lines)] = 0

@@ -12,7 +12,7 @@ from gassst._core import tandem as _tandem
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
 from gassst.params import MIN_READ_LENGTH
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_hits
+from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
@@ -74,7 +74,7 @@ class PairModel:
     beside : the same where another pair of places is known: then the mates lie in a repeat
     alike : the same for each known pair of places: a family of copies of which some are hidden
     rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
-    hasty : times the sum of both, where one mate without a seed hides the pair
+    hasty : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     """
 
@@ -344,10 +344,10 @@ def missed_shares(best: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarr
 
 
 def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.ndarray:
-    """Expected chance places within the errors of the best alignment, one evaluation for each pair that occurs."""
+    """Expected chance places on both strands within the errors of the best alignment."""
     pairs, inverse = np.unique(lengths.astype(np.int64) << 16 | best, return_inverse=True)
-    values = [chance_hits(pair >> 16, pair & 0xFFFF, n_bases) for pair in pairs.tolist()]
-    return np.array(values)[inverse]
+    values = [chance_of_a_place(pair >> 16, pair & 0xFFFF) for pair in pairs.tolist()]
+    return (2.0 * n_bases * np.array(values, np.float64))[inverse]
 
 
 def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:

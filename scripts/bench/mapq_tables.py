@@ -158,6 +158,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 150])
     p.add_argument("--errors", type=float, nargs="+", default=[0.005, 0.01, 0.02, 0.05])
     p.add_argument("--pairs", default="300,30", metavar="MEAN,SD", help="insert size [300,30]")
+    p.add_argument(
+        "--again", action="store_true", help="gassst alone maps the sets of the cells in the JSON file again"
+    )
     p.add_argument("-t", "--threads", type=int, default=1)
     p.add_argument("--json", metavar="FILE", help="counts of every set, kept up to date")
     p.add_argument(
@@ -173,12 +176,15 @@ def saved(file: Path) -> dict[str, Any]:
 
 def measure(args: argparse.Namespace, cells: dict[str, Any]) -> None:
     """Fill `cells`, changed in place, and save them after each."""
-    tools = commands(args)
     for length in args.lengths:
         for error in args.errors:
             name = cell_name(args, length, error)
-            if name in cells:
+            tools, known = commands(args), cells.get(name)
+            if known and not args.again:
                 continue
+            if known:
+                args.number, args.seed, args.pairs = known["pairs"], known["first_seed"], known["insert"]
+                args.sets, tools = len(known["tools"]["gassst"]), {"gassst": tools["gassst"]}
             found: dict[str, list[dict[str, Any]]] = {tool: [] for tool in tools}
             for seed in range(args.seed, args.seed + args.sets):
                 with tempfile.TemporaryDirectory() as scratch:
@@ -190,7 +196,7 @@ def measure(args: argparse.Namespace, cells: dict[str, Any]) -> None:
                 "pairs": args.number,
                 "first_seed": args.seed,
                 "insert": args.pairs,
-                "tools": found,
+                "tools": (known or {"tools": {}})["tools"] | found,
             }
             print(table({name: cells[name]}), flush=True)
             write_json(args.json, {"cells": cells})

@@ -4,7 +4,7 @@ A test suite is as good as the faults it finds. Each mutation below changes a fe
 test that must fail. The script exits with 1 if a fault survives, and with 2 if it cannot judge: an anchor is gone, the
 mutant does not build, or a test fails without any fault.
 
-    python scripts/check/mutations.py            # all of them, about ten minutes on two cores
+    python scripts/check/mutations.py            # all of them, about twelve minutes on two cores
     python scripts/check/mutations.py -k fd      # those with "fd" in their name
     python scripts/check/mutations.py --list
 """
@@ -36,6 +36,7 @@ PAIR_SCORING, PROPER_PAIRS = "ext/pairing/pair_scoring.pyx", "ext/pairing/proper
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/io/duplicates.py"
+SORTING_PY, FILE_RUN, RUN_DEVICE = "gassst/io/sorting.py", "gassst/file_run.py", "gassst/run_device.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
@@ -242,7 +243,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,
-        "some[j] < keys[i]", "some[j] <= keys[i]", "tests/unit/test_pairing.py",
+        "j == some.shape[0] or some[j] != keys[i]", "True", "tests/unit/test_pairing.py",
     ),
     Mutation(
         "pairing: the errors of an equal pair depend on the order", PLACEMENTS,
@@ -290,7 +291,11 @@ MUTATIONS = [
     ),
     Mutation(
         "records: qualities of a reverse read are not turned", FIELDS,
-        "quals[length - 1 - i]", "quals[i]", "tests/unit/test_sam.py",
+        "load_eight(quals + length - 8 - at)", "load_eight(quals + at)", "tests/unit/test_sam.py",
+    ),
+    Mutation(
+        "records: qualities of a reverse read of few bases are not turned", FIELDS,
+        "quals[reverse ? length - 1 - i : i] - zero", "quals[i] - zero", "tests/unit/test_bam_bytes.py",
     ),
     Mutation(
         "records: matches before a deletion are counted again behind it", FIELDS,
@@ -359,6 +364,60 @@ MUTATIONS = [
         "mark = marks[source] if",
         "mark = marks[i] if",
         AS_SAMTOOLS,
+    ),
+    # Sorted files: order, ties, index.
+    Mutation(
+        "sorting: records that lie nowhere come first", SORTING,
+        "(tid if tid >= 0 else UNPLACED_TID)", "(tid if tid >= 0 else 0)", "tests/unit/test_sorting.py",
+    ),
+    Mutation(
+        "sorting: the strand does not count", SORTING,
+        "| (reverse != 0))", "| 0)", "tests/unit/test_sorting.py",
+    ),
+    Mutation(
+        "sorting: equal records on disk come behind those in memory", SORTING_PY,
+        "[*self._on_disk, *self._in_memory]", "[*self._in_memory, *self._on_disk]", "tests/unit/test_sorting.py",
+    ),
+    Mutation(
+        "sorting: the index is one byte off", SORTING_PY,
+        "np.cumsum([at, *part.sizes])", "np.cumsum([at + 1, *part.sizes])", "tests/unit/test_sorting.py",
+    ),
+    # Seeds and plans.
+    Mutation(
+        "index: the last occurrences of a seed are left out", "index/lookup.h",
+        "(uint32_t)((rest + 1) << shift)", "(uint32_t)((rest + 1) << shift) - 1",
+        "tests/unit/test_seed_index.py::test_lookup_of_every_length",
+    ),
+    Mutation(
+        "seeds: a read has no canonical strand", "index/seeds.pyx",
+        "return reverse[i] < forward[i]", "return False", "tests/property/test_mapper.py",
+    ),
+    Mutation(
+        "plan: a read is settled with one error too many", "gassst/seeding/miss_model.py",
+        "key=lambda errors: stage_miss(m, errors, stage)) - 1", "key=lambda errors: stage_miss(m, errors, stage))",
+        "tests/unit/test_seeding.py",
+    ),
+    Mutation(
+        "mapq: a read that may as well be elsewhere has a quality", "gassst/search/mapq.py",
+        "quality[wrong > AS_LIKELY] = 0", "quality[wrong > 1e8] = 0", "tests/property/test_pairs_mapped.py",
+    ),
+    # Runs over files.
+    Mutation(
+        "run: what processes have counted is left out", FILE_RUN,
+        "for counters in workers.accounts():", "for counters in workers.accounts()[1:]:", "tests/cli/test_processes.py",
+    ),
+    Mutation(
+        "run: a shard learns the insert sizes of its own reads", FILE_RUN,
+        "if self._shard is None or self._insert is not None:", "if True:", "tests/cli/test_gather_parts.py",
+    ),
+    Mutation(
+        "run: shards mapped with other parameters are of one run", FILE_RUN,
+        "tuple(index.reference.md5), params\n", "tuple(index.reference.md5)\n", "tests/cli/test_gather_parts.py",
+    ),
+    Mutation(
+        "run: a device process serves two runs", RUN_DEVICE,
+        "is_new = self.started is None or self.started.can_be_told", "is_new = True",
+        "tests/parity/test_device_search.py::test_a_process_that_has_ended_serves_no_other_sample",
     ),
 ]  # fmt: skip
 

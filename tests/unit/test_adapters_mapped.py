@@ -7,6 +7,10 @@ import pytest
 
 import gassst
 from gassst.io.reference import Reference
+from gassst.layouts import HIT
+from gassst.local.places import Lines
+from gassst.local.reseed import PassedOver
+from gassst.local.rivals import Sight
 from gassst.params import Scoring
 from gassst.tools.foreign import ADAPTERS
 
@@ -228,3 +232,41 @@ def test_a_tail_of_g_hides_no_place():
             assert abs(record.reference_start - at) < 8
             assert 48 <= record.query_alignment_length < 56
             assert record.mapping_quality >= 40
+
+
+def test_a_pair_is_no_surer_than_the_scores_of_its_clipped_mates():
+    """Two copies of a fragment. Behind one of them one base more is as in the adapter, and is clipped at either."""
+    rng = np.random.default_rng(9)
+    size, n = 143, 20
+    adapters = [ADAPTERS["nextera"][mate][: M - size] for mate in (0, 1)]
+    other = str.maketrans("ACGT", "CATG")
+
+    def tail(adapter, wrong):
+        return "".join(b.translate(other) if i in wrong else b for i, b in enumerate(adapter))
+
+    fragments = [random_bases(rng, size) for _ in range(n)]
+    text = random_bases(rng, FLANK)
+    for bases in fragments:
+        for wrong in ((0, 3, 5), (0, 3, 5, 6)):
+            before, behind = (tail(adapters[mate], wrong) for mate in (1, 0))
+            text += reverse_complement(before) + bases + behind + random_bases(rng, FLANK)
+    index = gassst.Index.build(Reference.from_sequences([("a", text.encode())]))
+    mates = [fragment_mates(rng, bases, error=0.0) for bases in fragments]
+    records = map_pairs(index, mates, insert=(size, 30.0))
+    assert all(r.mapq <= 3 and "S" in r.cigarstring for pair in records for r in pair)
+
+
+def test_more_rivals_are_assumed_where_seeds_were_passed_over():
+    """Of 60 aligned bases: in larger genomes, in repeats, and of reads with errors. Each differs in every seed."""
+    read_strand = np.zeros(1, np.uint32)
+    lines = Lines(np.zeros(1, HIT), read_strand, np.array([0]), np.array([60]), *(np.zeros(1, np.int32),) * 4)
+
+    def unseen(over, edits=0, n_bases=10**7):
+        passed = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([60]))
+        sight = Sight(np.ones(1, bool), np.zeros(1), passed)
+        return [float(x[0]) for x in sight.unseen(lines, np.array([edits]), 16, n_bases)]
+
+    clear, large, some, many, unsure = unseen(0), unseen(0, 0, 10**8), unseen(10), unseen(40), unseen(40, 3)
+    assert clear[0] < large[0] < some[0] < many[0] < unsure[0]
+    # Seeds begin at 0, 5, .. 44; one difference is in four of them.
+    assert clear[1] == 3 > some[1] > many[1] == 1

@@ -9,6 +9,7 @@ import pysam
 import pytest
 from record_batches import UNMAPPED, arrays_of, header_of, make_reference, random_batch
 
+from gassst.io import bgzf
 from gassst.io import records as sam
 from gassst.io.encoding import bam_header, write_all
 from gassst.io.read_records import batch_of_records
@@ -51,6 +52,38 @@ def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
         assert lines.records == bam.records == len(segments)
         assert bytes(lines).decode() == "".join(s.to_string() + "\n" for s in segments)
         assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header)
+
+
+@pytest.mark.parametrize("bam", [False, True])
+def test_bases_and_qualities_of_every_length_are_turned_with_their_read(tmp_path, reference, bam):
+    """Lengths around those that are turned a block at a time."""
+    rng = np.random.default_rng(12)
+    reads = [
+        ("r", "".join(rng.choice(list("ACGTN"), n)), "".join(chr(c) for c in rng.integers(33, 127, n)))
+        for n in range(1, 40)
+        for _ in range(2)
+    ]
+    hits = [(i, reference.starts[0] + 500, i, 1, 0, 16 * (i % 2), 60, i % 2, 0) for i in range(len(reads))]
+    cigars = np.array([len(bases) << 4 for _, bases, _ in reads], np.uint32)
+    batch = sam.HitBatch(
+        batch_of_records(reads), np.array(hits, HIT), np.zeros(len(reads), READ_SUMMARY), cigars
+    )
+    header = header_of(reference, None)
+    builder = sam.record_builder(header, arrays_of(reference))
+    path = tmp_path / "out.sam"
+    if bam:
+        head = bam_header(header, builder.header.references, builder.header.lengths)
+        blocks = bgzf.blocks(head + bytes(builder.encode(batch, bam=True)), bgzf.deflater(1))
+        path.write_bytes(b"".join([*blocks, bgzf.END_OF_FILE]))
+    else:
+        path.write_bytes(header.encode() + bytes(builder.encode(batch, bam=False)))
+    complement = str.maketrans("ACGTN", "TGCAN")
+    with pysam.AlignmentFile(path) as file:
+        found = [(s.query_sequence, pysam.qualities_to_qualitystring(s.query_qualities)) for s in file]
+    assert found == [
+        (bases.translate(complement)[::-1], quals[::-1]) if i % 2 else (bases, quals)
+        for i, (_, bases, quals) in enumerate(reads)
+    ]
 
 
 def test_unmapped_reads_left_out(reference):

@@ -561,6 +561,106 @@ def test_mates_with_very_many_places_are_paired_within_their_windows():
     assert ledger.paired.tolist() == [1, 3]
 
 
+# --- bands in windows ----------------------------------------------------------------------------------------------
+
+
+def plane_rows(codes):
+    codes = np.r_[codes, np.zeros(-len(codes) % 64, codes.dtype)].reshape(-1, 64)
+    bits = np.stack([codes & 1, codes >> 1 & 1, codes >> 2], axis=1).astype(np.uint64)
+    return (bits << np.arange(64, dtype=np.uint64)).sum(axis=2, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("run", [8, 9, 12])
+def test_bands_in_windows_that_have_bases_in_a_row(run):
+    """A masked base (4) equals nothing; a window may begin before the reference and end behind it."""
+    rng = np.random.default_rng(run)
+    reference = rng.integers(0, 4, 2000)
+    reference[rng.random(2000) < 0.01] = 4
+    reference[700:760] = 2
+    lengths = np.array([150, 64, 40, 9, 7, 100, 71], np.uint32)
+    strands, starts, rows, places = [], [], 0, rng.integers(300, 1500, len(lengths))
+    for i, m in enumerate(lengths.tolist()):
+        at = int(places[i])
+        bases = [reference[at : at + m].copy(), rng.integers(0, 4, m)]
+        bases[0][rng.random(m) < 0.06] = 1
+        if i == 5:
+            bases[1][:] = 2
+        starts.append(rows)
+        for codes in bases:
+            strands.append(plane_rows(codes))
+            rows += len(strands[-1])
+        strands[-2:] = [np.concatenate(strands[-2:])]
+        lengths[i] = m
+    packed = SimpleNamespace(
+        lengths=lengths, plane_start=np.array(starts, np.uint32), planes=np.concatenate(strands)
+    )
+    n, shift = len(lengths), 5
+    words = np.array([1, 1, 2, 1, 1, 1, 1], np.uint8)
+    lead = 32 * words.astype(np.uint32) - 16
+    context = SimpleNamespace(
+        packed=packed,
+        reference=SimpleNamespace(planes=plane_rows(reference)),
+        shift=shift,
+        lead=lead,
+        words=words,
+    )
+    windows = np.stack(
+        [places - rng.integers(0, 500, n), places + rng.integers(0, 300, n), rng.random(n) < 0.2]
+    )
+    windows[:, 1] = 500, 400, 0
+    windows[:, 6] = 0, 1 + (40 << shift), 1
+    most = 40
+    expected = []
+    for r in range(n):
+        low, high, strand = (int(w) for w in windows[:, r])
+        low = max(low, 0) >> shift
+        if high < 0 or high < windows[0, r] or (high >> shift) - low + 1 > most:
+            continue
+        m, first = int(lengths[r]), 64 * (int(packed.plane_start[r]) + strand * (-(-int(lengths[r]) // 64)))
+        bits = packed.planes[first // 64 : first // 64 + -(-m // 64)]
+        read = sum(
+            (
+                (bits[:, plane, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(int).ravel()
+                << plane
+            )
+            for plane in range(3)
+        )[:m]
+        for bucket in range(low, (high >> shift) + 1):
+            begin = (bucket << shift) - int(lead[r])
+            for diagonal in range(begin, begin + 64 * int(words[r])):
+                at = diagonal + np.arange(m)
+                there = np.where((at >= 0) & (at < 2000), reference[np.clip(at, 0, 1999)], 4)
+                equal = "".join("=" if a == b < 4 else "x" for a, b in zip(read, there, strict=True))
+                if "=" * run in equal:
+                    expected.append((2 * r + strand, begin % (1 << 32), int(words[r])))
+                    break
+    got = _mate_anchors.bands_in_windows(np.arange(n), windows, context, most, run)
+    assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
+    assert expected
+
+
+def test_what_lies_behind_a_read_is_no_base_of_it():
+    """Its planes end in zeros there, as A has them."""
+    codes = np.array([1, 1, 2, 2, 3, 3, 1, 1])
+    reference = np.r_[np.full(100, 2), codes, np.zeros(100, int)]
+    rows = plane_rows(codes)
+    packed = SimpleNamespace(
+        lengths=np.array([8], np.uint32),
+        plane_start=np.zeros(1, np.uint32),
+        planes=np.concatenate([rows, rows]),
+    )
+    context = SimpleNamespace(
+        packed=packed,
+        reference=SimpleNamespace(planes=plane_rows(reference)),
+        shift=5,
+        lead=np.array([16], np.uint32),
+        words=np.ones(1, np.uint8),
+    )
+    windows = np.array([[96], [127], [0]])
+    for run, bands in ((8, 1), (9, 0)):
+        assert len(_mate_anchors.bands_in_windows(np.zeros(1, int), windows, context, 8, run)[0]) == bands
+
+
 # --- choose ----------------------------------------------------------------------------------------------------
 
 

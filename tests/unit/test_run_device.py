@@ -1,0 +1,52 @@
+"""Which process drives the device of a run over files."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+
+import pytest
+
+import gassst
+from gassst.mapper import LateMapper
+from gassst.run_device import RunDevice
+from gassst.search.device_process import DeviceProcess
+
+
+@pytest.fixture
+def process():
+    """One that would go on until it is ended."""
+    with closing(DeviceProcess("gpu", 1, lambda *_: time.sleep(120))) as process:
+        yield process
+
+
+@pytest.fixture
+def index(small_index):
+    return gassst.Index.open(small_index)
+
+
+def is_alive(process: DeviceProcess) -> bool:
+    return process._pid is not None
+
+
+def test_a_run_that_suits_gets_the_process_that_was_started(index, process):
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
+    with closing(run.server()) as server:
+        assert server._process is process and is_alive(process) and not process.can_be_told
+    assert not is_alive(process)
+
+
+def test_a_run_that_does_not_suit_ends_the_process_at_once(index, process):
+    """It would keep what it has on the device while the host maps."""
+    pid = process._pid
+    assert RunDevice(LateMapper(index, device="auto"), is_late=True, started=process).server() is None
+    assert not is_alive(process)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_named_device_is_looked_for_though_the_run_has_no_use_for_it(index, process):
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, started=process)
+    with closing(run.server()) as server:
+        assert server._process is process and is_alive(process)
