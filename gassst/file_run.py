@@ -88,7 +88,8 @@ class FileRun:
         mapper = self._device.mapper
         self._processes = _processes(mapper, self._encoder, is_single)
         on_device = mapper.on_device is not None
-        self._batch_size = mapper.params.reads_per_batch(self._processes, on_device, self._device.is_served)
+        params = mapper.params if is_single else mapper.params.for_pairs()
+        self._batch_size = params.reads_per_batch(self._processes, on_device, self._device.is_served)
         if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
             # One device would not keep up with several processes.
             mapper = mapper.replaced(extender=mapper.extender.compiled)

@@ -154,11 +154,13 @@ class MapParams:
         """`batch_size`, or what suits so many processes: small batches cost more per read, large ones memory.
 
         A device that searches whole batches (`on_device`) needs more of them at once. One that a process drives
-        (`is_served`) gets those of several processes together, and small ones go there sooner once it is ready.
+        (`is_served`) gets those of several processes together, and small ones go there sooner once it is ready. Where
+        the host makes local ends most of the work stays there, and batches are the usual ones.
         """
         usual = 32_768 if processes == 1 else 24_576
-        for_device = 16_384 if is_served and processes > 1 else 49_152
-        return self.batch_size or (for_device if on_device or is_served else usual)
+        if is_served and processes > 1:
+            return self.batch_size or (usual if self.mode == "local" else 16_384)
+        return self.batch_size or (49_152 if on_device or is_served else usual)
 
     @property
     def longest_read(self) -> int:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class MappingWork(Generic[Finished]):
 
     def _turn(self) -> AbstractContextManager[object]:
         """In which a thread computes; where a device searches, there are more threads than may compute at once."""
-        device: Any = getattr(self.mapper, "on_device", None)
+        device = self.mapper.on_device
         return nullcontext() if device is None else device.turns
 
     def _map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:

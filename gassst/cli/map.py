@@ -61,9 +61,11 @@ def _device_started(
         return None
     is_single = samples[0].mates is None and not args.interleaved
     is_here = args.dask is None
-    if not is_named(params.device) and (params.all_hits and is_single or not is_here):
+    from gassst.search.device_start import is_worth_pairs, start
+
+    is_used = not params.all_hits if is_single else is_worth_pairs(params.device, args.index)
+    if not is_named(params.device) and not (is_used and is_here):
         return None
-    from gassst.search.device_start import start
 
     try:
         process = start(params.device, params.threads)

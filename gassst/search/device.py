@@ -208,8 +208,7 @@ class DeviceBackend:
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
-        slot.begin(batch.n)
-        *self._plans, self._quick, self._caps = slot.of_plan(batch.plan)
+        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n)
         requests = batch.requests
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row, self._rows = 0, sum(len(each.planes) for each in requests)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ WORK_BYTES = 1 << 30
 """Of a batch in flight, at least. A batch that needs more gets more while there is some."""
 MOST_AHEAD = 1 << 28
 """Bytes of a buffer, at most, that are taken ahead of need."""
+POLL = 1e-4  # s
 SPARE_SHARE = 0.06
 """Of the device's memory, for its driver and for the alignments."""
 
@@ -164,9 +166,16 @@ class Slot:
         self._scale = 1.5
         self.events: list[tuple[str, Any]] = []
 
-    def begin(self, reads: int) -> None:
-        """A batch of so many reads. What it needs is taken for the largest batch at once, as far as that is known."""
+    def begin(self, plan: SearchPlan, reads: int) -> list[Any]:
+        """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
+        of the caps.
+
+        What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
+        """
+        self._scale = 1.0
+        buffers = self._of_plan(plan)
         self._scale = max(self.index.reads_at_once / reads, 1.5)
+        return buffers
 
     def _room(self, size: int) -> int:
         """For a buffer of `size` bytes: as much for each read of a larger batch."""
@@ -226,11 +235,17 @@ class Slot:
         return staged
 
     def wait(self) -> None:
-        """Until all commands are done."""
+        """Until all commands are done.
+
+        A driver that waits keeps a core busy, which the threads that compute need: so this sleeps.
+        """
+        done, complete = self.cl.enqueue_marker(self.queue), self.cl.command_execution_status.COMPLETE
+        self.queue.flush()
+        while done.command_execution_status > complete:
+            time.sleep(POLL)
         self.queue.finish()
 
-    def of_plan(self, plan: SearchPlan) -> list[Any]:
-        """Buffers of a plan: of the columns of every stage, of the quick look of pairs, and of the caps."""
+    def _of_plan(self, plan: SearchPlan) -> list[Any]:
         known = plan, int(np.count_nonzero(plan.known_lengths))
         names = [f"plan{stage}" for stage in range(plan.MAX_STAGES)]
         is_held = self._plan is not None and self._plan[0] is plan and self._plan[1] == known[1]

@@ -85,15 +85,6 @@ class DeviceServer:
 
         Raises DeviceError where a device that was named has failed.
         """
-        try:
-            return self._search(context, stats)
-        except DeviceError as error:
-            if self._named:
-                raise
-            log.debug("%s: on with the host", error)
-            return None
-
-    def _search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
         if not is_taken(context):
             return None
         found = self._asked(Request.of(context), stats)
@@ -105,17 +96,20 @@ class DeviceServer:
         """As `DeviceSearch.look_up`; for the rest as `search`. It must be made use of before anything else is asked."""
         if not is_looked_up(context.index, context.lookup):
             return None
+        found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
+        return None if found is None else Looked(*found)
+
+    def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
+        """What the device answers; None where it is not ready, or the host would be faster."""
         try:
-            found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
+            return self._asked_of_device(request, stats)
         except DeviceError as error:
             if self._named:
                 raise
             log.debug("%s: on with the host", error)
             return None
-        return None if found is None else Looked(*found)
 
-    def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
-        """What the device answers; None where it is not ready, or the host would be faster."""
+    def _asked_of_device(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
         process, reads = self._process, request.n_asked
         if process.status != READY:
             return None
