@@ -17,7 +17,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,17 +168,28 @@ class DeviceProcess:
         self.turns = Turns(at_once or threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
         self._lock = threading.Lock()
-        calls, self.calls = os.pipe()
-        jobs, self._jobs = os.pipe()
-        self.tickets, tickets = os.pipe()
-        answers = [os.pipe() for _ in range(threads)]
-        self.answers = [pipe[0] for pipe in answers]
-        for i in range(threads):
-            os.write(tickets, TICKET.pack(i))
-        own = os.getpid()
-        with warnings.catch_warnings():  # Python 3.12 warns beside any thread; `layout` has looked at them
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid: int | None = os.fork()
+        with ExitStack() as unless_started:
+
+            def pipe() -> tuple[int, int]:
+                ends = os.pipe()
+                for fd in ends:
+                    unless_started.callback(os.close, fd)
+                return ends
+
+            calls, self.calls = pipe()
+            jobs, self._jobs = pipe()
+            self.tickets, tickets = pipe()
+            answers = [pipe() for _ in range(threads)]
+            self.answers = [ends[0] for ends in answers]
+            for i in range(threads):
+                os.write(tickets, TICKET.pack(i))
+            own = os.getpid()
+            with (
+                warnings.catch_warnings()
+            ):  # Python 3.12 warns beside any thread; `layout` has looked at them
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._pid: int | None = os.fork()
+            unless_started.pop_all()
         if self._pid == 0:
             for fd in (self.calls, self._jobs, self.tickets, tickets, *self.answers):
                 os.close(fd)

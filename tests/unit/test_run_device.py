@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import closing
@@ -50,3 +51,23 @@ def test_a_named_device_is_looked_for_though_the_run_has_no_use_for_it(index, pr
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, started=process)
     with closing(run.server()) as server:
         assert server._process is process and is_alive(process)
+
+
+@pytest.mark.parametrize("granted", [0, 3, 4])
+def test_a_process_that_is_not_granted_leaves_no_descriptor(monkeypatch, granted):
+    """Pipes for calls, jobs and tickets, and one for the answers to a thread; then the process."""
+    before, pipe, made = os.listdir("/dev/fd"), os.pipe, []
+
+    def few_pipes() -> tuple[int, int]:
+        if len(made) == granted:
+            raise OSError(errno.EMFILE, "Too many open files")
+        made.append(pipe())
+        return made[-1]
+
+    monkeypatch.setattr(os, "pipe", few_pipes)
+    monkeypatch.setattr(
+        os, "fork", lambda: (_ for _ in ()).throw(BlockingIOError(errno.EAGAIN, "no process"))
+    )
+    with pytest.raises(OSError):
+        DeviceProcess("gpu", 1, lambda *_: None)
+    assert len(made) == granted and os.listdir("/dev/fd") == before
