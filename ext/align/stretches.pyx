@@ -1,6 +1,6 @@
 """The best ungapped local alignment on a diagonal, from the positions of its mismatches; and what it says of a read.
 
-A read that fits at one end only has a stretch that scores better than all of it: `divert` finds such reads, and
+A read that fits at one end only has a stretch that scores better than all of it: `leave_to_local` finds such reads, and
 `promising_buckets` where they may lie.
 """
 
@@ -126,7 +126,7 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
     return total_array, *ends_array
 
 
-def divert(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
+def leave_to_local(anchors, state, context, among, chosen, partner, int sure_errors, int gain):
     """Give up reads, and their mates, that a stretch of them fits better than the best band.
 
     The stretch is the best one on the diagonal of the read's longest anchor. A read without a mate stays where it fits
@@ -137,7 +137,7 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
     anchors : search.arrays.Anchors
         Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
     state : search.state.SearchState
-        Read: `best`. Changed: `diverted`, `evidence`.
+        Read: `best`. Changed: `left_to_local`, `evidence`.
     context : search.context.BatchContext
     among : bool[n] or None
         Reads that may be given up; None: all.
@@ -162,7 +162,7 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef const uint64_t[:, ::1] reference = context.reference.planes, planes = packed.planes
-    cdef uint8_t[::1] diverted = state.diverted.view(np.uint8)
+    cdef uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint16_t[::1] evidence = state.evidence
     cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
     cdef const uint8_t[::1] counts = chosen
@@ -184,7 +184,7 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
     with nogil:
         for i in range(a):
             r = reads[i]
-            if best[r] <= sure_errors or diverted[r] or start[i] == start[i + 1] or not (may is None or may[r]):
+            if best[r] <= sure_errors or left_to_local[r] or start[i] == start[i + 1] or not (may is None or may[r]):
                 continue
             row, any_chosen = start[i], counts is None
             for j in range(start[i], start[i + 1]):
@@ -220,9 +220,9 @@ def divert(anchors, state, context, among, chosen, partner, int sure_errors, int
                                                        first_base(plane_start[r], read_strand[j], m), m, fewest))
                 j += 1
             if found.total >= total_with(fewest, m, costs) + gain:
-                diverted[r] = found_any = True
+                left_to_local[r] = found_any = True
                 if mates is not None:
-                    diverted[mates[r]] = True
+                    left_to_local[mates[r]] = True
     return found_any
 
 

@@ -307,7 +307,7 @@ cdef class Placements:
         search : search.state.SearchState
             Read: `capped`.
         state : search.state.PairState
-            Read: `looked_row`. Changed: `open`, `hasty`, `unsettled`.
+            Read: `looked_row`. Changed: `open`, `before_rescue`, `unsettled`.
         pairs : search.context.PairContext
             Read: `missed`, `length_rank`.
         context : search.context.BatchContext
@@ -323,7 +323,7 @@ cdef class Placements:
         cdef double usual = preset.pair_missed, most_alone = preset.pair_missed_alone
         cdef const int64_t[::1] before = state.unsettled
         cdef const uint8_t[::1] capped = search.capped
-        cdef uint8_t[::1] is_open = state.open.view(np.uint8), hasty = state.hasty.view(np.uint8)
+        cdef uint8_t[::1] is_open = state.open.view(np.uint8), before_rescue = state.before_rescue.view(np.uint8)
         cdef const uint8_t[::1] looked_row = state.looked_row
         cdef const double[:, :, ::1] missed = pairs.missed
         cdef const int64_t[::1] rank = pairs.length_rank
@@ -354,7 +354,7 @@ cdef class Placements:
                 if unseen <= allowed:
                     is_open[read] = is_open[read + 1] = 0
                     if not guided:
-                        hasty[read] = hasty[read + 1] = 1
+                        before_rescue[read] = before_rescue[read + 1] = 1
         state.unsettled = left_array[:k].copy()
 
     def rivals_seen(self, state, pairs, context):

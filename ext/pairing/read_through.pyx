@@ -90,19 +90,19 @@ def fragment_lengths(packed, const int64_t[::1] first, int shortest, int bases_a
     return found_array
 
 
-def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint diverted, int sure_errors):
+def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int sure_errors):
     """Pairs that may run through their fragment: they begin with this stage, and neither mate fits as a whole.
 
     Parameters
     ----------
     search : search.state.SearchState
-        Read: `best`, `diverted`.
+        Read: `best`, `left_to_local`.
     state : search.state.PairState
         Read: `open`, `fragment`.
     pairs : search.context.PairContext
         Read: `first`, `begin`.
     stage : int
-    diverted : bool
+    left_to_local : bool
         Only those that were given up; else open ones, too.
     sure_errors : int
         Most errors of a place that fits.
@@ -114,7 +114,7 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint diverted, int sure
     """
     cdef const int64_t[::1] first = pairs.first, begin = pairs.begin
     cdef const uint16_t[::1] best = search.best, fragment = state.fragment
-    cdef const uint8_t[::1] given_up = search.diverted.view(np.uint8), is_open = state.open.view(np.uint8)
+    cdef const uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
     cdef Py_ssize_t i, k = 0
     cdef int64_t r
     out_array = np.empty(first.shape[0], np.int64)
@@ -123,7 +123,7 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint diverted, int sure
         for i in range(first.shape[0]):
             r = out[k] = first[i]
             k += ((begin[r] == stage) & (fragment[r] == 0) & (min(best[r], best[r + 1]) > sure_errors)
-                  & (given_up[r] | (is_open[r] & (not diverted))))
+                  & (given_up[r] | (is_open[r] & (not left_to_local))))
     return out_array[:k]
 
 
@@ -138,7 +138,7 @@ def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, st
     fragment : uint16[p]
         From `fragment_lengths`.
     search : search.state.SearchState
-        Read: `best`, `capped`. Changed: `diverted`.
+        Read: `best`, `capped`. Changed: `left_to_local`.
     state : search.state.PairState
         Changed: `open`, `fragment`.
     context : search.context.BatchContext
@@ -149,7 +149,7 @@ def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, st
     cdef const uint16_t[::1] best = search.best
     cdef const uint8_t[::1] capped = search.capped
     cdef const uint32_t[::1] lengths = context.lengths
-    cdef uint8_t[::1] given_up = search.diverted.view(np.uint8), is_open = state.open.view(np.uint8)
+    cdef uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
     cdef uint16_t[::1] out = state.fragment
     cdef Py_ssize_t i
     cdef int64_t r

@@ -21,7 +21,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `rival`, `complete`, `diverted`.
+        Read: `best`, `rival`, `complete`, `left_to_local`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`; of its plan `seed_count`, `settled`, `settled_alone`, `lost`,
         `preset.strata`.
@@ -35,7 +35,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Returns
     -------
     uint32[a]
-        Ascending. Reads that are diverted need no stage.
+        Ascending. Reads that are left to the local search need no stage.
     """
     plan = context.plan
     cdef const uint32_t[::1] lengths = context.lengths
@@ -46,7 +46,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef int strata = plan.preset.strata
     cdef const double[::1] lost = plan.lost[stage]
     cdef const int64_t[::1] mates = partner
-    cdef const uint8_t[::1] diverted = state.diverted.view(np.uint8)
+    cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint32_t m
     cdef double missed
     cdef knowledge_t known
@@ -55,7 +55,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     with nogil:
         for r in range(n):
             m = lengths[r]
-            if diverted[r]:
+            if left_to_local[r]:
                 continue
             if best[r] == NO_SCORE and given_up > 0:
                 missed = lost[m]

@@ -292,7 +292,7 @@ cdef class OneRead:
     cdef bint run_stage(self, int stage) except -1 nogil:
         """`single.run_stage`."""
         cdef columns_t here, there
-        cdef buckets_t scouts, found
+        cdef buckets_t top_buckets, found
         cdef uint32_t *memory
         cdef Py_ssize_t n
         self.look_up(stage)
@@ -302,9 +302,9 @@ cdef class OneRead:
         self.kept.reserve(n)
         here, there = self.anchors.columns, self.kept.columns
         memory = <uint32_t *>enlarged(&self.rooms[BUCKETS], 2 * (n + 1) * sizeof(uint32_t))
-        scouts, found = buckets_t(memory, memory + 1, 1), buckets_t(memory + 2, memory + 2 + n, 0)
-        best_bucket(&here, NULL, 0, n, self.shift, scouts.read_strand, scouts.bucket)
-        self.score(&scouts)
+        top_buckets, found = buckets_t(memory, memory + 1, 1), buckets_t(memory + 2, memory + 2 + n, 0)
+        best_bucket(&here, NULL, 0, n, self.shift, top_buckets.read_strand, top_buckets.bucket)
+        self.score(&top_buckets)
         if self.is_local and self.known.best > self.sure_errors:
             return False
         if stage == 0:
@@ -312,9 +312,9 @@ cdef class OneRead:
         n = self.filter(&here, &there, n)
         if n < 0:
             return False
-        distinct_buckets(&here, n, self.shift, &scouts, &found)
+        distinct_buckets(&here, n, self.shift, &top_buckets, &found)
         self.score(&found)
-        self.note_scored(&scouts)
+        self.note_scored(&top_buckets)
         self.note_scored(&found)
         return True
 

@@ -5,7 +5,12 @@ from gassst.search.state import PairState, SearchState
 
 def fragment_lengths(packed: PackedReads, first: I64, shortest: int, bases_an_error: int) -> U16: ...
 def pairs_to_ask(
-    search: SearchState, state: PairState, pairs: PairContext, stage: int, diverted: bool, sure_errors: int
+    search: SearchState,
+    state: PairState,
+    pairs: PairContext,
+    stage: int,
+    left_to_local: bool,
+    sure_errors: int,
 ) -> I64: ...
 def close_cut(
     first: I64,

@@ -17,7 +17,7 @@ def best_stretches(
     scoring: Any,
     least: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]: ...
-def divert(
+def leave_to_local(
     anchors: Anchors,
     state: SearchState,
     context: BatchContext,

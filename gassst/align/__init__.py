@@ -9,7 +9,7 @@ from gassst.align.best import LocalAlignment, best
 from gassst.align.edits import edit_distance
 from gassst.align.gaps import Gaps, gap_costs
 from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
-from gassst.align.pair_hmm import HmmPath, forward, posterior, viterbi, viterbi_paths
+from gassst.align.pair_hmm import GapQualities, HmmPath, forward, posterior, viterbi, viterbi_paths
 from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences, reverse_complement
 from gassst.align.traced import Alignments, pairs
@@ -19,6 +19,7 @@ __all__ = [
     "PROTEIN",
     "Alignments",
     "Alphabet",
+    "GapQualities",
     "Gaps",
     "HmmPath",
     "LocalAlignment",

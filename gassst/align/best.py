@@ -16,8 +16,8 @@ from gassst.align.blocks import Geometry, Matrix, compiled_pass
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import Matrix as Scores
 from gassst.align.matrices import MatrixLike, substitution_matrix, unknown_letters
-from gassst.align.peeling import Path, Peeler
 from gassst.align.sequences import Sequences, read_sequences
+from gassst.align.waterman_eggert import Path, WatermanEggert
 from gassst.align.workers import Progress, ProgressBar, is_device, thread_count
 from gassst.errors import InputError, UsageError
 
@@ -122,10 +122,10 @@ def best(
         from gassst.align.best_device import device_pass
 
         filled = device_pass(first, second, gaps, scores.scores, tiles, str(device), workers, progress)
-    peeler = Peeler(filled)
+    alignments = WatermanEggert(filled)
     found: list[LocalAlignment] = []
     while len(found) < wanted:
-        path = peeler.next_path(least)
+        path = alignments.next_path(least)
         if path is None:
             break
         found.append(_alignment(path, first, second))

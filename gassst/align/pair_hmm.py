@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 FORMS = ("double", "single", "log")
 MAX_QUALITY = 254
+LEAST_OPENING = 3.02  # of two kinds of gaps: with less a read would be more likely to open one than not
 BITS = np.array([1, 2, 4, 8] + [15] * (len(DNA) - 4), np.uint8)
 """Of codes: a base of several letters matches all, as N does."""
 BASES_A_TASK = 1 << 22  # of the product of read and haplotype, summed over the pairs of a task
@@ -46,14 +47,30 @@ class HmmPath:
     """Runs of M, I and D."""
 
 
+@dataclass(frozen=True)
+class GapQualities:
+    """Phred qualities of gaps: one number each, or like the qualities of the bases a list or an array for each read.
+
+    By default those of GATK.
+    """
+
+    insertion: Any = 45
+    """That an insertion opens behind a base."""
+    deletion: Any = 45
+    """That a deletion opens there."""
+    extension: Any = 10
+    """That a gap goes on."""
+
+
+GATK_GAPS = GapQualities()
+
+
 def forward(
     reads: Any,
     haplotypes: Any,
     qualities: Any = None,
+    gaps: GapQualities = GATK_GAPS,
     *,
-    insertion_quality: Any = 45,
-    deletion_quality: Any = 45,
-    extension_quality: Any = 10,
     pairs: ArrayLike | None = None,
     form: str = "double",
     device: str | None = None,
@@ -68,8 +85,7 @@ def forward(
     qualities : int, list of str or arrays
         Phred qualities of the bases of each read, text as in FASTQ (Phred + 33), or one for all. By default those that
         the reads come with.
-    insertion_quality, deletion_quality, extension_quality : int, list of str or arrays
-        Likewise, that an insertion or a deletion opens at a base, and that it goes on.
+    gaps : GapQualities
     pairs : int[n, 2], optional
         Indexes of a read and a haplotype each.
     form : str
@@ -93,8 +109,7 @@ def forward(
     DeviceError
         For a device that is not there or fails.
     """
-    given = (qualities, insertion_quality, deletion_quality, extension_quality)
-    job = _Job(reads, haplotypes, given, pairs)
+    job = _Job(reads, haplotypes, qualities, gaps, pairs)
     return job.log10(False, form, device, threads)
 
 
@@ -102,10 +117,8 @@ def viterbi(
     reads: Any,
     haplotypes: Any,
     qualities: Any = None,
+    gaps: GapQualities = GATK_GAPS,
     *,
-    insertion_quality: Any = 45,
-    deletion_quality: Any = 45,
-    extension_quality: Any = 10,
     pairs: ArrayLike | None = None,
     form: str = "double",
     device: str | None = None,
@@ -115,8 +128,7 @@ def viterbi(
 
     Parameters, results and errors are those of `forward`.
     """
-    given = (qualities, insertion_quality, deletion_quality, extension_quality)
-    job = _Job(reads, haplotypes, given, pairs)
+    job = _Job(reads, haplotypes, qualities, gaps, pairs)
     return job.log10(True, form, device, threads)
 
 
@@ -124,10 +136,8 @@ def viterbi_paths(
     reads: Any,
     haplotypes: Any,
     qualities: Any = None,
+    gaps: GapQualities = GATK_GAPS,
     *,
-    insertion_quality: Any = 45,
-    deletion_quality: Any = 45,
-    extension_quality: Any = 10,
     pairs: ArrayLike | None = None,
     threads: int | None = None,
 ) -> list[HmmPath]:
@@ -136,8 +146,7 @@ def viterbi_paths(
     Parameters and errors are those of `forward`. Of several the one that prefers pairs to insertions to deletions, from
     its last base on.
     """
-    given = (qualities, insertion_quality, deletion_quality, extension_quality)
-    job, count = _Job(reads, haplotypes, given, pairs), thread_count(threads)
+    job, count = _Job(reads, haplotypes, qualities, gaps, pairs), thread_count(threads)
     largest = np.sort(job.cells())[-count:]
     if largest.sum() > available_memory():
         raise UsageError(
@@ -150,10 +159,8 @@ def posterior(
     reads: Any,
     haplotypes: Any,
     qualities: Any = None,
+    gaps: GapQualities = GATK_GAPS,
     *,
-    insertion_quality: Any = 45,
-    deletion_quality: Any = 45,
-    extension_quality: Any = 10,
     pairs: ArrayLike | None = None,
     threads: int | None = None,
 ) -> list[Floats]:
@@ -167,8 +174,7 @@ def posterior(
     for each of `pairs`. A row sums to 1 less the probability that its base is inserted. NaN where no alignment has any
     probability.
     """
-    given = (qualities, insertion_quality, deletion_quality, extension_quality)
-    job = _Job(reads, haplotypes, given, pairs)
+    job = _Job(reads, haplotypes, qualities, gaps, pairs)
     size = 8 * int(job.cells().sum())
     if size > LARGEST_TABLE:
         raise UsageError(f"posterior: the tables take {size / 2**30:.1f} GiB; ask for fewer pairs at a time")
@@ -178,20 +184,22 @@ def posterior(
 class _Job:
     """Verified input."""
 
-    def __init__(self, reads: Any, haplotypes: Any, given: tuple[Any, ...], pairs: ArrayLike | None):
+    def __init__(
+        self, reads: Any, haplotypes: Any, qualities: Any, gaps: GapQualities, pairs: ArrayLike | None
+    ):
         first = read_sequences(reads, DNA, "reads")
         second = read_sequences(haplotypes, DNA, "haplotypes")
-        names = ("qualities", "insertion_quality", "deletion_quality", "extension_quality")
-        if given[0] is None:
-            given = (_own_qualities(first), *given[1:])
-        values = [_phred(value, first, name) for value, name in zip(given, names, strict=True)]
+        base = _phred(_own_qualities(first) if qualities is None else qualities, first, "qualities")
+        insertion = _phred(gaps.insertion, first, "gaps.insertion", LEAST_OPENING)
+        deletion = _phred(gaps.deletion, first, "gaps.deletion", LEAST_OPENING)
+        extension = _phred(gaps.extension, first, "gaps.extension")
         self.read_lengths, self.haplotype_lengths = first.lengths, second.lengths
         self.pairs = _pairs(pairs, len(first), len(second))
         self.shape = (len(first), len(second)) if pairs is None else (len(self.pairs),)
         self.arrays = (
             BITS[first.codes],
             first.offsets,
-            steps_of(*values),
+            steps_of(base, insertion, deletion, extension),
             BITS[second.codes],
             second.offsets,
         )
@@ -277,8 +285,8 @@ def _own_qualities(reads: Sequences) -> list[bytes]:
     return [quality for quality in found if quality is not None]
 
 
-def _phred(value: Any, reads: Sequences, name: str) -> Floats:
-    """float64[bases of all reads]."""
+def _phred(value: Any, reads: Sequences, name: str, least: float = 0) -> Floats:
+    """float64[bases of all reads], none below `least`."""
     if np.isscalar(value) and not isinstance(value, (str, bytes)):
         flat: NDArray[Any] = np.full(len(reads.codes), value)
     else:
@@ -293,7 +301,7 @@ def _phred(value: Any, reads: Sequences, name: str) -> Floats:
         flat = np.concatenate(parts)
     if flat.dtype.kind not in "iuf" or not (np.isfinite(flat) & (flat >= 0) & (flat <= MAX_QUALITY)).all():
         raise InputError(f"{name}: qualities are numbers from 0 to {MAX_QUALITY}")
-    if name in ("insertion_quality", "deletion_quality") and (flat < 3.02).any():
+    if (flat < least).any():
         raise InputError(f"{name}: below 4 a read would be more likely to open gaps than not")
     return flat.astype(np.float64)
 

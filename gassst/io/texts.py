@@ -223,7 +223,7 @@ class FileCutter:
             buffer = memoryview(bytearray(max(self._block, filled)))
             buffer[:filled] = unused
             os.lseek(fd, filled, os.SEEK_SET)
-            is_hopeless = Suspicion(self._longest)
+            is_no_record = UnfinishedRecordCheck(self._longest)
             start, size, count, i = 0, 0, 0, 0
             most = self._sizes.records(i, start)
             while True:
@@ -231,7 +231,7 @@ class FileCutter:
                 size += used
                 count += records
                 self.records += records
-                if why == TOO_LONG and not is_hopeless(buffer[:filled]):
+                if why == TOO_LONG and not is_no_record(buffer[:filled]):
                     longer = memoryview(bytearray(2 * len(buffer)))
                     longer[:filled] = buffer[:filled]
                     buffer = longer
@@ -265,7 +265,7 @@ class StreamCutter:
             buffer.append(self._window.unused)
             eof, count, i = self._window.eof, 0, 0
             most = self._sizes.records(i, self._source.position)
-            is_hopeless = Suspicion(self._longest)
+            is_no_record = UnfinishedRecordCheck(self._longest)
             one_more = False  # record than was asked for
             while True:
                 records, stray = self._cut(buffer, most - count)
@@ -283,7 +283,7 @@ class StreamCutter:
                     yield self._piece(buffer.take(), count)
                     count, i = 0, i + 1
                     most = self._sizes.records(i, self._source.position)
-                elif stray or is_hopeless(buffer.uncut):
+                elif stray or is_no_record(buffer.uncut):
                     yield self._piece(buffer.all, count, stray=True)
                     return
                 elif eof:
@@ -388,7 +388,7 @@ def _names_of(records: memoryview) -> list[bytes]:
     return found
 
 
-class Suspicion:
+class UnfinishedRecordCheck:
     """Whether the beginning of a record is none, whatever follows: a sequence without an end must not fill the memory.
 
     `longest` is in bases.
@@ -396,12 +396,12 @@ class Suspicion:
 
     def __init__(self, longest: int):
         self._longest = longest
-        self._suspicious = LONG_RECORD
+        self._next_check = LONG_RECORD
 
     def __call__(self, unfinished: memoryview) -> bool:
-        if unfinished.nbytes < self._suspicious:
+        if unfinished.nbytes < self._next_check:
             return False
-        self._suspicious = 2 * unfinished.nbytes
+        self._next_check = 2 * unfinished.nbytes
         parser = RecordParser("", 1, self._longest, self._longest, before=0)
         try:
             parser.parse(unfinished, False)

@@ -16,7 +16,7 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
-from gassst.local.rivals import Rivals, Sight, quality_of, rivals_of
+from gassst.local.rivals import Rivals, SeedCoverage, quality_of, rivals_of
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
@@ -125,7 +125,12 @@ def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, l
 
 
 def pair_quality(
-    context: BatchContext, pairs: PairContext, paired: PairedPlaces, rivals: Rivals, sight: Sight, quality: U8
+    context: BatchContext,
+    pairs: PairContext,
+    paired: PairedPlaces,
+    rivals: Rivals,
+    seed_coverage: SeedCoverage,
+    quality: U8,
 ) -> None:
     """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
 
@@ -141,10 +146,10 @@ def pair_quality(
     lines = primary.take(some)
     # A rival that is not concordant lacks the worth of a concordant place; chance has the window alone.
     beside_mate = PAIR_BONUS, pairs.window_bases / 2
-    near = quality_of(context, lines, rivals.take(some), sight, PAIR_BONUS, *beside_mate)
+    near = quality_of(context, lines, rivals.take(some), seed_coverage, PAIR_BONUS, *beside_mate)
     # Rivals that are concordant, too, as the copies of a tandem repeat are, gain as much as the reported place.
     beside, _ = rivals_of(context, lines, paired.places.take(paired.concordant))
-    near = np.minimum(near, quality_of(context, lines, beside, sight, 0, *beside_mate))
+    near = np.minimum(near, quality_of(context, lines, beside, seed_coverage, 0, *beside_mate))
     given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
     given_mate[primary.read[some]] = near
     alone = np.where(paired.rescued, 0, quality).astype(np.uint8)

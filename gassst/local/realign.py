@@ -31,7 +31,7 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import PassedOver, look_again
-from gassst.local.rivals import Rivals, Sight, part_quality, quality_of, rivals_of, supplementary
+from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
@@ -128,7 +128,7 @@ class _Realignment:
         rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
         # Of reads without a mate, and of which no other place is reported, the two best places matter.
-        only_two = ~(self.known.found.diverted | self._paired()) & (self.context.params.max_hits == 1)
+        only_two = ~(self.known.found.left_to_local | self._paired()) & (self.context.params.max_hits == 1)
         tied, summary, rows = self._tied(rows, only_two)
         clear = Lines.concatenate([clear, tied])
         places = self._known_places(rows, only_two)
@@ -136,7 +136,7 @@ class _Realignment:
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
         much = primary.clipped(lengths) >= MUCH_CLIPPED
-        far[primary.read] = much | self.known.found.diverted[primary.read]
+        far[primary.read] = much | self.known.found.left_to_local[primary.read]
         decided, passed_over = self.known.found.proper.copy(), PassedOver.none(n)
         if far.any():
             reads = np.flatnonzero(far).astype(np.uint32)
@@ -159,8 +159,10 @@ class _Realignment:
             clear, paired = self._concordant(self.pairs, clear, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        sight = Sight(far | self.known.found.hopeless, self.known.found.passed_over, passed_over)
-        return self._report(clear, paired, parts, sight, decided, (summary, quality))
+        seed_coverage = SeedCoverage(
+            far | self.known.found.hopeless, self.known.found.passed_over, passed_over
+        )
+        return self._report(clear, paired, parts, seed_coverage, decided, (summary, quality))
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -197,7 +199,7 @@ class _Realignment:
         or no close rival. The others have a single known place, and are aligned there.
         """
         known, scoring, context = self.known, self.scoring, self.context
-        reads = np.flatnonzero((known.reported == 1) & ~known.found.diverted)
+        reads = np.flatnonzero((known.reported == 1) & ~known.found.left_to_local)
         sure = 1 if settles_one_mismatch(scoring) else 0
         hits, read_strand, left, diagonal, ungapped, alone = _ungapped.settle(known, reads, sure, context)
         settled = self.aligner.settled(hits, read_strand)
@@ -276,7 +278,7 @@ class _Realignment:
         loss = _expected_loss(self.scoring, bands.edits, ungapped)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
-        given = (rows == known.chosen[read]) & ~known.found.diverted[read]
+        given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
         places = self._with_copies(targets, plain, original)
         return places.take(np.flatnonzero(places.score > 0))
@@ -303,7 +305,7 @@ class _Realignment:
         clear: Lines,
         paired: PairedPlaces,
         parts: Lines,
-        sight: Sight,
+        seed_coverage: SeedCoverage,
         decided: Bool,
         searched: tuple[np.ndarray, U8],
     ) -> BatchResult:
@@ -315,20 +317,20 @@ class _Realignment:
         nothing = Rivals.none(len(clear.read))
         for lines, beside in ((clear, nothing), (primary, rivals)):
             # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
-            by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | sight.reseeded[lines.read]
+            by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
             own = np.flatnonzero(by_score & ~decided[lines.read])
             some = lines.take(own)
-            quality[some.read] = quality_of(context, some, beside.take(own), sight)
+            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
-            pair_quality(context, self.pairs, paired, rivals, sight, quality)
+            pair_quality(context, self.pairs, paired, rivals, seed_coverage, quality)
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)
         summary = _local_rows.summarise(found, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
-        parts.hits["mapq"] = stretched(part_quality(context, parts, places, sight))
+        parts.hits["mapq"] = stretched(part_quality(context, parts, places, seed_coverage))
         parts.hits["flag"] |= SUPPLEMENTARY
         others = self._secondary(behind, primary)
         others.hits["flag"] |= SECONDARY

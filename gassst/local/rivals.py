@@ -61,7 +61,7 @@ def rivals_of(context: BatchContext, lines: Lines, places: Places) -> tuple[Riva
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sight:
+class SeedCoverage:
     """What was looked at of the `n` reads of a batch.
 
     Attributes
@@ -119,7 +119,7 @@ def quality_of(
     context: BatchContext,
     lines: Lines,
     rivals: Rivals,
-    sight: Sight,
+    seed_coverage: SeedCoverage,
     over_known: int = 0,
     over_unseen: int = 0,
     n_bases: float | None = None,
@@ -131,7 +131,7 @@ def quality_of(
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
     mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
-    (`Sight.unseen`).
+    (`SeedCoverage.unseen`).
     """
     scoring = context.params.scoring
     aligned = np.maximum(lines.end - lines.begin, 1)
@@ -141,14 +141,14 @@ def quality_of(
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    count, differences = sight.unseen(lines, edits, seed_length(context.index), context.plan.n_bases)
+    count, differences = seed_coverage.unseen(lines, edits, seed_length(context.index), context.plan.n_bases)
     wrong = seen + count * odds ** (differences + over_unseen / mismatch)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
-    quality[known & (rivals.total >= total) | sight.lies_elsewhere(lines)] = 0
+    quality[known & (rivals.total >= total) | seed_coverage.lies_elsewhere(lines)] = 0
     return quality
 
 
-def part_quality(context: BatchContext, lines: Lines, places: Places, sight: Sight) -> U8:
+def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:
     """Mapping qualities of supplementary alignments, of which a read may have several, uint8[k]."""
     quality = np.zeros(len(lines.read), np.uint8)
     order = np.argsort(lines.read, kind="stable")
@@ -158,7 +158,7 @@ def part_quality(context: BatchContext, lines: Lines, places: Places, sight: Sig
         some = np.flatnonzero(ranks == i)
         part = lines.take(some)
         rivals, _ = rivals_of(context, part, places)
-        quality[some] = quality_of(context, part, rivals, sight)
+        quality[some] = quality_of(context, part, rivals, seed_coverage)
     return quality
 
 

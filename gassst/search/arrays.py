@@ -194,7 +194,7 @@ class GlobalResult:
         Mapping quality of each primary.
     proper : bool[n]
         Reads whose place a concordant pair decided.
-    diverted : bool[n]
+    left_to_local : bool[n]
         Reads whose search ended early, as they fit at one end only.
     passed_over : float64[n]
         Share of the seeds of each read of which not every occurrence was looked at.
@@ -210,7 +210,7 @@ class GlobalResult:
     summary: Structs
     quality: U8
     proper: Bool
-    diverted: Bool
+    left_to_local: Bool
     passed_over: F64
     hopeless: Bool
     fragment: U16
@@ -220,8 +220,14 @@ class GlobalResult:
         count = np.diff(self.start)
         rows = self.rows[np.repeat(~reads, count)]
         start = np.concatenate([[0], np.cumsum(np.where(reads, 0, count))])
-        proper, diverted, hopeless = self.proper & ~reads, self.diverted & ~reads, self.hopeless | reads
-        return replace(self, rows=rows, start=start, proper=proper, diverted=diverted, hopeless=hopeless)
+        proper, left_to_local, hopeless = (
+            self.proper & ~reads,
+            self.left_to_local & ~reads,
+            self.hopeless | reads,
+        )
+        return replace(
+            self, rows=rows, start=start, proper=proper, left_to_local=left_to_local, hopeless=hopeless
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -101,7 +101,7 @@ class SearchBackend(Protocol):
         """Add the anchors to the counts of the run."""
         ...
 
-    def divert(
+    def leave_to_local(
         self,
         state: SearchState,
         anchors: Anchors,
@@ -113,7 +113,7 @@ class SearchBackend(Protocol):
 
         Only where ends may be clipped. A band of few errors is never given up: there no clipped alignment is better
         by much. Of the reads `among` (bool[n]) those with a `chosen` anchor (uint8[c]) may be left, None: all; and
-        their `partner` (int64[n]) with them. Changes `diverted` and `evidence` of the state. Returns whether any was.
+        their `partner` (int64[n]) with them. Changes `left_to_local` and `evidence`. Returns whether any was left.
         """
         ...
 
@@ -257,16 +257,18 @@ class PairPasses(Protocol):
         """Add scored bands to the placements, and tighten the limits of their reads."""
         ...
 
-    def close_diverted(self, search: SearchState, state: PairState) -> None:
+    def close_left_to_local(self, search: SearchState, state: PairState) -> None:
         """Close the pairs that were left to the search by local score. Changes `open` of the pairs' state."""
         ...
 
-    def cut_read_through(self, stage: int, search: SearchState, state: PairState, diverted: bool) -> None:
+    def cut_read_through(
+        self, stage: int, search: SearchState, state: PairState, left_to_local: bool
+    ) -> None:
         """Close the pairs that have to be cut where their fragment ends, as their mates run through it.
 
         Only where ends may be clipped, of pairs that begin with this stage, and not what fits as a whole. Of all open
-        pairs, whose best supported places are scored by then; or first of those that were `diverted` only. Changes
-        `diverted` of the search, `fragment` and `open` of the pairs' state.
+        pairs, whose best supported places are scored by then; or first of those `left_to_local` only. Changes
+        `left_to_local` of the search, `fragment` and `open` of the pairs' state.
         """
         ...
 

@@ -305,7 +305,7 @@ class DeviceBackend:
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)
-        scout = slot.buffer(f"scout{stage}", 8 * self.context.n)
+        top_bucket = slot.buffer(f"top_bucket{stage}", 8 * self.context.n)
         active = np.uint32(reads.size), reads.numbers
         where = self._lengths, self._flips, *active, reads.plan, *self._index.positions
         columns = seeds.lo, seeds.count, seeds.length, seeds.at, seeds.segment
@@ -315,15 +315,15 @@ class DeviceBackend:
         for known in state.stages:
             since = np.uint32((1 << stage + 1) - (1 << known.reads.stage + 1))
             place = np.uint32(size), self._shift, self._n, state.columns, since, owner, self._flips, anchors
-            slot.launch("drop_known", size, *place, known.segment, known.anchors, known.scout)
-        found = DeviceAnchors(reads, size, anchors, owner, seeds.segment, scout)
+            slot.launch("drop_known", size, *place, known.segment, known.anchors, known.top_bucket)
+        found = DeviceAnchors(reads, size, anchors, owner, seeds.segment, top_bucket)
         state.stages.append(found)
         return found
 
     def count_candidates(self, anchors: DeviceAnchors) -> None:
         """The device counts them: `on_host`."""
 
-    def divert(
+    def leave_to_local(
         self,
         state: DeviceState,
         anchors: DeviceAnchors,
@@ -358,7 +358,7 @@ class DeviceBackend:
         slot, reads = self._slot, anchors.reads
         pairs = slot.buffer(f"scout_pairs{reads.stage}", 8 * reads.size)
         active = np.uint32(reads.size), reads.numbers, reads.plan, self._shift
-        columns = anchors.segment, anchors.anchors, anchors.scout, pairs, reads.counters
+        columns = anchors.segment, anchors.anchors, anchors.top_bucket, pairs, reads.counters
         slot.launch("choose_scouts", reads.size, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, reads.size, pairs, anchors.segment)
 
@@ -391,7 +391,7 @@ class DeviceBackend:
         pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
         bands = slot.buffer(f"bands{reads.stage}", 8 * reads.size)
         active = np.uint32(reads.size), reads.numbers, reads.plan, self._shift
-        columns = candidates.segment, candidates.anchors, candidates.scout, np.uint32(room)
+        columns = candidates.segment, candidates.anchors, candidates.top_bucket, np.uint32(room)
         out = pairs, bands, reads.counters
         slot.launch("list_bands", reads.size, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)
@@ -506,7 +506,7 @@ class DeviceBackend:
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names
         stats.candidates += counts["CANDIDATES"]
-        stats.scored += counts["SCOUTS"] + counts["BANDS"]
+        stats.scored += counts["TOP_BUCKETS"] + counts["BANDS"]
         left = counts["FILTERED"]
         if "flanks" in names:
             for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):

@@ -16,7 +16,7 @@ from gassst.params import MAX_READ_LENGTH
 from gassst.search.host import GIVEN_UP
 from gassst.seeding.plan import SearchPlan
 
-STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "DIVERTED", "EVIDENCE")
+STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL", "EVIDENCE")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""
 PLAN = (
     "SEED_LENGTH",
@@ -38,7 +38,7 @@ COUNTERS = (
     "OVERFLOW",  # not 0: something did not fit
     "MANY",  # reads with more than FEW anchors
     "CANDIDATES",  # anchors, merged, without the known ones
-    "SCOUTS",
+    "TOP_BUCKETS",
     "LISTED",  # anchors for the narrow band
     "FILTERED",  # anchors for the flanks; behind it those that each of three bounds rejects
     "BY_TNW4",
@@ -110,19 +110,19 @@ class DeviceSeeds:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceAnchors:
-    """Anchors of a stage: buffers of uint64[size], the read of each, and by read segments and scouts uint32[n, 2]."""
+    """Anchors of a stage: buffers of uint64[size], the read of each; by read segments, top buckets uint32[n, 2]."""
 
     reads: DeviceReads
     size: int
     anchors: Any
     owner: Any
     segment: Any
-    scout: Any
+    top_bucket: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceBands:
-    """Bands of a stage: of the scouts, or of all other buckets. Columns have `room` rows; `bands` uint32[a, 2]."""
+    """Bands of a stage: of the top buckets, or of all other buckets. Columns have `room` rows; `bands` uint32[a, 2]."""
 
     reads: DeviceReads
     is_scout: bool

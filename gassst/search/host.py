@@ -114,7 +114,7 @@ class HostBackend:
     def count_candidates(self, anchors: Anchors) -> None:
         self.stats.candidates += len(anchors)
 
-    def divert(
+    def leave_to_local(
         self,
         state: SearchState,
         anchors: Anchors,
@@ -126,10 +126,10 @@ class HostBackend:
             return False
         with self.stats.timed("candidates"):
             reads = among, chosen, partner
-            return _stretches.divert(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
+            return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
-        return self.take(anchors, (~state.diverted[anchors.read_strand >> 1]).view(np.uint8))
+        return self.take(anchors, (~state.left_to_local[anchors.read_strand >> 1]).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         with self.stats.timed("candidates"):
@@ -153,7 +153,7 @@ class HostBackend:
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
         # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
         need = np.maximum(state.complete, state.limit) - state.limit
-        need[state.diverted] = np.iinfo(need.dtype).max
+        need[state.left_to_local] = np.iinfo(need.dtype).max
         width = self.context.plan.seed_length[0][self.context.lengths]
         with self.stats.timed("candidates"):
             return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))
@@ -246,7 +246,7 @@ class HostBackend:
             *selected,
             quality,
             proper=np.zeros(context.n, bool),
-            diverted=state.diverted,
+            left_to_local=state.left_to_local,
             passed_over=clipped(seen),
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),

@@ -132,14 +132,16 @@ class HostPairPasses:
         with self.stats.timed("pairs"):
             state.placements.add_bands(bands, search, self.context, EXTRA_STRATA, EXTRA_ERRORS)
 
-    def close_diverted(self, search: SearchState, state: PairState) -> None:
-        state.open &= ~search.diverted
+    def close_left_to_local(self, search: SearchState, state: PairState) -> None:
+        state.open &= ~search.left_to_local
 
-    def cut_read_through(self, stage: int, search: SearchState, state: PairState, diverted: bool) -> None:
+    def cut_read_through(
+        self, stage: int, search: SearchState, state: PairState, left_to_local: bool
+    ) -> None:
         if not self.pairs.may_be_cut:
             return
         with self.stats.timed("pairs"):
-            which = self.pairs, stage, diverted, SURE_ERRORS
+            which = self.pairs, stage, left_to_local, SURE_ERRORS
             asked = _read_through.pairs_to_ask(search, state, *which)
             if asked.size:
                 fragment = fragment_lengths(self.context.packed, asked)
@@ -196,21 +198,23 @@ class HostPairPasses:
         self.stats.capped += int(search.capped.sum())
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
-        hasty = np.zeros(context.n, bool) if state is None else state.hasty
+        before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
         odds = self._odds(summary["best"])
-        hidden = HiddenPairs(unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong, hasty)
+        hidden = HiddenPairs(
+            unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong, before_rescue
+        )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = raised(phred(choice.wrong + together))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
-        proper = choice.proper & ~search.diverted
+        proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
             *selected,
             quality,
             proper=proper,
-            diverted=search.diverted,
+            left_to_local=search.left_to_local,
             passed_over=clipped(seen),
             hopeless=hopeless & hopeless[partner],
             fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,

@@ -74,7 +74,7 @@ class PairModel:
     beside : the same where another pair of places is known: then the mates lie in a repeat
     alike : the same for each known pair of places: a family of copies of which some are hidden
     rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
-    hasty : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
+    before_rescue : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     """
 
@@ -82,7 +82,7 @@ class PairModel:
     beside: float = 0.319
     alike: float = 7.66
     rate: float = 0.7
-    hasty: float = 0.3
+    before_rescue: float = 0.3
     equal: float = 1e-5
 
 
@@ -247,7 +247,7 @@ class HiddenPairs(NamedTuple):
         How much less likely a place is for one error more, as a geometric mean of both mates.
     known : float64[n]
         Weight of the other pairs of places that are known, relative to the reported one.
-    hasty : bool[n]
+    before_rescue : bool[n]
         Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
         where both mates hide it.
     """
@@ -256,15 +256,15 @@ class HiddenPairs(NamedTuple):
     other: np.ndarray
     odds: np.ndarray
     known: np.ndarray
-    hasty: np.ndarray
+    before_rescue: np.ndarray
 
 
 def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarray:
     """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted."""
-    own, other, odds, known, hasty = pairs
+    own, other, odds, known, before_rescue = pairs
     times = np.where(known > KNOWN_PAIR, model.beside, model.common) + model.alike * known
     both = times * np.sqrt(own * other) * (odds / REFERENCE_ODDS) ** model.rate
-    return model.equal + np.where(hasty, np.maximum(both, model.hasty * (own + other)), both)
+    return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
 
 
 def _unseen_rivals(

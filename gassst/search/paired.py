@@ -74,14 +74,14 @@ class PairedSearch:
         passes.note_look(reads, pair_state, stage)
         near = passes.near_mates(anchors)
         if passes.count(near):
-            self._scout(anchors, near)
-            self._divert(anchors, near)
-            passes.cut_read_through(stage, state, pair_state, diverted=True)
+            self._score_top_buckets(anchors, near)
+            self._leave_to_local(anchors, near)
+            passes.cut_read_through(stage, state, pair_state, left_to_local=True)
             self._verify(anchors, passes.of_open(anchors, near, True, pair_state))
         passes.settle(state, pair_state, guided=False)
-        self._scout(anchors, passes.of_open(anchors, near, False, pair_state))
-        self._divert(anchors, None)
-        passes.cut_read_through(stage, state, pair_state, diverted=False)
+        self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
+        self._leave_to_local(anchors, None)
+        passes.cut_read_through(stage, state, pair_state, left_to_local=False)
         self._rescue(stage, reads)
         rest = passes.of_open(anchors, near, False, pair_state)
         self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state))
@@ -107,17 +107,19 @@ class PairedSearch:
         seeds = self.backend.look_up(self.state, 0, reads, every)
         return self.backend.gather(seeds, reads, None)
 
-    def _scout(self, anchors: Anchors, chosen: U8) -> None:
+    def _score_top_buckets(self, anchors: Anchors, chosen: U8) -> None:
         """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
         self._score_fresh(self.backend.best_supported(anchors, chosen))
 
-    def _divert(self, anchors: Anchors, chosen: U8 | None) -> None:
+    def _leave_to_local(self, anchors: Anchors, chosen: U8 | None) -> None:
         """Leave open pairs to the search by local score where a mate fits at one end only.
 
         `chosen` uint8[c]: mates with such anchors have a scored band; None: all open ones have.
         """
-        if self.backend.divert(self.state, anchors, self.pair_state.open, chosen, self.passes.pairs.partner):
-            self.passes.close_diverted(self.state, self.pair_state)
+        if self.backend.leave_to_local(
+            self.state, anchors, self.pair_state.open, chosen, self.passes.pairs.partner
+        ):
+            self.passes.close_left_to_local(self.state, self.pair_state)
 
     def _verify(self, anchors: Anchors, chosen: U8) -> None:
         """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""

@@ -45,18 +45,18 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
         state.bands += backend.all_minima(backend.buckets(survivors, Buckets.none()))
         return
     # The best supported place tightens the limit, by which the filters reject more of the others.
-    scouts = backend.best_supported(anchors)
-    score(backend, state, scouts)
+    top_buckets = backend.best_supported(anchors)
+    score(backend, state, top_buckets)
     left: Candidates = anchors
-    diverted = backend.divert(state, anchors)
+    left_to_local = backend.leave_to_local(state, anchors)
     if stage == 0:
         left = backend.supported(left, state)
-    elif diverted:
+    elif left_to_local:
         left = backend.still_searched(anchors, state)
     survivors = backend.filter(left, state)
-    found = backend.buckets(survivors, scouts)
+    found = backend.buckets(survivors, top_buckets)
     score(backend, state, found)
-    state.fresh += [scouts, found]
+    state.fresh += [top_buckets, found]
 
 
 def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U32) -> Anchors:

@@ -37,7 +37,7 @@ class SearchState:
         Bit s: the seeds of stage s have been looked up.
     planned : uint16[n]
         Most disjoint seeds that were looked up together.
-    diverted : bool[n]
+    left_to_local : bool[n]
         Reads left to the search by local score: the best known place fits a part of them only.
     evidence : uint16[n]
         Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
@@ -63,7 +63,7 @@ class SearchState:
     capped: U8
     looked: U8
     planned: U16
-    diverted: Bool
+    left_to_local: Bool
     evidence: U16
     scored: KeysByRead
     rejected: KeysByRead
@@ -84,7 +84,7 @@ class SearchState:
             capped=np.zeros(n, np.uint8),
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
-            diverted=np.zeros(n, bool),
+            left_to_local=np.zeros(n, bool),
             evidence=np.zeros(n, np.uint16),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),
@@ -117,7 +117,7 @@ class PairState:
         Scored places of the mates, and the best concordant pair that they make.
     open : bool[n]
         Reads whose pair is not settled.
-    hasty : bool[n]
+    before_rescue : bool[n]
         Reads whose pair was settled before mates were looked for around all places.
     unsettled : int64[q]
         First mates of the pairs that are open.
@@ -131,7 +131,7 @@ class PairState:
 
     placements: Placements
     open: Bool
-    hasty: Bool
+    before_rescue: Bool
     unsettled: I64
     looked_row: U8
     fragment: U16
@@ -147,7 +147,7 @@ class PairState:
         return cls(
             placements=placements,
             open=np.ones(n, bool),
-            hasty=np.zeros(n, bool),
+            before_rescue=np.zeros(n, bool),
             unsettled=pairs.first,
             looked_row=np.zeros(n, np.uint8),
             fragment=np.zeros(n, np.uint16),

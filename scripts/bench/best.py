@@ -26,7 +26,7 @@ from gassst.align.alphabets import DNA
 from gassst.align.best_device import device_pass
 from gassst.align.blocks import Geometry, Matrix, compiled_pass
 from gassst.align.gaps import Gaps
-from gassst.align.peeling import Peeler
+from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import UsageError
 from gassst.threads import usable_threads
 
@@ -70,8 +70,8 @@ def measure(
         filled = Matrix(query, target, gaps, tiles, geometry)
         compiled_pass(filled, threads, lambda cells: None)
     passed, passed_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peeler, scores = Peeler(filled), []
-    while len(scores) < k and (path := peeler.next_path(1)) is not None:
+    alignments, scores = WatermanEggert(filled), []
+    while len(scores) < k and (path := alignments.next_path(1)) is not None:
         scores.append(path.score)
     total = time.perf_counter() - wall
     cells = len(query) * len(target) / 1e9

@@ -98,7 +98,7 @@ def digest(found) -> str:
     """MD5 of all arrays of a `GlobalResult`."""
     hashed = hashlib.md5()
     arrays = [*vars(found.bands).values(), found.rows, found.start, found.summary, found.quality]
-    for array in [*arrays, found.passed_over, found.diverted, found.hopeless]:
+    for array in [*arrays, found.passed_over, found.left_to_local, found.hopeless]:
         hashed.update(np.ascontiguousarray(array).tobytes())
     return hashed.hexdigest()
 

@@ -54,9 +54,15 @@ class ObservedPasses(HostPairPasses):
             summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors
         )
         odds = self._odds(summary["best"])
-        whole = ~(search.diverted | search.diverted[partner]) & choice.decided & (choice.wrong < KNOWN)
+        whole = (
+            ~(search.left_to_local | search.left_to_local[partner]) & choice.decided & (choice.wrong < KNOWN)
+        )
         hidden = HiddenPairs(
-            unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong.copy(), state.hasty.copy()
+            unseen,
+            unseen[partner],
+            np.sqrt(odds * odds[partner]),
+            choice.wrong.copy(),
+            state.before_rescue.copy(),
         )
         self.observed.append((hidden, whole))
         return super().rate(search, state, found, selected, choice)
@@ -108,8 +114,8 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
     """float64[k]: that the pair is wrong."""
-    *columns, hasty, _ = rows.T
-    hidden = HiddenPairs(*columns, hasty > 0)
+    *columns, before_rescue, _ = rows.T
+    hidden = HiddenPairs(*columns, before_rescue > 0)
     weight = hidden.known + unseen_pairs(hidden, model)
     return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
 
@@ -144,12 +150,12 @@ def main() -> None:
     )
     parser.add_argument("sets", nargs="+", metavar="INDEX=R1,R2")
     parser.add_argument(
-        "-s", "--sensitivity", type=int, default=2, help="below 2, `hasty` alone is fitted [2]"
+        "-s", "--sensitivity", type=int, default=2, help="below 2, `before_rescue` alone is fitted [2]"
     )
     args = parser.parse_args()
     pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
     rows = np.concatenate([observe(argument, args.sensitivity) for argument in args.sets])
-    found = fit(rows, FITTED if args.sensitivity >= 2 else ("hasty",))
+    found = fit(rows, FITTED if args.sensitivity >= 2 else ("before_rescue",))
     print(f"{len(rows):,} pairs, {rows[:, 5].sum():.0f} wrong")
     for name, model in (("in use", PAIR_MODEL), ("fitted", found)):
         print(f"{name}: {model}\n  {calibration(rows, model)}")

@@ -100,7 +100,7 @@ class TestDeviceSearch:
         )
         with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
             state = single.run_stages(HostBackend(context, bands, Stats()))
-        assert state.diverted.sum() > 20 and state.hopeless(context).sum() > 5
+        assert state.left_to_local.sum() > 20 and state.hopeless(context).sum() > 5
         for name, column in zip(device_arrays.STATE, found.state, strict=True):
             np.testing.assert_array_equal(column, getattr(state, name.lower()), err_msg=name)
 

@@ -425,10 +425,10 @@ def test_a_pair_settled_by_one_place_admits_that_its_rival_may_be_unseen():
                 text[250 + at] = b"ACGT"[(b"ACGT".index(mate[at]) + 1) % 4]
         genome += bytes(hidden) + bf.random_bases(rng, 400) + bytes(shown) + bf.random_bases(rng, 400)
         fragments.append((f"p{i}", template[:50].decode(), bf.reverse_complement(bytes(mate)).decode()))
-    hasty = mapped(index_of(("a", genome)), fragments, sensitivity=0)
+    fast = mapped(index_of(("a", genome)), fragments, sensitivity=0)
     thorough = mapped(index_of(("a", genome)), fragments, sensitivity=3)
     # Of one pair, gaps make a copy the better.
-    assert sum(rows[0].mapq < 60 for rows in hasty.values()) >= 78
+    assert sum(rows[0].mapq < 60 for rows in fast.values()) >= 78
     assert sum(rows[0].mapq <= 3 for rows in thorough.values()) >= 78
 
 

@@ -10,7 +10,7 @@ from gassst.io.reference import Reference
 from gassst.layouts import HIT
 from gassst.local.places import Lines
 from gassst.local.reseed import PassedOver
-from gassst.local.rivals import Sight
+from gassst.local.rivals import SeedCoverage
 from gassst.params import Scoring
 from gassst.tools.foreign import ADAPTERS
 
@@ -263,8 +263,8 @@ def test_more_rivals_are_assumed_where_seeds_were_passed_over():
 
     def unseen(over, edits=0, n_bases=10**7):
         passed = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([60]))
-        sight = Sight(np.ones(1, bool), np.zeros(1), passed)
-        return [float(x[0]) for x in sight.unseen(lines, np.array([edits]), 16, n_bases)]
+        seed_coverage = SeedCoverage(np.ones(1, bool), np.zeros(1), passed)
+        return [float(x[0]) for x in seed_coverage.unseen(lines, np.array([edits]), 16, n_bases)]
 
     clear, large, some, many, unsure = unseen(0), unseen(0, 0, 10**8), unseen(10), unseen(40), unseen(40, 3)
     assert clear[0] < large[0] < some[0] < many[0] < unsure[0]

@@ -12,7 +12,7 @@ from gassst.align.best_device import device_pass
 from gassst.align.blocks import Geometry, Matrix, compiled_pass, longest_span
 from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
-from gassst.align.peeling import Peeler
+from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import DeviceError, InputError, UsageError
 from gassst.extension import opencl_engine
 
@@ -71,8 +71,8 @@ def by_gotoh(query, target, scores, gaps, k):
 
 def peeled(matrix, k):
     """The same of a matrix whose first pass is done."""
-    peeler, found = Peeler(matrix), []
-    while len(found) < k and (path := peeler.next_path(1)) is not None:
+    alignments, found = WatermanEggert(matrix), []
+    while len(found) < k and (path := alignments.next_path(1)) is not None:
         a = _alignment(path, matrix.query, matrix.target)
         found.append((a.score, a.query_begin, a.query_end, a.target_begin, a.target_end, a.cigar))
     return found

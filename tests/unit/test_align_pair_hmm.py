@@ -5,7 +5,7 @@ import pytest
 
 from gassst._core.pair_hmm import Batch, instruction_sets
 from gassst.align import pair_hmm
-from gassst.align.pair_hmm import forward, posterior, viterbi, viterbi_paths
+from gassst.align.pair_hmm import GapQualities, forward, posterior, viterbi, viterbi_paths
 from gassst.errors import DeviceError, InputError, UsageError
 
 NEVER = -np.inf
@@ -54,8 +54,7 @@ def world():
 
 
 def given(qualities):
-    names = ("qualities", "insertion_quality", "deletion_quality", "extension_quality")
-    return dict(zip(names, qualities, strict=True))
+    return {"qualities": qualities[0], "gaps": GapQualities(*qualities[1:])}
 
 
 @pytest.mark.parametrize("form", pair_hmm.FORMS)
@@ -80,7 +79,7 @@ def test_a_device_finds_the_same(world):
 @pytest.mark.parametrize("form", ["single", "double"])
 def test_instruction_sets(world, instruction_set, form):
     reads, haplotypes, qualities, expected = world
-    job = pair_hmm._Job(reads, haplotypes, tuple(qualities), None)
+    job = pair_hmm._Job(reads, haplotypes, *given(qualities).values(), None)
     for largest in (False, True):
         out = np.empty(len(job.pairs))
         job.batch.logs(job.pairs, largest, form, instruction_set, out)
@@ -185,12 +184,11 @@ def _without(read, haplotype, qualities, i, j):
 def test_pairs_and_qualities_of_records(world):
     reads, haplotypes, qualities, expected = world
     texts = ["".join(chr(33 + q) for q in quality) for quality in qualities[0]]
-    rest = given(qualities)
-    del rest["qualities"]
+    gaps = GapQualities(*qualities[1:])
     records = [(f"r{i}", read, text) for i, (read, text) in enumerate(zip(reads, texts, strict=True))]
-    found = forward(records, haplotypes, **rest, pairs=[[4, 0], [0, 4]])
+    found = forward(records, haplotypes, gaps=gaps, pairs=[[4, 0], [0, 4]])
     assert np.allclose(found, expected[0][[4, 0], [0, 4]])
-    assert np.allclose(forward(reads, haplotypes, texts, **rest), expected[0])
+    assert np.allclose(forward(reads, haplotypes, texts, gaps), expected[0])
 
 
 def test_what_cannot_be_has_probability_0():
@@ -216,7 +214,7 @@ def test_what_cannot_be_has_probability_0():
         (["ACG"], {"qualities": [[30] * 3] * 2}, InputError),
         (["ACG"], {"qualities": -1}, InputError),
         (["ACG"], {"qualities": "III"}, UsageError),
-        (["ACG"], {"qualities": 30, "insertion_quality": 2}, InputError),
+        (["ACG"], {"qualities": 30, "gaps": GapQualities(insertion=2)}, InputError),
         (["ACG"], {"qualities": 30, "form": "half"}, UsageError),
         (["ACG"], {"qualities": 30, "pairs": [[0, 1]]}, UsageError),
         (["ACG"], {"qualities": 30, "pairs": [0, 1]}, UsageError),
@@ -251,9 +249,9 @@ def test_a_batch_that_was_stopped_computes_no_more():
     """These pairs would take an hour."""
     long = ["ACGT" * 20_000]
     for instruction_set, form in [*((name, "double") for name in instruction_sets()), ("generic", "log")]:
-        batch = pair_hmm._Job(long, long, (30, 45, 45, 10), [[0, 0]] * 1000)
+        batch = pair_hmm._Job(long, long, 30, GapQualities(), [[0, 0]] * 1000)
         batch.batch.stop()
         batch.batch.logs(batch.pairs, False, form, instruction_set, np.empty(1000))
-    few = pair_hmm._Job(["ACGT"], ["ACGT"], (30, 45, 45, 10), None)
+    few = pair_hmm._Job(["ACGT"], ["ACGT"], 30, GapQualities(), None)
     few.batch.stop()
     assert not len(few.batch.path(few.pairs, 0)[2]) and few.batch.posterior(0, 0)[0] == 0

@@ -282,7 +282,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
         is_open[first + 1] = is_open[first]
         state = SimpleNamespace(
             open=is_open.copy(),
-            hasty=np.zeros(n, bool),
+            before_rescue=np.zeros(n, bool),
             unsettled=first,
             looked_row=rng.integers(0, 3, n).astype(np.uint8),
         )
@@ -310,7 +310,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
                 done = unseen <= (most_alone if is_alone else usual)
             closed += done
             assert state.open[r] == state.open[r + 1] == (is_open[r] and not done)
-            assert state.hasty[r] == state.hasty[r + 1] == (done and not guided)
+            assert state.before_rescue[r] == state.before_rescue[r + 1] == (done and not guided)
     assert closed > 5
 
 
@@ -851,14 +851,14 @@ def test_qualities_of_mates_below_20_stay_within_a_factor_of_two_of_their_promis
 def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
     """Rivals of both mates, of one of them, beside a known pair, in a pair that was settled early, in none."""
     own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
-    known, hasty = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
+    known, before_rescue = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
     odds = np.full(5, 0.01)
-    weight = unseen_pairs(HiddenPairs(own, other, odds, known, hasty))
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, before_rescue))
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, hasty)))
+    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, before_rescue)))
     # A library of fewer errors hides fewer of them.
-    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, hasty)) <= weight).all()
+    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, before_rescue)) <= weight).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)

@@ -203,33 +203,33 @@ def test_rows_of_cut_reads_take_the_place_of_those_of_their_batch():
     assert summary[others].tolist() == old[others].tolist()
 
 
-@pytest.mark.parametrize("diverted", [False, True])
-def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(diverted):
+@pytest.mark.parametrize("left_to_local", [False, True])
+def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(left_to_local):
     rng = np.random.default_rng(7)
     n, sure, an_error = 4000, 4, 4
     first = np.arange(0, n, 2)
     both = np.repeat(np.arange(n // 2), 2)
     search = SimpleNamespace(
         best=rng.choice(np.array([2, 5, 8, 12, NO_SCORE], np.uint16), n),
-        diverted=(rng.random(n // 2) < 0.3)[both],
+        left_to_local=(rng.random(n // 2) < 0.3)[both],
         capped=(rng.random(n) < 0.3).astype(np.uint8),
     )
     fragments = np.where(rng.random(n // 2) < 0.2, 90, 0).astype(np.uint16)
     state = SimpleNamespace(open=(rng.random(n // 2) < 0.7)[both], fragment=fragments[both])
     pairs = SimpleNamespace(first=first, begin=rng.integers(0, 2, n // 2)[both])
     lengths = rng.choice(np.array([100, 130, 150], np.uint32), n)
-    asked = read_through.pairs_to_ask(search, state, pairs, 1, diverted, sure)
+    asked = read_through.pairs_to_ask(search, state, pairs, 1, left_to_local, sure)
     expected = [
         r
         for r in first.tolist()
         if pairs.begin[r] == 1
         and not state.fragment[r]
         and min(search.best[r : r + 2]) > sure
-        and (search.diverted[r] or (state.open[r] and not diverted))
+        and (search.left_to_local[r] or (state.open[r] and not left_to_local))
     ]
     assert asked.tolist() == expected
     sizes = rng.choice(np.array([0, 60, 99], np.uint16), len(asked))
-    before = SimpleNamespace(open=state.open.copy(), diverted=search.diverted.copy())
+    before = SimpleNamespace(open=state.open.copy(), left_to_local=search.left_to_local.copy())
     read_through.close_cut(asked, sizes, search, state, SimpleNamespace(lengths=lengths), an_error)
     closed = 0
     for r, size in zip(expected, sizes.tolist(), strict=True):
@@ -243,7 +243,7 @@ def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(div
         for i in (r, r + 1):
             assert state.fragment[i] == size * cut
             assert state.open[i] == (before.open[i] and not cut)
-            assert search.diverted[i] == (before.diverted[i] or cut)
+            assert search.left_to_local[i] == (before.left_to_local[i] or cut)
     assert 5 < closed < len(expected) - 5
 
 

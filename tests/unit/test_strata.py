@@ -94,7 +94,7 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    lost, diverted = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
+    lost, left_to_local = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
@@ -102,7 +102,7 @@ def test_unsettled_by_strata_and_by_share(rng):
         lost=lost[None],
         preset=SimpleNamespace(strata=1),
     )
-    state = SimpleNamespace(best=best, rival=rival, complete=complete, diverted=diverted)
+    state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
     context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
@@ -115,7 +115,7 @@ def test_unsettled_by_strata_and_by_share(rng):
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed *= lost[lengths[partner[r]]]
             hopeless = given_up and best[r] == NONE and missed <= given_up
-            if seed_count[m] and open_strata and best[r] > enough and not diverted[r] and not hopeless:
+            if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import best_stretches, divert, promising_buckets
+from gassst._core.stretches import best_stretches, leave_to_local, promising_buckets
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SCORE
@@ -95,38 +95,38 @@ def half_fits():
     return anchors, context, clipped
 
 
-def run_divert(half_fits, best, among=None, chosen=None, partner=None):
+def run_leave_to_local(half_fits, best, among=None, chosen=None, partner=None):
     anchors, context, _ = half_fits
-    state = SimpleNamespace(best=best, diverted=np.zeros(60, bool), evidence=np.zeros(60, np.uint16))
-    any_new = divert(anchors, state, context, among, chosen, partner, SURE, GAIN)
-    assert any_new == state.diverted.any()
+    state = SimpleNamespace(best=best, left_to_local=np.zeros(60, bool), evidence=np.zeros(60, np.uint16))
+    any_new = leave_to_local(anchors, state, context, among, chosen, partner, SURE, GAIN)
+    assert any_new == state.left_to_local.any()
     return state
 
 
 def test_reads_are_given_up_where_a_stretch_scores_better(half_fits):
     clipped = half_fits[2]
     best = np.where(np.arange(60) % 3, NO_SCORE, 15).astype(np.uint16)
-    state = run_divert(half_fits, best)
+    state = run_leave_to_local(half_fits, best)
     # A half scores 50 and a bonus; 15 or 21 errors leave 110 - 75, and 110 - 105. The others fit as a whole.
-    assert (state.diverted == clipped).all()
-    assert run_divert(half_fits, best, partner=np.arange(60) ^ 1).diverted.all()
+    assert (state.left_to_local == clipped).all()
+    assert run_leave_to_local(half_fits, best, partner=np.arange(60) ^ 1).left_to_local.all()
     assert (state.evidence >= 55).all()
     assert (state.evidence[~clipped] == 110).all()
 
 
 def test_a_band_of_few_errors_is_never_given_up(half_fits):
-    assert not run_divert(half_fits, np.full(60, SURE, np.uint16)).diverted.any()
+    assert not run_leave_to_local(half_fits, np.full(60, SURE, np.uint16)).left_to_local.any()
 
 
 def test_a_stretch_must_gain_enough(half_fits):
     clipped = half_fits[2]
     # 110 - 5 * 9 = 65 is more than most halves score; whole reads have 110. Of pairs the band alone counts.
     best, no_mates = np.full(60, 9, np.uint16), np.arange(60)
-    state = run_divert(half_fits, best, partner=no_mates[::-1].copy())
+    state = run_leave_to_local(half_fits, best, partner=no_mates[::-1].copy())
     own = state.evidence >= 65 + GAIN
-    assert (state.diverted == (own | own[::-1])).all()
+    assert (state.left_to_local == (own | own[::-1])).all()
     assert not own[clipped].any()
-    assert not run_divert(half_fits, best, partner=no_mates).diverted.any()
+    assert not run_leave_to_local(half_fits, best, partner=no_mates).left_to_local.any()
 
 
 def test_a_read_that_fits_where_another_anchor_lies_is_kept():
@@ -156,9 +156,9 @@ def test_a_read_that_fits_where_another_anchor_lies_is_kept():
             reads=np.zeros(1, np.uint32),
         )
         state = SimpleNamespace(
-            best=np.array([17], np.uint16), diverted=np.zeros(1, bool), evidence=np.zeros(1, np.uint16)
+            best=np.array([17], np.uint16), left_to_local=np.zeros(1, bool), evidence=np.zeros(1, np.uint16)
         )
-        assert divert(anchors, state, context, None, None, None, SURE, GAIN) != is_kept
+        assert leave_to_local(anchors, state, context, None, None, None, SURE, GAIN) != is_kept
 
 
 def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
@@ -166,13 +166,15 @@ def test_only_reads_that_may_are_given_up_and_their_mates_with_them(half_fits):
     among = np.arange(60) < 30
     chosen = np.zeros(120, np.uint8)
     chosen[2 * np.arange(0, 60, 10)] = 1
-    assert np.flatnonzero(run_divert(half_fits, best, among, None, partner).diverted).tolist() == list(
-        range(30)
-    )
-    both = run_divert(half_fits, best, among, chosen, partner)
-    assert np.flatnonzero(both.diverted).tolist() == [0, 1, 10, 11, 20, 21]
+    assert np.flatnonzero(
+        run_leave_to_local(half_fits, best, among, None, partner).left_to_local
+    ).tolist() == list(range(30))
+    both = run_leave_to_local(half_fits, best, among, chosen, partner)
+    assert np.flatnonzero(both.left_to_local).tolist() == [0, 1, 10, 11, 20, 21]
     clipped = np.flatnonzero(half_fits[2][:30])
-    assert np.flatnonzero(run_divert(half_fits, best, among).diverted).tolist() == clipped.tolist()
+    assert (
+        np.flatnonzero(run_leave_to_local(half_fits, best, among).left_to_local).tolist() == clipped.tolist()
+    )
 
 
 def test_promising_buckets_are_rivals_and_other_parts():

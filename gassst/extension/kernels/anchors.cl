@@ -123,21 +123,21 @@ __kernel void collect_anchors(uint n_anchors, __global const uint *owner, __glob
 }
 
 /* Drop the anchors in buckets that an earlier stage scored, and on diagonals that it rejected. Its anchors tell both: of a
- * bucket that was scored the scout, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
+ * bucket that was scored the top bucket, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
  * known of a read is forgotten where a stage left it out: `since` has the bits of the stages from that one on. */
 __kernel void drop_known(uint n_anchors, uint shift, uint n_reads, __global const ushort *state, uint since,
                          __global const uint *owner, __global const uchar *read_flip, __global ulong *anchors, __global const uint2 *known_segment,
-                         __global const ulong *known_anchors, __global const uint2 *known_scout)
+                         __global const ulong *known_anchors, __global const uint2 *known_top_bucket)
 {
     uint i = get_global_id(0);
     if (i >= n_anchors || anchor_fate(anchors[i]) != ANCHOR_LIVE)
         return;
     ulong anchor = anchors[i];
     uint read = owner[i], diagonal = anchor_diagonal(anchor), bucket = diagonal >> shift;
-    uint2 segment = known_segment[read], scout = known_scout[read];
+    uint2 segment = known_segment[read], top_bucket = known_top_bucket[read];
     if (segment.y == 0 || (STATE(LOOKED, read) & since) != since)
         return;
-    int known = scout.x == (read << 1 | (anchor_strand(anchor) ^ read_flip[read])) && scout.y == bucket;
+    int known = top_bucket.x == (read << 1 | (anchor_strand(anchor) ^ read_flip[read])) && top_bucket.y == bucket;
     ulong from = anchor_of(anchor_strand(anchor), bucket << shift, 0, 0);
     uint lo = segment.x, hi = segment.x + segment.y, stop = hi;
     while (lo < hi) {
@@ -168,7 +168,7 @@ static uint lead_of(uint words, uint shift)
  * and first diagonal. */
 __kernel void choose_scouts(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
                             __global const uint *active, __global const short *plan, uint shift,
-                            __global const uint2 *segment, __global const ulong *anchors, __global uint2 *scout,
+                            __global const uint2 *segment, __global const ulong *anchors, __global uint2 *top_bucket,
                             __global uint *pairs, __global uint *counters)
 {
     __local uint sums[GROUP];
@@ -192,12 +192,12 @@ __kernel void choose_scouts(__global const uint *read_length, __global const uch
                 best = (uint2)(read << 1 | (anchor_strand(anchor) ^ read_flip[read]), anchor_diagonal(anchor) >> shift);
             }
         }
-        scout[read] = best;
+        top_bucket[read] = best;
         pairs[i] = best.x;
         pairs[n_active + i] = (best.y << shift) - lead_of(PLAN(BAND_WORDS, read_length[read]), shift);
     }
     reserve(live, sums, counters + CANDIDATES, counters + OVERFLOW);
-    reserve(best.x != NOWHERE, sums, counters + SCOUTS, counters + OVERFLOW);
+    reserve(best.x != NOWHERE, sums, counters + TOP_BUCKETS, counters + OVERFLOW);
 }
 
 /* Most seeds that the anchors of a bucket can be made of; `j` moves behind them. */

@@ -1,10 +1,10 @@
 /* Bands of buckets: listed, scored, held against the limits, collected by read. */
 
-/* The distinct buckets of the live anchors of every read but its scout (`buckets`): pairs uint[2, room], read strand and
+/* The distinct buckets of the live anchors of every read but its top bucket (`buckets`): pairs uint[2, room], read strand and
  * first diagonal; bands uint2[a], first and number of those of each read. */
 __kernel void list_bands(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
                          __global const uint *active, __global const short *plan, uint shift,
-                         __global const uint2 *segment, __global const ulong *anchors, __global const uint2 *scout,
+                         __global const uint2 *segment, __global const ulong *anchors, __global const uint2 *top_bucket,
                          uint room, __global uint *pairs, __global uint2 *bands, __global uint *counters)
 {
     __local uint sums[GROUP];
@@ -13,7 +13,7 @@ __kernel void list_bands(__global const uint *read_length, __global const uchar 
     if (i < n_active) {
         read = active[i];
         own = segment[read];
-        scored = scout[read];
+        scored = top_bucket[read];
     }
     for (int writes = 0; writes < 2; writes++) {
         ulong here = ~(ulong)0;
@@ -56,7 +56,7 @@ __kernel void score_bands(READ_ARGS, __global const short *plan, __global const 
 }
 
 /* Marks the bands within the limits of their reads, which tighten on the way (bookkeeping.pyx, `within_limit`). Where `bands`
- * is not of use, each read has the one band of its scout. kept: uchar[room], number: uint[n], those of each read. */
+ * is not of use, each read has the one band of its top bucket. kept: uchar[room], number: uint[n], those of each read. */
 __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *active, int is_scout,
                          __global const uint2 *bands, __global const uint *pairs, uint room,
                          __global const ushort *found, int margin, __global ushort *state, __global uchar *kept,

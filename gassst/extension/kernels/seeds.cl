@@ -153,7 +153,7 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(BEST, read) = STATE(RIVAL, read) = NO_SCORE;
     STATE(LIMIT, read) = PLAN(ERRORS, read_length[read]);
     STATE(COMPLETE, read) = STATE(PLANNED, read) = STATE(CAPPED, read) = STATE(LOOKED, read) = 0;
-    STATE(DIVERTED, read) = STATE(EVIDENCE, read) = 0;
+    STATE(LEFT_TO_LOCAL, read) = STATE(EVIDENCE, read) = 0;
 }
 
 /* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). `clips`: whether ends may be
@@ -170,7 +170,7 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, int clips, __
         int most = min(best + (int)strata, PLAN(ERRORS, bases) + 1);
         int enough = rival > best + (int)margin ? PLAN(SETTLED_ALONE, bases) : PLAN(SETTLED, bases);
         wanted = PLAN(SEED_COUNT, bases) > 0 && (int)STATE(COMPLETE, read) < most && best > enough;
-        if (STATE(DIVERTED, read) || (clips && best == NO_SCORE && PLAN(GIVEN_UP, bases)))
+        if (STATE(LEFT_TO_LOCAL, read) || (clips && best == NO_SCORE && PLAN(GIVEN_UP, bases)))
             wanted = 0;
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);

@@ -57,7 +57,7 @@ static int total_of(int mismatches, int length, stretch_costs costs)
 }
 
 /* Gives up the reads that a stretch on the diagonal of their longest anchor fits better, by `gain`, than the best band and
- * than the whole read on the diagonal of any anchor (`divert`). Their anchors are dropped. No read with `sure` errors or
+ * than the whole read on the diagonal of any anchor (`leave_to_local`). Their anchors are dropped. No read with `sure` errors or
  * fewer is given up, nor where the stretch has less than `least`. */
 __kernel void divert_reads(READ_ARGS, ulong read_rows, uint n_reads, uint n_active, __global const uint *active,
                            __global const short *plan, __global const ulong *planes, ulong rows, int match,
@@ -94,7 +94,7 @@ __kernel void divert_reads(READ_ARGS, ulong read_rows, uint n_reads, uint n_acti
                                                  anchor_strand(anchors[j]) ^ flip ? reverse : forward, length, fewest));
     if (total < total_of(fewest, length, costs) + gain)
         return;
-    STATE(DIVERTED, read) = 1;
+    STATE(LEFT_TO_LOCAL, read) = 1;
     for (uint j = own.x; j < own.x + own.y; j++)
         if (anchor_fate(anchors[j]) == ANCHOR_LIVE)
             anchors[j] |= ANCHOR_DROPPED;

@@ -40,7 +40,7 @@ class _BlockLines:
     down: Lines
 
 
-class Peeler:
+class WatermanEggert:
     """Takes alignments off a matrix whose first pass is done."""
 
     def __init__(self, matrix: Matrix):
