@@ -118,6 +118,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
 
 
 cdef inline uint64_t code_of(const Seed *seed) noexcept nogil:
+    """Of a seed that is whole."""
     return seed.code >> 2 * (seed.room - seed.length)
 
 
@@ -153,7 +154,7 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         stop = min(start + GROUP, n)
         m = 0
         for i in range(start, stop):
-            if i + GROUP < n:
+            if i + GROUP < n and seeds[i + GROUP].room >= seeds[i + GROUP].length:
                 lookup_prefetch_table(index, code_of(&seeds[i + GROUP]), seeds[i + GROUP].length)
             if not seeds[i].known and is_within(&seeds[i], index.k, kmer_from, kmer_to):
                 group[m] = &seeds[i]

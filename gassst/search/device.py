@@ -346,7 +346,9 @@ class DeviceBackend:
             *map(np.int32, numbers),
         )
         columns = anchors.segment, anchors.anchors, state.columns
-        self._slot.launch("divert_reads", reads.size, *self._reads, np.uint64(self._rows), *active, *columns)
+        self._slot.launch(
+            "leave_to_local", reads.size, *self._reads, np.uint64(self._rows), *active, *columns
+        )
         return True
 
     def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
@@ -356,10 +358,10 @@ class DeviceBackend:
 
     def best_supported(self, anchors: DeviceAnchors) -> DeviceBands:
         slot, reads = self._slot, anchors.reads
-        pairs = slot.buffer(f"scout_pairs{reads.stage}", 8 * reads.size)
+        pairs = slot.buffer(f"top_pairs{reads.stage}", 8 * reads.size)
         active = np.uint32(reads.size), reads.numbers, reads.plan, self._shift
         columns = anchors.segment, anchors.anchors, anchors.top_bucket, pairs, reads.counters
-        slot.launch("choose_scouts", reads.size, self._lengths, self._flips, *active, *columns)
+        slot.launch("choose_top_buckets", reads.size, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, reads.size, pairs, anchors.segment)
 
     def supported(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
@@ -396,19 +398,19 @@ class DeviceBackend:
         slot.launch("list_bands", reads.size, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)
 
-    def _bands(self, reads: DeviceReads, is_scout: bool, room: int, pairs: Any, bands: Any) -> DeviceBands:
-        name = f"{'scout_' if is_scout else ''}{{}}{reads.stage}"
+    def _bands(self, reads: DeviceReads, is_top: bool, room: int, pairs: Any, bands: Any) -> DeviceBands:
+        name = f"{'top_' if is_top else ''}{{}}{reads.stage}"
         found, kept = (
             self._slot.buffer(name.format("found"), 4 * room),
             self._slot.buffer(name.format("kept"), room),
         )
-        return DeviceBands(reads, is_scout, room, pairs, bands, found, kept)
+        return DeviceBands(reads, is_top, room, pairs, bands, found, kept)
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
     def score(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
         reads = buckets.reads
-        count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_scout else "BANDS"))
+        count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found
         for words in np.unique(self.context.plan.words[self.context.present]).tolist():
             items, seen = min(buckets.room, ITEMS), (reads.plan, *self._planes)
@@ -417,7 +419,7 @@ class DeviceBackend:
 
     def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
         reads = bands.reads
-        which = self._n, np.uint32(reads.size), reads.numbers, np.int32(bands.is_scout), bands.bands
+        which = self._n, np.uint32(reads.size), reads.numbers, np.int32(bands.is_top), bands.bands
         columns = bands.pairs, np.uint32(bands.room), bands.found, np.int32(extra)
         out = state.columns, bands.kept, state.number
         self._slot.launch("keep_bands", reads.size, *which, *columns, *out)
@@ -498,7 +500,7 @@ class DeviceBackend:
     ) -> None:
         """The bands within the limits to the places of their reads, which `following` has."""
         for part in bands:
-            which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_scout), part.bands
+            which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             out = following, np.uint32(kept), places, scores
             self._slot.launch("collect_bands", part.reads.size, *which, *rows, *out)

@@ -125,7 +125,7 @@ class DeviceBands:
     """Bands of a stage: of the top buckets, or of all other buckets. Columns have `room` rows; `bands` uint32[a, 2]."""
 
     reads: DeviceReads
-    is_scout: bool
+    is_top: bool
     room: int
     pairs: Any
     bands: Any

@@ -166,7 +166,7 @@ static uint lead_of(uint words, uint shift)
 
 /* Of every read the bucket whose anchors cover most bases (`best_supported`), and its band: pairs uint[2, a], read strand
  * and first diagonal. */
-__kernel void choose_scouts(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
+__kernel void choose_top_buckets(__global const uint *read_length, __global const uchar *read_flip, uint n_active,
                             __global const uint *active, __global const short *plan, uint shift,
                             __global const uint2 *segment, __global const ulong *anchors, __global uint2 *top_bucket,
                             __global uint *pairs, __global uint *counters)

@@ -57,7 +57,7 @@ __kernel void score_bands(READ_ARGS, __global const short *plan, __global const 
 
 /* Marks the bands within the limits of their reads, which tighten on the way (bookkeeping.pyx, `within_limit`). Where `bands`
  * is not of use, each read has the one band of its top bucket. kept: uchar[room], number: uint[n], those of each read. */
-__kernel void keep_bands(uint n_reads, uint n_active, __global const uint *active, int is_scout,
+__kernel void keep_bands(uint n_reads, uint n_active, __global const uint *active, int is_top,
                          __global const uint2 *bands, __global const uint *pairs, uint room,
                          __global const ushort *found, int margin, __global ushort *state, __global uchar *kept,
                          __global uint *number)
@@ -66,9 +66,9 @@ __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *activ
     if (i >= n_active)
         return;
     uint read = active[i], n = 0;
-    uint2 own = is_scout ? (uint2)(i, pairs[i] != NOWHERE) : bands[i];
+    uint2 own = is_top ? (uint2)(i, pairs[i] != NOWHERE) : bands[i];
     int best = STATE(BEST, read), rival = STATE(RIVAL, read), limit = STATE(LIMIT, read);
-    if (is_scout)
+    if (is_top)
         kept[i] = 0;
     for (uint j = own.x; j < own.x + own.y; j++) {
         int edits = found[j];
@@ -89,7 +89,7 @@ __kernel void keep_bands(uint n_reads, uint n_active, __global const uint *activ
 }
 
 /* The kept bands to the places of their reads, `next` uint[n]: columns uint[2, h] as pairs, scores ushort[2, h]. */
-__kernel void collect_bands(uint n_active, __global const uint *active, int is_scout, __global const uint2 *bands,
+__kernel void collect_bands(uint n_active, __global const uint *active, int is_top, __global const uint2 *bands,
                             __global const uint *pairs, uint room, __global const ushort *found,
                             __global const uchar *kept, __global uint *next, uint n_kept, __global uint *columns,
                             __global ushort *scores)
@@ -98,7 +98,7 @@ __kernel void collect_bands(uint n_active, __global const uint *active, int is_s
     if (i >= n_active)
         return;
     uint read = active[i], to = next[read];
-    uint2 own = is_scout ? (uint2)(i, 1) : bands[i];
+    uint2 own = is_top ? (uint2)(i, 1) : bands[i];
     for (uint j = own.x; j < own.x + own.y; j++)
         if (kept[j]) {
             columns[to] = pairs[j];

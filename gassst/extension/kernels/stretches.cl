@@ -57,9 +57,9 @@ static int total_of(int mismatches, int length, stretch_costs costs)
 }
 
 /* Gives up the reads that a stretch on the diagonal of their longest anchor fits better, by `gain`, than the best band and
- * than the whole read on the diagonal of any anchor (`leave_to_local`). Their anchors are dropped. No read with `sure` errors or
- * fewer is given up, nor where the stretch has less than `least`. */
-__kernel void divert_reads(READ_ARGS, ulong read_rows, uint n_reads, uint n_active, __global const uint *active,
+ * than the whole read on the diagonal of any anchor (stretches.pyx, `leave_to_local`). Their anchors are dropped. No read
+ * with `sure` errors or fewer is given up, nor where the stretch has less than `least`. */
+__kernel void leave_to_local(READ_ARGS, ulong read_rows, uint n_reads, uint n_active, __global const uint *active,
                            __global const short *plan, __global const ulong *planes, ulong rows, int match,
                            int mismatch, int bonus, int sure, int gain, int least, __global const uint2 *segment,
                            __global ulong *anchors, __global ushort *state)
