@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from gassst.align.scoring import Costs
 
 I64 = NDArray[np.int64]
-SHARED_SHARE = (
-    3  # lanes that share their query cost a third or less of those that look their own one's scores up
-)
+SHARED_SHARE = 3  # lanes that share their query cost at most a third of those that look up their own scores
 SPARSE_SHARE = 0.3  # of a vector's cells that are of use: below it a pair at a time takes less
 CLASS_BITS = 3  # queries whose lengths agree in these leading bits are of one size class
 

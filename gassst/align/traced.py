@@ -23,11 +23,8 @@ from gassst.errors import UsageError
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
 LANES = 64  # the most of any vector, as LANES_MOST of ext/pairwise/lanes.h
-LINE_BYTES, LETTER_BYTES, ROW_BYTES = (
-    8,
-    4,
-    160,
-)  # for a column between blocks, in a kernel, and for a row in a kernel
+LINE_BYTES, LETTER_BYTES = 8, 4  # for a column: between blocks, and in a kernel
+ROW_BYTES = 160  # for a row in a kernel
 
 
 class Limits(NamedTuple):
