@@ -1,9 +1,9 @@
 """Scores of pairs of sequences, a pair a lane (`ext/pairwise/lanes_columns.h`), their alignments, all lanes on one pair
 (`trace_wave.h`), and edit distances (`edits.h`).
 
-The arrays are those of `gassst.align`, which checks them; all functions release the GIL for the whole call.
+The arrays are those of `gassst.align`, which checks them; the methods of `Job` release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -72,6 +72,15 @@ cdef extern from "edits.h" nogil:
     int edit_distances(const lanes_job *, int64_t q, const int64_t *target, int64_t n_targets, int64_t limit, int infix,
                        int32_t *out)
 
+cdef extern from "Python.h":
+    bint PyUnicode_CheckExact(object)
+    bint PyUnicode_IS_ASCII(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    void *PyUnicode_DATA(object)
+    bint PyBytes_CheckExact(object)
+    Py_ssize_t PyBytes_GET_SIZE(object)
+    char *PyBytes_AS_STRING(object)
+
 OVERFLOW = LANES_OVERFLOW
 cdef int64_t SCORED_ROWS = 1024  # of a block: its state stays in the cache
 
@@ -79,6 +88,57 @@ cdef int64_t SCORED_ROWS = 1024  # of a block: its state stays in the cache
 def instruction_sets():
     """Names of the variants this processor can run, the fastest first; the last is always "generic"."""
     return [lanes_tables[i].name.decode() for i in range(LANES_TABLES) if lanes_tables[i].usable()]
+
+
+cdef Py_ssize_t letters_at(object text, const uint8_t **letters) except -2:
+    """How many letters a str of ASCII or bytes has, and where; -1 for what is neither."""
+    if PyUnicode_CheckExact(text) and PyUnicode_IS_ASCII(text):
+        letters[0] = <const uint8_t *>PyUnicode_DATA(text)
+        return PyUnicode_GET_LENGTH(text)
+    if PyBytes_CheckExact(text):
+        letters[0] = <const uint8_t *>PyBytes_AS_STRING(text)
+        return PyBytes_GET_SIZE(text)
+    return -1
+
+
+def encode(list texts, const uint16_t[::1] codes, int64_t most):
+    """Texts that are str or bytes as codes: `(uint8[letters of all], offsets int64[n + 1])`.
+
+    None where one is something else, empty, longer than `most`, or has a letter without code. `codes` uint16[65536] has
+    those of two letters at once, as they lie in memory; bit 7 says that a letter has none.
+    """
+    cdef Py_ssize_t i, k, length, n = len(texts)
+    cdef const uint8_t *letters = NULL
+    cdef uint16_t two, seen = 0
+    cdef uint8_t *to
+    cdef uint8_t last[2]
+    if codes.shape[0] != 1 << 16:
+        raise ValueError("codes of two letters")
+    offsets = np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] start = offsets
+    for i in range(n):
+        length = letters_at(texts[i], &letters)
+        if length <= 0 or length > most:
+            return None
+        start[i + 1] = start[i] + length
+    found = np.empty(start[n], np.uint8)
+    cdef uint8_t[::1] out = found
+    for i in range(n):
+        length = letters_at(texts[i], &letters)
+        to = &out[start[i]]
+        for k in range(0, length - 1, 2):
+            memcpy(&two, letters + k, 2)
+            two = codes[two]
+            seen |= two
+            memcpy(to + k, &two, 2)
+        if length & 1:
+            last[0] = last[1] = letters[length - 1]
+            memcpy(&two, last, 2)
+            two = codes[two]
+            seen |= two
+            memcpy(last, &two, 2)
+            to[length - 1] = last[0]
+    return None if seen & 0x8080 else (found, offsets)
 
 
 cdef class Job:

@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 OVERFLOW: int
 
 def instruction_sets() -> list[str]: ...
+def encode(
+    texts: list[Any], codes: NDArray[np.uint16], most: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None: ...
 
 class Job:
     lanes: list[int]

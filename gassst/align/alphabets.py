@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,12 @@ class Alphabet:
 
     def __len__(self) -> int:
         return len(self.letters)
+
+    @cached_property
+    def codes_of_two(self) -> NDArray[np.uint16]:
+        """uint16[65536], the codes of two bytes as they lie in memory, for `gassst._core.pairwise.encode`."""
+        two = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
+        return self.codes[two].view(np.uint16)
 
     def decode(self, codes: NDArray[np.uint8]) -> str:
         """The letters of codes, uint8[n]."""

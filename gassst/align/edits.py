@@ -14,10 +14,10 @@ from gassst._core.pairwise import Job, instruction_sets
 from gassst.align.alphabets import DNA, Alphabet
 from gassst.align.gaps import Gaps
 from gassst.align.matrices import Matrix
-from gassst.align.products import available_memory, verified_pairs
+from gassst.align.products import exceeds_memory, verified_pairs
 from gassst.align.scoring import costs_of
 from gassst.align.sequences import MAX_LETTERS_EACH, read_sequences
-from gassst.align.workers import Progress, ProgressBar, run_all, thread_count
+from gassst.align.workers import SMALL_CELLS, Progress, ProgressBar, run_all, thread_count
 from gassst.errors import UsageError
 
 DISTANCE_MODES = ("global", "semiglobal")
@@ -73,7 +73,7 @@ def edit_distance(
         read_sequences(targets, alphabet, "targets"),
     )
     size = len(first) * len(second)
-    if pairs is None and 4 * size > available_memory():
+    if pairs is None and exceeds_memory(4 * size):
         raise UsageError(f"{len(first):,} x {len(second):,} distances take {size / 2**28:.1f} GiB of memory")
     if pairs is None:
         order = np.arange(0)
@@ -106,7 +106,7 @@ def edit_distance(
 
     total = float(m.sum() * n.sum()) if pairs is None else float((m[query] * n[target]).sum())
     bar = ProgressBar(progress, total)
-    run_all(tasks(), count, job.stop, bar)
+    run_all(tasks(), count, job.stop, bar, SMALL_CELLS)
     bar.finish()
     if pairs is None:
         return found.reshape(len(first), len(second))

@@ -139,7 +139,7 @@ def _slice(sequences: Sequences, first: int, last: int) -> Sequences:
         sequences,
         codes=sequences.codes[start:end],
         offsets=sequences.offsets[first : last + 1] - start,
-        names=sequences.names[first:last],
+        given_names=sequences.names[first:last],
         qualities=None,
     )
 

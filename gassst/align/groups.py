@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from gassst.align.scoring import Costs
 
 I64 = NDArray[np.int64]
-SHARED_SHARE = (
-    3  # lanes that share their query cost a third or less of those that look their own one's scores up
-)
+SHARED_SHARE = 3  # lanes that share their query cost at most a third of those that look up their own scores
 SPARSE_SHARE = 0.3  # of a vector's cells that are of use: below it a pair at a time takes less
 CLASS_BITS = 3  # queries whose lengths agree in these leading bits are of one size class
 
@@ -57,31 +55,30 @@ def pair_groups(
     """
     slot, query, m, target, n = pairs
     shared, own = _divided(query, n, lanes, costs.profiles)
+    own_lanes = own
     if len(own):
         exponent = np.frexp(m[own].astype(float))[1].astype(np.int64)
         size_class = (exponent << CLASS_BITS) + (m[own] >> np.maximum(0, exponent - CLASS_BITS))
-        own = own[np.lexsort((n[own], size_class))]
+        own_lanes = own[_order(size_class, n[own])]
+    own_start = np.append(np.arange(0, len(own), lanes), len(own))
     found, alone = [], [_NONE]
-    for parts in (shared, [own[i : i + lanes] for i in range(0, len(own), lanes)]):
-        if not parts:
+    for is_shared, lane, start in ((True, *shared), (False, own_lanes, own_start)):
+        if not len(lane):
             continue
-        start = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum([len(part) for part in parts], out=start[1:])
-        lane = np.concatenate(parts)
         rows, columns = (np.maximum.reduceat(length[lane], start[:-1]) for length in (m, n))
         work = np.add.reduceat(m[lane].astype(float) * n[lane], start[:-1])
         is_sparse = work < SPARSE_SHARE * rows * columns * lanes
         if is_sparse.any():
-            alone.append(lane[np.repeat(is_sparse, np.diff(start))])
-            kept, full = [part for part, no in zip(parts, is_sparse, strict=True) if not no], ~is_sparse
-            if not kept:
+            count = np.diff(start)
+            lane_is_sparse = np.repeat(is_sparse, count)
+            alone.append(lane[lane_is_sparse])
+            if is_sparse.all():
                 continue
-            lane, rows, columns = np.concatenate(kept), rows[full], columns[full]
-            start = np.zeros(len(kept) + 1, np.int64)
-            np.cumsum([len(part) for part in kept], out=start[1:])
+            lane, rows, columns = lane[~lane_is_sparse], rows[~is_sparse], columns[~is_sparse]
+            start = np.append(0, np.cumsum(count[~is_sparse]))
         base = costs.bases(width, np.minimum.reduceat(costs.lowest(m[lane], n[lane]), start[:-1]))
         cells = float((rows.astype(float) * columns).sum() * lanes)
-        if parts is shared:
+        if is_shared:
             first = query[lane[start[:-1]]]
             found.append(
                 Groups(start, target[lane], slot[lane], base, first=first, last=first + 1, cells=cells)
@@ -91,24 +88,31 @@ def pair_groups(
     return found, np.concatenate(alone)
 
 
-def _divided(query: I64, n: I64, lanes: int, profiles: bool) -> tuple[list[I64], I64]:
+def _divided(query: I64, n: I64, lanes: int, profiles: bool) -> tuple[tuple[I64, I64], I64]:
     """Vectors of pairs of one query, by length of target; and the pairs that would leave their vector mostly empty.
 
-    No lane has a profile of its own: these share theirs, however few they are.
+    Of the vectors: the pairs, and where each vector begins among them, with the number of pairs at the end. No lane has
+    a profile of its own: these share theirs, however few they are.
     """
-    order = np.lexsort((n, query))
-    start = np.flatnonzero(np.r_[True, query[order[1:]] != query[order[:-1]]])
-    count = np.diff(np.r_[start, len(order)])
+    order = _order(query, n)
+    edge = np.flatnonzero(np.diff(query[order])) + 1
+    count = np.diff(edge, prepend=0, append=len(order))
     rest = count % lanes
     alone = np.where(profiles | (rest * SHARED_SHARE >= lanes), 0, rest)
-    own = np.arange(len(order)) >= np.repeat(start + count - alone, count)
-    many = np.flatnonzero(count > alone)
-    shared = [
-        order[i : min(i + lanes, end)]
-        for first, end in zip(start[many].tolist(), (start + count - alone)[many].tolist(), strict=True)
-        for i in range(first, end, lanes)
-    ]
-    return shared, order[own]
+    kept = count - alone
+    if not kept.any():
+        return (_NONE, _NONE), order
+    is_shared = np.repeat(np.tile([True, False], len(count)), np.stack([kept, alone], axis=1).reshape(-1))
+    vectors = -(-kept // lanes)
+    within = np.arange(vectors.sum()) - np.repeat(np.cumsum(vectors) - vectors, vectors)
+    start = np.append(np.repeat(np.cumsum(kept) - kept, vectors) + lanes * within, kept.sum())
+    return (order[is_shared], start), order[~is_shared]
+
+
+def _order(first: I64, second: I64) -> I64:
+    """As np.lexsort((second, first)), of numbers that are not negative; at once where they are in order."""
+    key = first * (int(second.max()) + 1) + second
+    return np.arange(len(key)) if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
 
 
 def parts_of(groups: Groups, cells: float) -> list[Groups]:

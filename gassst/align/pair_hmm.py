@@ -86,6 +86,7 @@ def forward(
         Phred qualities of the bases of each read, text as in FASTQ (Phred + 33), or one for all. By default those that
         the reads come with.
     gaps : GapQualities
+        Phred qualities of insertions and deletions; by default those of GATK.
     pairs : int[n, 2], optional
         Indexes of a read and a haplotype each.
     form : str
@@ -187,6 +188,8 @@ class _Job:
     def __init__(
         self, reads: Any, haplotypes: Any, qualities: Any, gaps: GapQualities, pairs: ArrayLike | None
     ):
+        if not isinstance(gaps, GapQualities):
+            raise UsageError(f"gaps: GapQualities(insertion, deletion, extension), not {gaps!r}")
         first = read_sequences(reads, DNA, "reads")
         second = read_sequences(haplotypes, DNA, "haplotypes")
         base = _phred(_own_qualities(first) if qualities is None else qualities, first, "qualities")

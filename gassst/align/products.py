@@ -6,6 +6,7 @@ score starts in the narrowest lanes that may hold it. What overflows is done aga
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -16,13 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core.pairwise import OVERFLOW, Job, instruction_sets
 from gassst.align.gaps import gap_costs
-from gassst.align.groups import Groups, pair_groups, parts_of
+from gassst.align.groups import SPARSE_SHARE, Groups, pair_groups, parts_of
 from gassst.align.matrices import MatrixLike, substitution_matrix, table_of
 from gassst.align.modes import mode_flags
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
 from gassst.align.workers import (
     LEAST_CELLS,
+    SMALL_CELLS,
     THREAD_TASKS,
     Progress,
     ProgressBar,
@@ -42,6 +44,7 @@ TRIAL_QUERIES = 8  # of the first block, which shows whether lanes of 8 bits are
 SAMPLE, LEAST_SAMPLED = 128, 1024  # likewise of given pairs, where there are so many
 MANY_OVERFLOWS = 0.3  # share from which they are not
 ROW_BYTES, COLUMN_BYTES = 256, 64  # that a thread keeps for each letter of the longest query and target
+SURELY_THERE = 4 << 20  # bytes of memory: to ask for what there is takes as long as to align a pair
 SWAP_LENGTH = 1 << 14  # letters of a target that may take the place of a query: its column stays in the cache
 
 
@@ -148,14 +151,19 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def exceeds_memory(size: float) -> bool:
+    """Whether so many bytes are more than `available_memory`, which is asked only where there is doubt."""
+    return size > SURELY_THERE and size > available_memory()
+
+
 class _Result:
     """The scores, in memory or in a file that takes its name when they are complete."""
 
     def __init__(self, shape: tuple[int, ...], out: str | os.PathLike[str] | None):
-        size = 4 * int(np.prod(shape, dtype=object))
+        size = 4 * math.prod(shape)
         self._destination = None
         if out is None:
-            if size > available_memory():
+            if exceeds_memory(size):
                 raise UsageError(
                     f"{' x '.join(f'{n:,}' for n in shape)} scores take {size / 2**30:.1f} GiB of memory: out= writes "
                     "them to a file"
@@ -221,7 +229,7 @@ class Product:
         self._queries, self._targets, self._costs, self._threads = queries, targets, costs, threads
         self._m, self._n = queries.lengths, targets.lengths
         needed = threads * (ROW_BYTES * int(self._m.max()) + COLUMN_BYTES * int(self._n.max()))
-        if needed > available_memory():
+        if exceeds_memory(needed):
             raise UsageError(
                 f"sequences of {self._m.max():,} and {self._n.max():,} letters take {needed / 2**30:.1f} GiB of memory "
                 f"on {threads} threads: fewer threads take less"
@@ -314,6 +322,9 @@ class Product:
     ) -> None:
         """Pairs, into `out[slot]`; those that overflow again, in wider lanes."""
         while len(slot):
+            if len(slot) < SPARSE_SHARE * min(self._job.lanes):
+                self._run_each(out, slot, query, target, bar)
+                return
             m, n = self._m[query], self._n[target]
             width = np.maximum(self._costs.widths(m, n), narrowest)
             if self._mostly_overflows(query[width == 0], target[width == 0]):
@@ -322,14 +333,17 @@ class Product:
             groups = []
             for these in range(3):
                 mine = np.flatnonzero(width == these)
-                if len(mine):
+                lanes = self._job.lanes[these]
+                if len(mine) < SPARSE_SHARE * lanes:
+                    chosen = mine
+                else:
                     pairs = slot[mine], query[mine], m[mine], target[mine], n[mine]
-                    found, alone = pair_groups(self._costs, these, self._job.lanes[these], pairs)
+                    found, alone = pair_groups(self._costs, these, lanes, pairs)
                     share = sum(group.cells for group in found) / (THREAD_TASKS * self._threads)
                     cells = min(TASK_CELLS, max(LEAST_CELLS, share))
                     groups += [(these, part) for group in found for part in parts_of(group, cells)]
                     chosen = mine[alone]
-                    self._run_each(out, slot[chosen], query[chosen], target[chosen], bar)
+                self._run_each(out, slot[chosen], query[chosen], target[chosen], bar)
             self._run_groups(groups, out, bar or ProgressBar(None, 1))
             over = np.flatnonzero(out[slot] == OVERFLOW)
             narrowest = int(width.min()) + 1
@@ -349,6 +363,9 @@ class Product:
 
     def _run_each(self, out: I32, slot: I64, query: I64, target: I64, bar: ProgressBar | None) -> None:
         """Pairs into `out[slot]`, one at a time."""
+        if not len(slot):
+            return
+        slot, query, target = map(np.ascontiguousarray, (slot, query, target))
         cells = np.multiply(self._m[query], self._n[target], dtype=np.float64)
 
         def tasks() -> Iterator[tuple[float, Any]]:
@@ -357,11 +374,11 @@ class Product:
                 work = float(cells[a:b].sum())
                 yield work, partial(score, self._costs.table, query[a:b], target[a:b], slot[a:b], out)
 
-        run_all(tasks(), self._threads, self._job.stop, bar or ProgressBar(None, 1))
+        run_all(tasks(), self._threads, self._job.stop, bar or ProgressBar(None, 1), SMALL_CELLS)
 
     def _run_groups(self, groups: list[tuple[int, Groups]], out: I32, bar: ProgressBar) -> None:
         def tasks() -> Iterator[tuple[float, Any]]:
             for width, group in groups:
                 yield group.cells, partial(self._job.run, width, group, out)
 
-        run_all(tasks(), self._threads, self._job.stop, bar)
+        run_all(tasks(), self._threads, self._job.stop, bar, SMALL_CELLS)

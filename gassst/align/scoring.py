@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,12 @@ class Costs:
         """Cost of each further letter."""
         return self.gaps.extend
 
-    @property
+    @cached_property
     def highest(self) -> int:
         """The largest score of two letters, or 0."""
         return max(0, int(self.table[:, :PAD].max()))
 
-    @property
+    @cached_property
     def wide(self) -> bool:
         """Whether one byte does not hold all of them."""
         letters = self.table[:, :PAD]
@@ -58,7 +59,10 @@ class Costs:
         """uint8[2, rows, 32], the low and the high bytes, with the padding as low as they go."""
         padded = self.table.copy()
         padded[:, PAD] = LEAST[self.wide]
-        return np.ascontiguousarray(np.stack([padded & 255, padded >> 8 & 255]).astype(np.uint8))
+        planes = np.empty((2, *padded.shape), np.uint8)
+        planes[0] = padded & 255
+        planes[1] = padded >> 8 & 255
+        return planes
 
     def transposed(self) -> Costs:
         """For queries and targets that change places; not of profiles."""
@@ -169,8 +173,9 @@ def prepare(
         read_sequences(source, matrix.alphabet, what)
         for source, what in ((queries, "queries"), (targets, "targets"))
     ]
-    for sequences, what in zip(both, ("queries", "targets"), strict=True):
-        _check_letters(sequences, unknown_letters(matrix), what, f"{matrix.name} has")
+    if not matrix.known.all():
+        for sequences, what in zip(both, ("queries", "targets"), strict=True):
+            _check_letters(sequences, unknown_letters(matrix), what, f"{matrix.name} has")
     return both[0], both[1], costs_of(matrix, gaps, flags)
 
 

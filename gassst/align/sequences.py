@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst._core.pairwise import encode
 from gassst.align.alphabets import DNA, NO_LETTER, Alphabet
 from gassst.errors import InputError, UsageError
 from gassst.io.inflate import open_input
@@ -29,8 +31,8 @@ class Sequences:
     """uint8[letters of all], codes of `alphabet`."""
     offsets: NDArray[np.int64] = field(repr=False)
     """int64[n + 1], where each begins in `codes`; the last is the number of letters."""
-    names: list[str] = field(repr=False)
-    """Of each; its number, counted from 1, where it has none."""
+    given_names: list[str] | None = field(repr=False)
+    """Of each; None where no sequence has any."""
     alphabet: Alphabet
     qualities: list[bytes | None] | None = field(default=None, repr=False)
     """Of each, as in FASTQ (Phred + 33); None where no sequence has any."""
@@ -44,7 +46,12 @@ class Sequences:
             raise IndexError(i)
         return self.codes[self.offsets[i] : self.offsets[i + 1]]
 
-    @property
+    @cached_property
+    def names(self) -> list[str]:
+        """Of each; its number, counted from 1, where it has none."""
+        return list(map(str, range(1, len(self) + 1))) if self.given_names is None else self.given_names
+
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """int64[n], letters of each."""
         return np.diff(self.offsets)
@@ -92,10 +99,10 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
         return _assembled(_file_records(what), alphabet, what)
     if not isinstance(source, Iterable):
         raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a list of sequences")
-    if isinstance(source, (list, tuple)):
-        at_once = _texts(source, alphabet)
+    if isinstance(source, (list, tuple)) and source:
+        at_once = encode(list(source), alphabet.codes_of_two, MAX_LETTERS_EACH)
         if at_once is not None:
-            return at_once
+            return Sequences(*at_once, None, alphabet)
     return _assembled(map(_record, source), alphabet, what)
 
 
@@ -116,7 +123,7 @@ def reverse_complement(sequences: Sequences) -> Sequences:
     codes = np.concatenate([COMPLEMENT[sequences[i][::-1]] for i in range(len(sequences))])
     qualities = sequences.qualities
     turned = None if qualities is None else [None if text is None else text[::-1] for text in qualities]
-    return Sequences(codes, sequences.offsets, sequences.names, DNA, turned)
+    return Sequences(codes, sequences.offsets, sequences.given_names, DNA, turned)
 
 
 COMPLEMENT = np.array([DNA.letters.index(letter) for letter in "TGCANYRSWMKVHDB"], np.uint8)
@@ -124,26 +131,6 @@ COMPLEMENT = np.array([DNA.letters.index(letter) for letter in "TGCANYRSWMKVHDB"
 
 _Codes = bytes | NDArray[np.integer]
 _Record = tuple[str, _Codes, bytes | None]
-
-
-def _texts(source: list[Any] | tuple[Any, ...], alphabet: Alphabet) -> Sequences | None:
-    """Sequences that are all str or all bytes, coded at once; None for others and where one is faulty."""
-    kinds = set(map(type, source))
-    if kinds == {str}:
-        joined = _bytes("".join(source))
-    elif kinds == {bytes}:
-        joined = b"".join(source)
-    else:
-        return None
-    lengths = np.fromiter(map(len, source), np.int64, len(source))
-    if lengths.min() == 0 or lengths.max() > MAX_LETTERS_EACH or lengths.sum() != len(joined):
-        return None
-    codes = np.frombuffer(joined.translate(alphabet.codes.tobytes()), np.uint8)
-    if codes.max() == NO_LETTER:
-        return None
-    offsets = np.zeros(len(source) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Sequences(codes, offsets, list(map(str, range(1, len(source) + 1))), alphabet)
 
 
 def _assembled(records: Iterable[_Record], alphabet: Alphabet, what: str) -> Sequences:

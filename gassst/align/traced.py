@@ -14,20 +14,17 @@ from gassst._core.pairwise import Job, instruction_sets
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import MatrixLike, substitution_matrix
 from gassst.align.modes import LOCAL, TARGET_BEGIN, mode_flags
-from gassst.align.products import available_memory, verified_pairs
+from gassst.align.products import exceeds_memory, verified_pairs
 from gassst.align.scoring import Costs, prepare
 from gassst.align.sequences import Sequences
-from gassst.align.workers import Progress, ProgressBar, run_all, task_bounds, thread_count
+from gassst.align.workers import SMALL_CELLS, Progress, ProgressBar, run_all, task_bounds, thread_count
 from gassst.errors import UsageError
 
 I64 = NDArray[np.int64]
 OPERATIONS = "MIDNSHP=X"
 LANES = 64  # the most of any vector, as LANES_MOST of ext/pairwise/lanes.h
-LINE_BYTES, LETTER_BYTES, ROW_BYTES = (
-    8,
-    4,
-    160,
-)  # for a column between blocks, in a kernel, and for a row in a kernel
+LINE_BYTES, LETTER_BYTES = 8, 4  # for a column: between blocks, and in a kernel
+ROW_BYTES = 160  # for a row in a kernel
 
 
 class Limits(NamedTuple):
@@ -120,7 +117,8 @@ def pairs(
         chosen = verified_pairs(pairs, len(first), len(second))
     elif len(first) == len(second) or 1 in (len(first), len(second)):
         each = np.arange(max(len(first), len(second)))
-        chosen = np.stack([each % len(first), each % len(second)], axis=1)
+        chosen = np.empty((len(each), 2), np.int64)
+        chosen[:, 0], chosen[:, 1] = each % len(first), each % len(second)
     else:
         raise UsageError(f"{len(first)} queries and {len(second)} targets: pairs= says which belong together")
     return trace(first, second, costs, chosen, count, progress)
@@ -152,7 +150,7 @@ def trace(
             yield float(cells[start:end].sum()), partial(run, start, end)
 
     bar = ProgressBar(progress, float(cells.sum()))
-    run_all(tasks(), threads, job.stop, bar)
+    run_all(tasks(), threads, job.stop, bar, SMALL_CELLS)
     bar.finish()
     found = [parts[start] for start in sorted(parts)]
     ends = np.concatenate([part[0] for part in found]) if found else np.zeros((0, 5), np.int64)
@@ -180,7 +178,7 @@ def _check_memory(
     blocks = (rows + LANES) * (span + LANES) / 2 + LINE_BYTES * span * (m / rows + 1)
     needed = np.where(is_whole, directions, blocks) + (LINE_BYTES + LETTER_BYTES) * n + ROW_BYTES * rows
     most = float(np.sort(needed)[-threads:].sum())
-    if most > available_memory():
+    if exceeds_memory(most):
         at = int(needed.argmax())
         raise UsageError(
             f"the path of {m[at]:,.0f} x {n[at]:,.0f} letters takes {needed[at] / 2**30:.1f} GiB of memory on each of "

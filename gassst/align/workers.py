@@ -5,7 +5,10 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,15 @@ from numpy.typing import NDArray
 from gassst.errors import UsageError
 from gassst.threads import MAX_THREADS, usable_threads
 
-LEAST_CELLS, MOST_CELLS = 4e6, 1e8  # of a task: about a millisecond, some hundredths of a second
+LEAST_CELLS, MOST_CELLS = 1e6, 1e8  # of a task: some tenths of a millisecond, some hundredths of a second
 THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time
 MOST_PAIRS = 4096  # of a task
+SMALL_CELLS = 2e6  # of all tasks: about a millisecond at most, which threads would take to begin
 AHEAD = 4  # tasks of each thread that are begun or wait
+MOST_SMALL = 512  # tasks that are looked at for that
 Progress = Callable[[float], object]
+Task = tuple[float, Callable[[], Any]]
+"""Its work, and what does it."""
 
 
 class ProgressBar:
@@ -78,42 +85,81 @@ def task_bounds(cells: NDArray[np.float64], threads: int) -> list[tuple[int, int
     """Pairs of so many cells each, in order, divided into tasks: the first of each, and the one behind its last."""
     if not len(cells):
         return []
+    total = float(cells.sum())
+    if total < LEAST_CELLS and len(cells) <= MOST_PAIRS:
+        return [(0, len(cells))]
     tasks = THREAD_TASKS * threads if threads > 1 else 1
-    share = np.clip(cells.sum() / tasks, LEAST_CELLS, MOST_CELLS)
+    share = min(max(total / tasks, LEAST_CELLS), MOST_CELLS)
     task = np.maximum(np.cumsum(cells) // share, np.arange(len(cells)) // MOST_PAIRS)
     begins = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist()]
     return list(zip(begins, [*begins[1:], len(cells)], strict=True))
 
 
 def run_all(
-    tasks: Iterable[tuple[float, Callable[[], Any]]],
+    tasks: Iterable[Task],
     threads: int,
     stop: Callable[[], object],
     bar: ProgressBar,
+    small: float = 0,
 ) -> None:
     """Run tasks, each with its work, on so many threads.
 
-    What a task raises, and an interrupt, calls `stop`, which makes the others return soon; it is raised once they have.
+    Tasks of at most `small` work together run in the calling thread: a moment, in which no interrupt is seen. What a
+    task raises, and an interrupt, calls `stop`, which makes the others return soon; it is raised once they have.
     """
-    pending: set[Future[Any]] = set()
-    work: dict[Future[Any], float] = {}
-    todo: Iterator[tuple[float, Callable[[], Any]]] = iter(tasks)
+    todo = iter(tasks)
+    first, work = [], 0.0
+    for task in todo:
+        first.append(task)
+        work += task[0]
+        if work > small or len(first) > MOST_SMALL:
+            break
+    else:
+        for amount, compute in first:
+            compute()
+            bar.add(amount)
+        return
+    _run_on_threads(chain(first, todo), threads, stop, bar)
+
+
+def _run_on_threads(todo: Iterator[Task], threads: int, stop: Callable[[], object], bar: ProgressBar) -> None:
+    """As `run_all`. The caller makes the tasks, some more than there are threads, and shows what is done."""
+    waiting: SimpleQueue[Task | None] = SimpleQueue()
+    finished: SimpleQueue[float | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            while (task := waiting.get()) is not None:
+                task[1]()
+                finished.put(task[0])
+        except BaseException as error:
+            finished.put(error)
+
     with ThreadPoolExecutor(threads, thread_name_prefix="gassst-align") as pool:
+        begun = unfinished = 0
         try:
             more = True
-            while more or pending:
-                while more and len(pending) < AHEAD * threads:
+            while more or unfinished:
+                while more and unfinished < AHEAD * threads:
                     task = next(todo, None)
                     more = task is not None
                     if task is not None:
-                        future = pool.submit(task[1])
-                        pending.add(future)
-                        work[future] = task[0]
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                    bar.add(work.pop(future))
+                        waiting.put(task)
+                        unfinished += 1
+                        if begun < threads:
+                            begun += 1
+                            pool.submit(work)
+                done = finished.get()
+                if isinstance(done, BaseException):
+                    raise done
+                unfinished -= 1
+                bar.add(done)
         except BaseException:
             stop()
-            pool.shutdown(cancel_futures=True)
+            with suppress(Empty):
+                while True:
+                    waiting.get_nowait()
             raise
+        finally:
+            for _ in range(begun):
+                waiting.put(None)

@@ -44,6 +44,23 @@ def test_sequences_in_memory(source):
     assert codes_of(source) == [DNA_CODES]
 
 
+def test_lists_of_text_are_coded_letter_by_letter():
+    """Of all lengths, so that letters are coded in twos and alone; str and bytes, in either case."""
+    rng = np.random.default_rng(5)
+    letters = align.PROTEIN.letters
+    texts = ["".join(rng.choice(list(letters + letters.lower()), n)) for n in range(1, 40)]
+    mixed = [text.encode() if i % 3 else text for i, text in enumerate(texts)]
+    codes = [[letters.index(letter) for letter in text.upper()] for text in texts]
+    assert codes_of(texts, align.PROTEIN) == codes_of(mixed, align.PROTEIN) == codes
+    assert align.read_sequences(texts, align.PROTEIN).names == [str(i) for i in range(1, 40)]
+
+
+@pytest.mark.parametrize("wrong", ["ACGJ", "ACJG", "JA", "ACG\xc4", "AC\u0434", b"AC\xff", b"ACG\0"])
+def test_a_wrong_letter_at_any_place_of_a_list(wrong):
+    with pytest.raises(InputError, match="targets: sequence 2: .* is no letter of the DNA alphabet"):
+        align.read_sequences(["ACG", wrong, "A"], align.DNA, "targets")
+
+
 def test_alignments_of_pysam():
     record = pysam.AlignedSegment()
     record.query_name, record.query_sequence = "read", "ACGT"

@@ -215,6 +215,8 @@ def test_what_cannot_be_has_probability_0():
         (["ACG"], {"qualities": -1}, InputError),
         (["ACG"], {"qualities": "III"}, UsageError),
         (["ACG"], {"qualities": 30, "gaps": GapQualities(insertion=2)}, InputError),
+        (["ACG"], {"qualities": 30, "gaps": 45}, UsageError),
+        (["ACG"], {"qualities": 30, "gaps": (45, 45, 10)}, UsageError),
         (["ACG"], {"qualities": 30, "form": "half"}, UsageError),
         (["ACG"], {"qualities": 30, "pairs": [[0, 1]]}, UsageError),
         (["ACG"], {"qualities": 30, "pairs": [0, 1]}, UsageError),

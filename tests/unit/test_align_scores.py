@@ -287,6 +287,28 @@ def test_an_interrupt_stops_the_compiled_code():
         run_all(tasks(), 2, job._job.stop, ProgressBar(None, 1))
 
 
+def test_a_failure_of_a_task_ends_the_others():
+    """One task waits until it is stopped, another fails, and of the rest few begin."""
+    stopped, begun = threading.Event(), []
+
+    def fails():
+        raise ValueError("task 2")
+
+    tasks = [stopped.wait, fails, *[lambda: begun.append(1)] * 100]
+    with pytest.raises(ValueError, match="task 2"):
+        run_all(((1.0, task) for task in tasks), 2, stopped.set, ProgressBar(None, 1))
+    assert stopped.is_set() and len(begun) < 100
+
+
+def test_small_work_is_done_by_the_caller():
+    threads = []
+    tasks = [(5.0, lambda: threads.append(threading.current_thread()))] * 3
+    for small in (15.0, 14.0):
+        run_all(tasks, 2, lambda: None, ProgressBar(None, 1), small)
+    assert threads[:3] == [threading.current_thread()] * 3
+    assert len(threads) == 6 and threading.current_thread() not in threads[3:]
+
+
 def test_an_interrupt_stops_a_path(monkeypatch):
     """Of a pair that would take minutes."""
     both = prepared(["ACGT" * 100_000], ["ACGA" * 100_000], ("local", "both"), CASES[0])
@@ -297,7 +319,7 @@ def test_an_interrupt_stops_a_path(monkeypatch):
             running.set()
             return super().trace(*given)
 
-    def interrupted(tasks, threads, stop, bar):
+    def interrupted(tasks, threads, stop, bar, _small):
         def both_tasks():
             yield from tasks
             running.wait()
@@ -367,14 +389,13 @@ def test_a_device_has_a_name():
 
 
 def test_what_exceeds_memory_is_told_before_any_work(monkeypatch):
-    for module in (products, traced):
-        monkeypatch.setattr(module, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(products, "available_memory", lambda: 100_000)
     with pytest.raises(UsageError, match="out= writes"):
-        align.scores(["A"] * 300, ["A"] * 300)
+        align.scores(["A"] * 1200, ["A"] * 1000)
     with pytest.raises(UsageError, match="fewer threads"):
-        align.scores(["A" * 1000], ["A"])
-    with pytest.raises(UsageError, match="path of 400 x 400 letters"):
-        align.pairs(["A" * 400], ["A" * 400])
+        align.scores(["A" * 20_000], ["A"])
+    with pytest.raises(UsageError, match="path of 3,000 x 3,000 letters"):
+        align.pairs(["A" * 3000], ["A" * 3000])
     letter = align.Sequences(np.zeros(1, np.uint8), np.array([0, 1 << 30]), ["x"], align.DNA)
     with pytest.raises(UsageError, match="scores may pass"):
         align.scores(letter, letter)
