@@ -23,14 +23,17 @@ from gassst._core.planes cimport (
 
 cdef extern from *:
     int LOWEST "__builtin_ctzll"(uint64_t x) nogil
+    int LEADING "__builtin_clzll"(uint64_t x) nogil
 
 DEF AHEAD = 12  # diagonals from prefetch to use
 DEF READ = 128  # bases that are prefetched
 DEF NEXT = 4    # diagonals within which anchors are of one alignment with short gaps
+DEF SHORT = 8   # bases of the longest runs of matches that are passed over
 
 
 cdef struct costs_t:
     int32_t match, mismatch, bonus
+    int short_run   # fewer matches than these score less than the mismatch behind them costs
 
 cdef struct stretch_t:
     int32_t total
@@ -47,22 +50,49 @@ cdef inline int32_t total_with(int32_t mismatches, int64_t m, costs_t costs) noe
     return <int32_t>m * costs.match + 2 * costs.bonus - mismatches * (costs.match + costs.mismatch)
 
 
+cdef costs_t costs_of(scoring) except *:
+    """Of a params.Scoring."""
+    return costs_t(scoring.match, scoring.mismatch, scoring.clip, min(-(-scoring.mismatch // scoring.match), SHORT))
+
+
+cdef inline uint64_t ends_of_runs(uint64_t differ, int short_run) noexcept nogil:
+    """The mismatches of a word that end a run of `short_run` matches or more; before the word all may match."""
+    cdef uint64_t beside = 0
+    cdef int i
+    for i in range(1, short_run + 1):
+        beside |= differ << i
+    return differ & ~beside
+
+
 cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
                             costs_t costs, int32_t least) noexcept nogil:
     """The stretch with the highest total; of equals one that reaches the end of the read, else the first.
 
     Where none has `least`, any stretch.
     """
+    # A stretch that begins with a short run is worth less than nothing behind it. It may be the best by itself only
+    # where no other scores as much as a mismatch costs.
+    cdef stretch_t best = stretch_with_runs(reference, diagonal, reads, first, m, costs, least, costs.short_run)
+    if best.total >= costs.mismatch or least >= costs.mismatch:
+        return best
+    return stretch_with_runs(reference, diagonal, reads, first, m, costs, least, 0)
+
+
+cdef inline stretch_t stretch_with_runs(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
+                                        costs_t costs, int32_t least, int short_run) noexcept nogil:
+    """`best_stretch`, but most of those that begin with fewer matches than `short_run` are passed over."""
     cdef stretch_t best = stretch_t(0, 0, 0)
     cdef int64_t word, at, behind = 0, begin = 0    # `behind` the last mismatch
     cdef int32_t running = costs.bonus
     cdef bases64_t x, y
-    cdef uint64_t differ
+    cdef uint64_t differ, ends, passed
     for word in range(0, m, 64):
         x, y = bases_at(reference, diagonal + word), bases_at(reads, first + word)
         differ = differences(x, y)
         if m - word < 64:
             differ &= (<uint64_t>1 << (m - word)) - 1
+        # A masked base costs less than a mismatch.
+        ends = differ if x.masked | y.masked else ends_of_runs(differ, short_run)
         while differ:
             at = word + LOWEST(differ)
             running += <int32_t>(at - behind) * costs.match
@@ -70,11 +100,17 @@ cdef stretch_t best_stretch(planes_t reference, int64_t diagonal, planes_t reads
                 best = stretch_t(running, begin, at)
             running -= 1 if (x.masked | y.masked) >> (at - word) & 1 else costs.mismatch
             behind = at + 1
+            differ &= differ - 1
             if running < 0:
+                # Up to the next end of a run, every mismatch leads here again.
+                ends &= differ
+                passed = differ & ((ends & -ends) - 1) if ends else differ
+                if passed:
+                    behind = word + 64 - LEADING(passed)
+                    differ ^= passed
                 running, begin = 0, behind
             if max(best.total, running + <int32_t>(m - behind) * costs.match + costs.bonus) < least:
                 return best
-            differ &= differ - 1
     running += <int32_t>(m - behind) * costs.match + costs.bonus
     if running >= best.total and m > begin:
         best = stretch_t(running, begin, m)
@@ -106,7 +142,7 @@ def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] plan
     cdef int64_t m
     cdef uint32_t r
     cdef planes_t bases, reads
-    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef costs_t costs = costs_of(scoring)
     cdef stretch_t found
     total_array, ends_array = np.empty(k, np.int32), np.empty((2, k), np.uint16)
     cdef int32_t[::1] total = total_array
@@ -167,7 +203,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef const uint8_t[::1] may = None if among is None else among.view(np.uint8)
     cdef const uint8_t[::1] counts = chosen
     cdef const int64_t[::1] mates = partner
-    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef costs_t costs = costs_of(scoring)
     cdef int32_t least = scoring.min_score + scoring.clip, fewest
     cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
     cdef uint32_t r
@@ -283,7 +319,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
     cdef const int64_t[::1] start = anchors.start
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
-    cdef costs_t costs = costs_t(scoring.match, scoring.mismatch, scoring.clip)
+    cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
     cdef int64_t first

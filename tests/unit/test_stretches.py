@@ -30,15 +30,19 @@ def textbook(read, reference, scoring):
 
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring(clip=0), Scoring(match=2, mismatch=3, clip=9)])
 @pytest.mark.parametrize("length", [1, 63, 64, 130])
-def test_the_best_stretch_is_found(scoring, length):
+@pytest.mark.parametrize("masked", [0.04, 0])
+def test_the_best_stretch_is_found(scoring, length, masked):
     rng = np.random.default_rng(length)
-    genome = rng.choice(list("ACGTN"), 2000, p=[0.24, 0.24, 0.24, 0.24, 0.04])
+    genome = rng.choice(list("ACGTN"), 2000, p=[*[(1 - masked) / 4] * 4, masked])
     reference = Reference.from_sequences([("c", "".join(genome).encode())])
     reads, places = [], rng.integers(200, 1700, 60)
     for at in places:
         read = genome[at : at + length].copy()
-        wrong = rng.random(length) < rng.choice([0.02, 0.2, 0.5])
-        read[wrong] = rng.choice(list("ACGTN"), wrong.sum())
+        wrong = rng.random(length) < rng.choice([0.02, 0.2, 0.5, 1])
+        if scoring.clip:  # a bonus may be worth more than the base before it costs
+            seed = rng.integers(0, max(length - 16, 1))
+            wrong[seed : seed + 16] = False
+        read[wrong] = rng.choice(list("ACGTN" if masked else "ACGT"), wrong.sum())
         reads.append("".join(read))
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
     columns = packed.planes, packed.plane_start, packed.lengths
