@@ -320,7 +320,7 @@ class _Realignment:
             by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
             own = np.flatnonzero(by_score & ~decided[lines.read])
             some = lines.take(own)
-            single = ~self._paired()[some.read]
+            single = self.pairs is None
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage, single=single)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
