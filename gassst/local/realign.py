@@ -320,7 +320,8 @@ class _Realignment:
             by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
             own = np.flatnonzero(by_score & ~decided[lines.read])
             some = lines.take(own)
-            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
+            single = self.pairs is None
+            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage, single=single)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, rivals, seed_coverage, quality)

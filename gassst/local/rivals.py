@@ -23,7 +23,7 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import MODEL, chance_places, edit_odds, lost_growth, phred
+from gassst.search.mapq import MODEL, REFERENCE_LENGTH, chance_places, edit_odds, lost_growth, phred
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
@@ -31,6 +31,10 @@ PARTS = 3  # supplementary alignments of a read
 # largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
 # reads with many errors: docs/mapq.md.
 UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
+# How many rivals with one difference are assumed beside a known one of a clipped single read that dense seeds did not
+# look up, with 100 aligned bases. As for whole reads there are more where seeds were passed over, and fewer the longer
+# the alignment is.
+BESIDE_KNOWN = 0.066
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +109,20 @@ class SeedCoverage:
         not_reseeded = (EXTRA_STRATA + 1) * (1 - self.share[read])
         return np.where(reseeded, count, 1.0), np.where(reseeded, differences, not_reseeded)
 
+    def passed_over_at_first(self, read: np.ndarray, aligned: I64) -> tuple[F64, F64]:
+        """The unseen rivals of clipped single reads with `aligned` (int64[k]) bases that dense seeds did not look up.
+
+        Returns
+        -------
+        more : float64[k]
+            How many times more there are as seeds of the whole-read search were passed over.
+        beside_known : float64[k]
+            How many with one difference are assumed beside a known one.
+        """
+        more = np.where(self.reseeded[read], 1, MODEL.near_clipped ** self.share[read])
+        beside = BESIDE_KNOWN * more * (REFERENCE_LENGTH / aligned) ** MODEL.lost_length
+        return more, np.where(self.reseeded[read], 0, beside)
+
     def lies_elsewhere(self, lines: Lines) -> Bool:
         """bool[k]: lines that leave out more bases whose seeds were passed over than they align.
 
@@ -123,11 +141,13 @@ def quality_of(
     over_known: int = 0,
     over_unseen: int = 0,
     n_bases: float | None = None,
+    single: Bool | bool = False,
 ) -> U8:
     """Mapping qualities of lines, uint8[k].
 
     `over_known`, `over_unseen`: what a line gains for its mate over the rivals given, and over those that no seed led
     to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
+    `single` (bool[k]): of reads without a mate. Bases that these leave out count as errors (`_shown_errors`).
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
     mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
@@ -141,11 +161,27 @@ def quality_of(
     total = lines.total + over_known
     odds = np.minimum(edit_odds(edits, aligned), 1)
     seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
+    clipped = np.where(single, lines.clipped(context.lengths), 0)
+    shown = _shown_errors(edits, clipped, scoring.match / mismatch)
     count, differences = seed_coverage.unseen(lines, edits, seed_length(context.index), context.plan.n_bases)
+    odds = np.minimum(edit_odds(shown, aligned), 1)
+    more, beside = seed_coverage.passed_over_at_first(lines.read, aligned)
+    count = np.where(clipped > 0, count * more, count)
     wrong = seen + count * odds ** (differences + over_unseen / mismatch)
+    wrong += np.where(known & (clipped > 0), beside * odds, 0)
     quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
     quality[known & (rivals.total >= total) | seed_coverage.lies_elsewhere(lines)] = 0
     return quality
+
+
+def _shown_errors(edits: I64, clipped: I64, each: float) -> I64:
+    """int64[k]: errors that reads show if the `clipped` bases (int64[k]) have them, of `each` base so many.
+
+    A wrong place leaves out what errors hide of the true one. Ends of MUCH_CLIPPED bases and less may be such. An
+    adapter is no error, and longer ends are taken for one.
+    """
+    ends = np.where(clipped <= MUCH_CLIPPED, clipped, 0)
+    return edits + np.ceil(ends * each).astype(np.int64)
 
 
 def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:

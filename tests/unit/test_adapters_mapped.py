@@ -1,5 +1,7 @@
 """Reads that fit the genome at one end only: placed by local score, with the mapping quality of that score."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import parasail
 import pysam
@@ -8,9 +10,10 @@ import pytest
 import gassst
 from gassst.io.reference import Reference
 from gassst.layouts import HIT
+from gassst.local import rivals
 from gassst.local.places import Lines
 from gassst.local.reseed import PassedOver
-from gassst.local.rivals import SeedCoverage
+from gassst.local.rivals import Rivals, SeedCoverage, quality_of
 from gassst.params import Scoring
 from gassst.tools.foreign import ADAPTERS
 
@@ -270,3 +273,32 @@ def test_more_rivals_are_assumed_where_seeds_were_passed_over():
     assert clear[0] < large[0] < some[0] < many[0] < unsure[0]
     # Seeds begin at 0, 5, .. 44; one difference is in four of them.
     assert clear[1] == 3 > some[1] > many[1] == 1
+
+
+def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
+    """A rival weighs more beside a short end, beside a known rival and where seeds were passed over; not in pairs."""
+    score, other = np.array([40]), np.array([20])
+    scoring = SimpleNamespace(match=1, mismatch=4)
+    monkeypatch.setattr(rivals, "chance_places", lambda *_: 0.0)
+    monkeypatch.setattr(rivals, "seed_length", lambda _: 18)
+    hits = np.zeros(1, HIT)
+    hits["score"] = score
+    lines = Lines(
+        hits, np.zeros(1, np.uint32), np.array([0]), np.array([40]), score, *(np.zeros(1, np.int32),) * 3
+    )
+
+    def quality(length, single=True, known=0, share=0.0, looked_again=True):
+        context = SimpleNamespace(
+            params=SimpleNamespace(scoring=scoring),
+            plan=SimpleNamespace(n_bases=10**8),
+            lengths=np.array([length]),
+            index=None,
+        )
+        beside = Rivals(other, other, np.array([known]))
+        seed_coverage = SeedCoverage(np.array([looked_again]), np.array([share]), PassedOver.none(1))
+        return int(quality_of(context, lines, beside, seed_coverage, single=np.array([single]))[0])
+
+    assert quality(50) < quality(40) == quality(50, single=False) == quality(100)
+    first = {"looked_again": False, "known": 1}
+    assert quality(50, **first, share=0.5) < quality(50, **first) < quality(40, **first)
+    assert quality(50, **first, single=False) == quality(40, **first)
