@@ -92,14 +92,13 @@ class RunDevice:
 def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
     """Whether a process of its own is to drive the device: it searches single reads, or looks up seeds of pairs."""
     from gassst.search.device import is_looked_up, is_searched
-    from gassst.search.device_start import is_worth_pairs
 
     index, params = mapper.index, mapper.params
     if mapper.reference.alt is not None:
         return False
     if not with_mates:
         return is_searched(params, index, mapper.parts, mapper.cascade)
-    if not is_worth_pairs(params.device, index.path):
-        log.debug("no device looks up the seeds of pairs: in a small index the host is as fast")
+    if not is_named(params.device):  # docs/benchmarks/gpu.md
+        log.debug("no device looks up the seeds of pairs: the host is as fast")
         return False
     return is_looked_up(index, mapper.parts)

@@ -61,10 +61,10 @@ def _device_started(
         return None
     is_single = samples[0].mates is None and not args.interleaved
     is_here = args.dask is None
-    from gassst.search.device_start import is_worth_pairs, start
+    from gassst.search.device_start import start
 
-    is_used = not params.all_hits if is_single else is_worth_pairs(params.device, args.index)
-    if not is_named(params.device) and not (is_used and is_here):
+    is_used = is_single and is_here and not params.all_hits
+    if not is_named(params.device) and not is_used:
         return None
 
     try:

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from typing import Any
 
 from gassst.extension.devices import is_named
 from gassst.search.device_process import DeviceProcess, Job
-
-# Bytes of an index from which on a device that nobody named looks up the seeds of pairs. With the 0.7 GB of human13
-# 16 threads take 3.1 to 3.4 s for 6 M mates, and 3.7 s beside an H100 (docs/benchmarks/gpu.md). In large indexes every
-# seed misses the caches.
-LARGE_INDEX = 4 << 30
-
-
-def is_worth_pairs(device: str | None, path: str | None) -> bool:
-    """Whether a device is to look up the seeds of pairs: one that was named, and any for a large index (a file)."""
-    if is_named(device):
-        return True
-    with suppress(OSError, TypeError):
-        return os.path.getsize(path) >= LARGE_INDEX  # type: ignore[arg-type]
-    return False
 
 
 def start(device: str | None, threads: int, job: Job | None = None) -> DeviceProcess:

@@ -21,7 +21,7 @@ from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.mapper import LateMapper
 from gassst.run_device import RunDevice
-from gassst.search import device, device_arrays, device_index, device_seeds, device_start, single
+from gassst.search import device, device_arrays, device_index, device_seeds, single
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext
 from gassst.search.device import DeviceSearch
@@ -489,16 +489,6 @@ def test_the_last_failure_is_told_alone():
         process.say(FAILED, "a short one")
         with pytest.raises(DeviceError, match="^a short one$"):
             process.verify()
-
-
-def test_seeds_of_pairs_are_worth_a_device_in_large_indexes(tmp_path, monkeypatch):
-    path = tmp_path / "some.gsi"
-    path.write_bytes(bytes(10))
-    assert not device_start.is_worth_pairs(None, str(path)) and device_start.is_worth_pairs("gpu", str(path))
-    assert not device_start.is_worth_pairs("auto", None)
-    monkeypatch.setattr(device_start, "LARGE_INDEX", 10)
-    assert device_start.is_worth_pairs("auto", str(path))
-    assert not device_start.is_worth_pairs("auto", str(tmp_path / "none.gsi"))
 
 
 @needs_device

@@ -11,7 +11,7 @@ import pytest
 
 import gassst
 from gassst.mapper import LateMapper
-from gassst.run_device import RunDevice
+from gassst.run_device import RunDevice, _is_served
 from gassst.search.device_process import DeviceProcess
 
 
@@ -71,3 +71,11 @@ def test_a_process_that_is_not_granted_leaves_no_descriptor(monkeypatch, granted
     with pytest.raises(OSError):
         DeviceProcess("gpu", 1, lambda *_: None)
     assert len(made) == granted and os.listdir("/dev/fd") == before
+
+
+@pytest.mark.parametrize("device, is_served", [("auto", False), ("gpu", True)])
+def test_seeds_of_pairs_are_looked_up_on_a_device_that_was_named(index, device, is_served):
+    """The host alone is as fast, so no other device takes them. Single reads go to any."""
+    mapper = LateMapper(index, device=device)
+    assert _is_served(mapper, with_mates=True) is is_served
+    assert _is_served(mapper, with_mates=False)
