@@ -126,8 +126,14 @@ def benchmark_parser(description: str | None, *, plot: bool = False) -> argparse
 def write_json(path: str | None, results: dict[str, Any]) -> None:
     """`results` and the machine to `path`, if there is one."""
     if path:
-        report = {"machine": machine(), "command": [Path(sys.argv[0]).name, *sys.argv[1:]], **results}
+        report = {"machine": machine(), "command": _shared_command(), **results}
         Path(path).write_text(json.dumps(report, indent=1, default=_plain) + "\n")
+
+
+def _shared_command() -> list[str]:
+    """The command of this process, with the names of files alone: folders are those of one machine."""
+    names = (Path(word).name if os.path.isabs(word) else word for word in sys.argv[1:])
+    return [Path(sys.argv[0]).name, *names]
 
 
 def _plain(value: Any) -> Any:

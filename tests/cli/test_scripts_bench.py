@@ -39,6 +39,12 @@ def test_table_aligns_columns(script):
     assert lines == ["name           n", "----------------", "a          1,234", "long name      -"]
 
 
+def test_a_report_names_the_files_of_its_command_without_their_folders(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["scripts/bench/any.py", "/data/of/one/machine.fa", "-n", "5"])
+    script("harness").write_json(str(tmp_path / "out.json"), {})
+    assert json.loads((tmp_path / "out.json").read_text())["command"] == ["any.py", "machine.fa", "-n", "5"]
+
+
 def test_machine_names_no_host(script):
     facts = script("harness").machine()
     assert facts["cpus"] >= 1 and facts["gassst"] == gassst.__version__
