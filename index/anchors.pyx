@@ -12,7 +12,7 @@ from libc.stdlib cimport free, realloc
 
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
-from gassst._core.key_sort cimport sort_keys
+from gassst._core.key_sort cimport first_from, sort_keys
 from gassst._core.seeds cimport Seed, Seeds
 
 cdef enum:
@@ -98,17 +98,6 @@ cdef class Anchors:
             np.array(<uint16_t[:self.n]>self.columns.offset),
             np.array(<uint16_t[:self.n]>self.columns.length),
         )
-
-
-cdef inline Py_ssize_t first_from(uint64_t key, const uint64_t *keys, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t lo = 0, hi = n, mid
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if keys[mid] < key:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
 
 
 def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
@@ -207,7 +196,7 @@ cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, 
 cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept nogil:
     """Whether a key is there. Keys ascend from call to call, but for those with `restart`."""
     if restart:
-        known.at = first_from(key, known.keys, known.n)
+        known.at = first_from(known.keys, known.n, key)
     while known.at < known.n and known.keys[known.at] < key:
         known.at += 1
     return known.at < known.n and known.keys[known.at] == key

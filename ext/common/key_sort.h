@@ -172,4 +172,18 @@ static inline void sort_nearly(uint64_t *a, uint64_t *scratch, size_t n)
     }
 }
 
+/* The first of n sorted keys that is not below `key`; n if there is none. */
+static inline size_t first_from(const uint64_t *keys, size_t n, uint64_t key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t middle = (low + high) >> 1;
+        if (keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 #endif

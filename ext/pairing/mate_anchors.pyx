@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from gassst._core.hashing cimport mix
-from gassst._core.key_sort cimport sort_keys, sort_nearly
+from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_of, planes_t
 
@@ -364,7 +364,7 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
         with nogil:
             j, m = 0, 0
             for i in range(n):
-                j = first_from(some, j, keys[i])
+                j = next_from(some, j, keys[i])
                 if j == some.shape[0] or some[j] != keys[i]:
                     keys[m] = keys[i]
                     m += 1
@@ -377,20 +377,13 @@ def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket
     return strand_array, bucket_array, keys_array[:n].copy()
 
 
-cdef inline Py_ssize_t first_from(const uint64_t[::1] some, Py_ssize_t i, uint64_t key) noexcept nogil:
+cdef inline Py_ssize_t next_from(const uint64_t[::1] some, Py_ssize_t i, uint64_t key) noexcept nogil:
     """The first of sorted keys that is not below `key`; those before i are. In ever longer steps, then by halves."""
-    cdef Py_ssize_t n = some.shape[0], step = 1, end, middle
+    cdef Py_ssize_t n = some.shape[0], step = 1
     while i + step < n and some[i + step] < key:
         i += step
         step *= 2
-    end = min(i + step, n)
-    while i < end:
-        middle = (i + end) >> 1
-        if some[middle] < key:
-            i = middle + 1
-        else:
-            end = middle
-    return i
+    return i + <Py_ssize_t>first_from(&some[i], min(i + step, n) - i, key) if i < n else n
 
 
 def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, const uint8_t[::1] open,
