@@ -20,7 +20,7 @@ from gassst.local.rivals import Rivals, SeedCoverage, quality_of, rivals_of
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.search.arrays import I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.mapq import MAX_MAPQ, edit_odds, phred, raised
+from gassst.search.mapq import MAX_MAPQ, library_odds, phred, raised
 
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
@@ -192,8 +192,7 @@ def bounded_by_scores(
     lost = np.maximum(reported - rivals.total - total, 0) / mismatch
     aligned = primary.end - primary.begin
     edits = -(-(aligned * context.params.scoring.match - primary.hits["score"]) // mismatch)
-    library = pairs.insert.errors
-    odds = edit_odds(edits, aligned) if library is None else library.odds(edits, aligned)
+    odds = library_odds(edits, aligned, pairs.insert.errors)
     weight = np.bincount(read[some], (odds[line[read]] ** lost)[some], n)
     reads = np.flatnonzero(weight)
     quality[reads] = np.minimum(quality[reads], raised(phred(weight[reads])))

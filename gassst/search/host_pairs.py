@@ -18,7 +18,7 @@ from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     HiddenPairs,
     clipped,
-    edit_odds,
+    library_odds,
     mapping_quality,
     phred,
     raised,
@@ -167,12 +167,8 @@ class HostPairPasses:
 
     def _odds(self, best: U16) -> F64:
         """float64[n]: how much less likely a place is for one error more than the fewest."""
-        errors, library, lengths = (
-            np.where(best == NO_SCORE, 0, best),
-            self.pairs.insert.errors,
-            self.context.lengths,
-        )
-        return edit_odds(errors, lengths) if library is None else library.odds(errors, lengths)
+        errors = np.where(best == NO_SCORE, 0, best)
+        return library_odds(errors, self.context.lengths, self.pairs.insert.errors)
 
     def chosen_first(
         self, found: Grouped, selected: Selected, choice: PairChoice, extra: int, most: int

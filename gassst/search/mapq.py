@@ -179,6 +179,11 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
     return (edits + model.prior) / (3.0 * np.maximum(np.asarray(lengths, np.int64) - edits - 1, 1))
 
 
+def library_odds(edits: np.ndarray, lengths: np.ndarray, library: ErrorRate | None) -> np.ndarray:
+    """As `edit_odds`, by what the pairs of a library have shown of its errors, where that is known."""
+    return edit_odds(edits, lengths) if library is None else library.odds(edits, lengths)
+
+
 def beside_copies(quality: np.ndarray, columns: tuple, loss: np.ndarray, context: Any) -> np.ndarray:
     """Mapping qualities no higher than the copies of a tandem repeat allow.
 
