@@ -5,7 +5,8 @@
 
 Every tool indexes each reference once, with the most threads. Then all jobs run in turn, round after round, so that
 what else the machine does meets all of them, until the rounds are done or the time is up. Medians are reported, and
-the JSON file is renewed after every round. Runs with few threads get few reads, so that each takes about as long.
+the JSON file is renewed after every round. Runs with few threads get few reads, so that each takes about as long, and
+so do slower mappers with --peer-share.
 Speed is reads by wall seconds beyond start-up, which is a run on the first reads of the file. SAM goes to /dev/null,
 BAM to a file in the work folder, which should be in memory. gassst runs as the package that this Python imports: a
 wheel will do, no network is needed.
@@ -86,10 +87,12 @@ class Bench:
         Folder of the other mappers' programs and, in lib, their libraries. None: PATH.
     most : int
         Threads, for indexing.
+    peer_share : float
+        Share of the reads that the other mappers get.
     """
 
-    def __init__(self, work: Path, peers: Path | None, most: int):
-        self.work, self.peers, self.most = work, peers, most
+    def __init__(self, work: Path, peers: Path | None, most: int, peer_share: float = 1.0):
+        self.work, self.peers, self.most, self.peer_share = work, peers, most, peer_share
         self.sets: dict[str, tuple[Path, list[Path], int]] = {}
 
     def add(self, name: str, reference: Path, files: list[Path], copies: int) -> None:
@@ -124,7 +127,7 @@ class Bench:
     def job(self, row: Row, reads: int | None = None) -> tuple[Job, int]:
         """What to run, with the first `reads` of the set or its share by threads, and how many reads these are."""
         reference, plain, total = self.sets[row.reads]
-        share = min(1.0, row.threads / FULL_THREADS)
+        share = min(1.0, row.threads / FULL_THREADS) * (1.0 if row.tool == "gassst" else self.peer_share)
         wanted = reads if reads is not None else int(total * share)
         files = [self._head(file, wanted // len(plain), row.compressed) for file in plain]
         read_set = ReadSet(row.reads, files[0], wanted, 100, mates=files[1] if len(files) > 1 else None)
@@ -307,6 +310,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--tools", type=lambda s: s.split(","), help="other mappers; default: those that are there"
     )
+    parser.add_argument(
+        "--peer-share", type=float, default=1.0, help="share of the reads that other mappers get (default: 1)"
+    )
     parser.add_argument("--peers", type=Path, help="folder of the other mappers' programs; default: PATH")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
@@ -321,7 +327,7 @@ def main(argv: list[str] | None = None) -> None:
     cores = len(os.sched_getaffinity(0))
     threads = args.threads or [2**i for i in range(cores.bit_length()) if 2**i <= cores]
     with tempfile.TemporaryDirectory(dir=args.work) as work:
-        bench = Bench(Path(work), args.peers and args.peers.resolve(), max(threads))
+        bench = Bench(Path(work), args.peers and args.peers.resolve(), max(threads), args.peer_share)
         for name, reference, files in args.sets:
             bench.add(name, reference, files, args.copies)
         tools = args.tools if args.tools is not None else [tool for tool in PEERS if bench.program(tool)]

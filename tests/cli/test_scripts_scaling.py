@@ -47,6 +47,13 @@ def test_runs_with_few_threads_get_few_reads(bench):
                 assert sum(1 for _ in lines) == 4 * reads // len(job.fastq)
 
 
+def test_slow_mappers_may_get_a_share_of_the_reads(bench, monkeypatch):
+    monkeypatch.setattr(Bench, "_indexed", lambda self, *_: self.work)
+    bench.peer_share = 0.25
+    assert bench.job(Row("single", "gassst", 16))[1] == 128
+    assert bench.job(Row("single", "minibwa", 16))[1] == 32 and bench.job(Row("pairs", "minibwa", 8))[1] == 10
+
+
 def test_two_runs_at_once(bench):
     """Each is a whole run; the CPU time is that of both."""
     row = Row("single", "gassst", 1, at_once=2)
