@@ -6,15 +6,18 @@
 Families of interspersed repeats of several ages (SINE-like short, LINE-like cut short at one end, others),
 tandem repeats (micro- and minisatellites, satellite arrays), segmental duplications of 1 to 5 % divergence,
 runs of N, several contigs. Younger repeats lie over older ones. The same size and seed give the same file.
-The sequence is made and written piece by piece: memory does not grow with the genome.
+The sequence is made and written piece by piece: memory does not grow with the genome. Contigs share their families of
+repeats and nothing else, so each is made by a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import BinaryIO
+from multiprocessing import get_context
 
 import numpy as np
 from harness import run
@@ -101,9 +104,9 @@ def log_uniform(rng: np.random.Generator, bounds: tuple[int, int]) -> int:
 
 
 class Maker:
-    """Makes pieces of one genome in order; families and what is duplicated are its memory."""
+    """Makes pieces of one contig in order; what is duplicated is its memory. Families depend on the seed alone."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, contig: int = 1):
         self.rng = np.random.default_rng(seed)
         self.families = [
             Family(self.background(kind.length), kind, age)
@@ -113,6 +116,7 @@ class Maker:
         ]
         self.families.sort(key=lambda family: -family.divergence)
         self.satellite = self.background(171)
+        self.rng = np.random.default_rng([seed, contig])
         self.kept: list[np.ndarray] = []
 
     def background(self, n: int) -> np.ndarray:
@@ -217,12 +221,33 @@ def fasta_lines(codes: np.ndarray) -> bytes:
     return text.tobytes() + (rest + b"\n" if rest else b"")
 
 
-def write_genome(file: BinaryIO, size: int, contigs: int, seed: int) -> None:
-    maker = Maker(seed)
-    for number, length in enumerate(contig_lengths(size, contigs), 1):
-        file.write(b">chr%d\n" % number)
-        for n in pieces(length):
-            file.write(fasta_lines(maker.piece(n)))
+def write_at(fd: int, text: bytes, at: int) -> int:
+    """Write all of a text to a file, from byte `at` on; the byte behind it."""
+    while text:  # a disk that is nearly full takes a part
+        written = os.pwrite(fd, text, at)
+        text, at = text[written:], at + written
+    return at
+
+
+def write_contig(fd: int, at: int, seed: int, number: int, length: int) -> None:
+    """Write a contig to a file, from byte `at` on."""
+    maker = Maker(seed, number)
+    at = write_at(fd, b">chr%d\n" % number, at)
+    for n in pieces(length):
+        at = write_at(fd, fasta_lines(maker.piece(n)), at)
+
+
+def write_genome(fd: int, size: int, contigs: int, seed: int, processes: int) -> None:
+    """Write all contigs, so many at the same time. OSError where one cannot be written."""
+    at = 0
+    # Processes that are forked share the open file.
+    with ProcessPoolExecutor(processes, get_context("fork")) as pool:
+        made = []
+        for number, length in enumerate(contig_lengths(size, contigs), 1):
+            made.append(pool.submit(write_contig, fd, at, seed, number, length))
+            at += len(b">chr%d\n" % number) + length + -(-length // LINE)
+        for contig in made:
+            contig.result()
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -233,6 +258,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--contigs", type=int, default=8, metavar="N", help="(default: %(default)s)")
     p.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    p.add_argument(
+        "--processes",
+        type=int,
+        default=os.cpu_count(),
+        metavar="N",
+        help="(default: all cores, here %(default)s)",
+    )
     return p
 
 
@@ -244,12 +276,16 @@ def bases(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = build_parser().parse_args(argv)
-    if args.contigs < 1 or args.size < args.contigs or args.seed < 0:
-        raise UsageError("--contigs and every contig must be at least 1, --seed not negative")
+    if args.contigs < 1 or args.size < args.contigs or args.seed < 0 or args.processes < 1:
+        raise UsageError("--contigs, --processes and every contig must be at least 1, --seed not negative")
     destination = Destination(args.output)
     try:
-        with destination.errors(), open(destination.open(), "wb") as file:
-            write_genome(file, args.size, args.contigs, args.seed)
+        with destination.errors():
+            fd = destination.open()
+            try:
+                write_genome(fd, args.size, args.contigs, args.seed, args.processes)
+            finally:
+                os.close(fd)
         destination.commit()
     finally:
         destination.discard()

@@ -376,7 +376,9 @@ def test_genome_has_its_size_and_is_the_same_for_a_seed(script, tmp_path):
     assert sum(map(len, genome.values())) == 400_000
     assert set("".join(genome.values())) <= set("ACGTN")
     assert max(map(len, (tmp_path / "a.fa").read_text().splitlines())) == 80
-    assert genome_of(script, tmp_path / "b.fa", "--size", "400K", "--contigs", 3) == genome
+    for processes in (1, 2):
+        more = "--processes", processes
+        assert genome_of(script, tmp_path / "b.fa", "--size", "400K", "--contigs", 3, *more) == genome
     assert genome_of(script, tmp_path / "c.fa", "--size", "400K", "--contigs", 3, "--seed", 2) != genome
 
 
