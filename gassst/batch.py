@@ -12,7 +12,7 @@ from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
 from gassst.io.reference import Reference
-from gassst.local import read_through
+from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
 from gassst.params import LONGEST_TEMPLATE
@@ -47,8 +47,7 @@ def map_batch(
         Insert sizes, where there are mates.
     """
     if mate is None or insert is None or not context.params.pairing:
-        with _opened(context, extender, stats) as backend:
-            result = _report(backend, _searched(backend), None)
+        result = _map_single(context, extender, stats)
     else:
         result = _map_pairs(context, extender, stats, mate, insert)
     if context.params.five_prime:
@@ -60,6 +59,31 @@ def map_batch(
         stats.pairs += int(np.count_nonzero(mate == 1))
     stats.count_reads(context.lengths, result.summary, result.quality)
     return result
+
+
+def _map_single(
+    context: BatchContext, extender: Extender, stats: Stats, may_be_cut: bool = True
+) -> BatchResult:
+    """Map a batch of single reads. In mode "local" those that run into a known adapter are cut where it begins."""
+    with _opened(context, extender, stats) as backend:
+        found = _searched(backend)
+        if not may_be_cut or context.params.mode != "local":
+            return _report(backend, found, None)
+        with stats.timed("candidates"):
+            kept = cut_tails.bases_before_adapters(context, found)
+        rows = np.flatnonzero(kept)
+        if not rows.size:
+            return _report(backend, found, None)
+        fragments = read_through.fragments_of(context, rows, kept[rows])
+        cut = _map_single(fragments, extender, stats, may_be_cut=False)
+        # A fragment that has no place may be a part of a read that has one.
+        cut, rows = cut_tails.mapped(cut, rows)
+        lengths, kept = kept[rows], np.zeros(context.n, np.uint16)
+        kept[rows] = lengths
+        result = _report(backend, found.without(kept > 0), None)
+        result = read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32))
+        with stats.timed("local"):
+            return cut_tails.with_best_gaps(backend, result, kept)
 
 
 def _searched(backend: HostBackend) -> GlobalResult:
@@ -94,7 +118,7 @@ def _map_pairs(
         return result
     fragments = read_through.fragments_of(context, rows, found.fragment[rows])
     through = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
-    return read_through.put_back(result, through, rows, context, fragments)
+    return read_through.put_back(result, through, rows, context, fragments.lengths)
 
 
 @contextmanager

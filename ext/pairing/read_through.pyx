@@ -26,6 +26,7 @@ from gassst.layouts import HIT, READ_SUMMARY
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use
     PREFETCHED = 128    # bases
+    MOST_DIFFERENT = 2  # bases of an adapter
 
 
 cdef inline int64_t rows_of(uint32_t length) noexcept nogil:
@@ -166,6 +167,74 @@ def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, st
                 out[r] = size
                 if size:
                     given_up[r], is_open[r] = 1, 0
+
+
+def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, const uint8_t[:, ::1] adapters,
+                   int first_part, int shortest):
+    """Where a known adapter begins in reads.
+
+    One of its first `first_part` bases may differ, and two of all that are known. At the end of a read fewer bases show
+    it, if all are equal.
+
+    Parameters
+    ----------
+    packed : io.read_batch.PackedReads
+    rows : int64[k]
+        Reads.
+    first : int64[k]
+        The first base of each at which it may begin, not below 0.
+    adapters : uint8[a, b]
+        Codes of the first bases of each.
+    first_part : int
+        At most 16.
+    shortest : int
+        Bases of an adapter that show it at the end of a read.
+
+    Returns
+    -------
+    uint16[k]
+        0 where there is none; of several the one with fewest differences, of equals the first.
+    """
+    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
+    cdef planes_t reads = planes_of(packed.planes)
+    cdef Py_ssize_t i, j, a
+    cdef int64_t m, word, base, at
+    cdef int fewest, unequal
+    cdef bases64_t x
+    cdef uint64_t live, once, twice, found
+    cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
+    starts_array = np.zeros(rows.shape[0], np.uint16)
+    cdef uint16_t[::1] starts = starts_array
+    with nogil:
+        for i in range(rows.shape[0]):
+            m, fewest, base = lengths[rows[i]], MOST_DIFFERENT + 1, 64 * <int64_t>plane_start[rows[i]]
+            for word in range(first[i], m - shortest + 1, 64):
+                for j in range(first_part):
+                    live = first_bases(m - word - j) if m > word + j else 0
+                    x = bases_at(reads, base + word + j)
+                    differ[0][j] = (x.low | x.high | x.masked) & live
+                    differ[1][j] = (~x.low | x.high | x.masked) & live
+                    differ[2][j] = (x.low | ~x.high | x.masked) & live
+                    differ[3][j] = (~x.low | ~x.high | x.masked) & live
+                for a in range(adapters.shape[0]):
+                    once = twice = 0
+                    for j in range(first_part):
+                        twice |= once & differ[adapters[a, j]][j]
+                        once |= differ[adapters[a, j]][j]
+                    found = ~twice & first_bases(m - shortest + 1 - word)
+                    while found:
+                        at = word + trailing_zeros(found)
+                        found &= found - 1
+                        if at + first_part > m and once >> (at - word) & 1:
+                            continue
+                        unequal = 0
+                        for j in range(min(adapters.shape[1], m - at)):
+                            x = bases_at(reads, base + at + j)
+                            unequal += ((x.masked & 1) | ((x.low & 1) != (adapters[a, j] & 1))
+                                        | ((x.high & 1) != (adapters[a, j] >> 1)))
+                        if unequal < fewest or (unequal == fewest and at < starts[i]):
+                            starts[i], fewest = <uint16_t>at, unequal
+    return starts_array
 
 
 def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):

@@ -1,5 +1,5 @@
 from gassst.io.read_batch import PackedReads
-from gassst.search.arrays import I64, U16, U32, U64, BatchResult, Structs
+from gassst.search.arrays import I64, U8, U16, U32, U64, BatchResult, Structs
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState, SearchState
 
@@ -20,6 +20,9 @@ def close_cut(
     context: BatchContext,
     tail_bases_an_error: int,
 ) -> None: ...
+def adapter_starts(
+    packed: PackedReads, rows: I64, first: I64, adapters: U8, first_part: int, shortest: int
+) -> U16: ...
 def first_bases_of(packed: PackedReads, rows: I64, kept: U16) -> tuple[U32, U64, U32]: ...
 def with_tails(hits: Structs, cigars: U32, tails: U32) -> tuple[U32, U32, U32, U16]: ...
 def whole_reads(

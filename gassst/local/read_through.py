@@ -16,7 +16,7 @@ from gassst._core import local_hits as _local_hits
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
 from gassst.local.places import Aligned
-from gassst.search.arrays import I64, U16, BatchResult
+from gassst.search.arrays import I64, U16, U32, BatchResult
 from gassst.search.context import BatchContext
 
 
@@ -28,7 +28,7 @@ def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContex
 
 
 def put_back(
-    result: BatchResult, cut: BatchResult, rows: I64, context: BatchContext, fragments: BatchContext
+    result: BatchResult, cut: BatchResult, rows: I64, context: BatchContext, cut_lengths: U32
 ) -> BatchResult:
     """The result of a batch with the alignments of those of its reads that were cut.
 
@@ -37,25 +37,27 @@ def put_back(
     result : BatchResult
         Of the batch, in which the reads that were cut are unmapped.
     cut : BatchResult
-        Of `fragments`.
+        Of the reads that were cut.
     rows : int64[k]
         The reads of the batch that were cut, ascending.
-    context, fragments : BatchContext
-        The batch, and the reads that were cut.
+    context : BatchContext
+        The batch.
+    cut_lengths : uint32[k]
+        Bases that were left of each read that was cut.
     """
-    own, runs, others = _read_through.whole_reads(cut, rows, fragments.lengths, context, len(result.cigars))
+    own, runs, others = _read_through.whole_reads(cut, rows, cut_lengths, context, len(result.cigars))
     cigars = [result.cigars, runs]
     if others.size:
-        hits, runs = _of_whole_reads(cut.hits[others], own["read"][others], cut, context, fragments)
+        hits, runs = _of_whole_reads(cut.hits[others], own["read"][others], cut, context, cut_lengths)
         hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
         own[others] = hits
         cigars.append(runs)
     return BatchResult(*_read_through.put_back(result, cut, own, rows), np.concatenate(cigars))
 
 
-def _of_whole_reads(hits, reads, cut, context, fragments):
+def _of_whole_reads(hits, reads, cut, context, cut_lengths):
     """HIT[k] and their CIGARs: mapped hits of cut reads as alignments of the whole ones, uint32[k]."""
-    tails = context.lengths[reads] - fragments.lengths[hits["read"]]
+    tails = context.lengths[reads] - cut_lengths[hits["read"]]
     read_strand = (2 * reads + hits["strand"]).astype(np.uint32)
     aligned = Aligned(read_strand, *_read_through.with_tails(hits, cut.cigars, tails))
     whole, cigars, *_ = _local_hits.hits_from_alignments(aligned, context, 0, best_parts=True)

@@ -4,7 +4,8 @@
     python scripts/check/trimmed.py ecoli.fa ecoli.gsi -n 20000 --single
 
 Pairs of 2x150 bases with inserts of 40 to 145 are simulated, with read-through into Nextera adapters. Each is mapped
-as it is, and cut at the length of its fragment, which its name tells. Two records of a read agree where both are
+as it is, and cut where its adapter begins. That is where its fragment ends, which its name tells, or a few bases
+beside that where the read has an insertion or deletion. Two records of a read agree where both are
 unmapped, or lie within 10 bases of each other with MAPQ of one class (0-3, 4-19, 20-39, 40-60). Reads with several
 equally good places (both with MAPQ 0-3) agree wherever they lie. With `--single` only the first mates are mapped, as
 single reads with `--mode local`.
@@ -23,6 +24,8 @@ import numpy as np
 import pysam
 
 GASSST = (sys.executable, "-m", "gassst")
+ADAPTER = "CTGTCTCTTATACACATCT"  # what Nextera reads of both mates run into
+SHIFT = 8  # bases by which insertions and deletions may move it
 CLASSES = (4, 20, 40)  # the first MAPQ of each class but the lowest
 NEAR = 10  # bases
 NEEDED = 99.5  # % of reads that agree
@@ -35,11 +38,21 @@ def fragment_length(name: str) -> int:
     return max(places) - min(places) + 1
 
 
+def adapter_start(sequence: str, size: int) -> int:
+    """Where the adapter begins that should do so behind `size` bases: the least differences, then the least shift."""
+
+    def worth(start: int) -> tuple[int, int]:
+        bases = sequence[start : start + len(ADAPTER)].ljust(len(ADAPTER))
+        return sum(a != b for a, b in zip(ADAPTER, bases, strict=True)), abs(start - size)
+
+    return min(range(size - SHIFT, size + SHIFT + 1), key=worth)
+
+
 def trim(source: Path, target: Path) -> None:
     """Write the reads of a FASTQ file without what lies behind their fragment."""
     with pysam.FastxFile(str(source)) as reads, target.open("w") as out:
         for read in reads:
-            size = fragment_length(read.name)
+            size = adapter_start(read.sequence, fragment_length(read.name))
             out.write(f"@{read.name}\n{read.sequence[:size]}\n+\n{read.quality[:size]}\n")
 
 

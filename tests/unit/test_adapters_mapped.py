@@ -129,6 +129,37 @@ def test_copies_of_the_part_that_fits_leave_no_confidence(index, world, insert):
     assert max(r.mapping_quality for pair in map_pairs(index, mates) for r in pair) <= 3
 
 
+def test_single_reads_with_a_known_adapter_are_placed_as_trimmed_ones(index, world):
+    """Unique fragments, and some that lie in copies of others, as a whole or in part: same place, same quality."""
+    rng = np.random.default_rng(12)
+    fragments = [bases for _, bases in draw_fragments(rng, world["unique"], 200, 45, 140)]
+    fragments += [bases for _, bases in draw_fragments(rng, world["copies"], 200, 45, 80)]
+    fragments = [noisy(rng, bases, 0.01) for bases in fragments]
+    whole = [
+        (bases + ADAPTERS[("nextera", "truseq")[i % 2]][0] + random_bases(rng, M))[:M]
+        for i, bases in enumerate(fragments)
+    ]
+    pairs = list(zip(map_single(index, whole), map_single(index, fragments), strict=True))
+    for read, trimmed in pairs:
+        assert read.is_unmapped == trimmed.is_unmapped and read.mapping_quality == trimmed.mapping_quality
+        # A base or two of the adapter may fit as well.
+        assert read.is_unmapped or read.get_tag("AS") >= trimmed.get_tag("AS")
+        if trimmed.mapping_quality > 3:
+            ends = [r.reference_end if r.is_reverse else r.reference_start for r in (read, trimmed)]
+            assert read.reference_name == trimmed.reference_name and ends[0] == ends[1]
+    assert sum(trimmed.mapping_quality < 20 for _, trimmed in pairs) > 20
+
+
+def test_bases_like_an_adapter_do_not_hide_the_place_behind_them(index, world):
+    rng = np.random.default_rng(13)
+    adapter = ADAPTERS["truseq"][0][:20]
+    reads = [random_bases(rng, 30) + adapter + world["unique"][at : at + 100] for at in range(900, 9900, 300)]
+    records = map_single(index, reads)
+    for at, record in zip(range(900, 9900, 300), records, strict=True):
+        # A base or two of the adapter may fit as well.
+        assert at - 3 <= record.reference_start <= at and record.reference_end == at + 100
+
+
 @pytest.mark.parametrize("tail", [0, 30])
 def test_a_mate_in_a_tandem_repeat_is_as_unsure_as_its_copies(index, world, tail):
     """Its partner is concordant with the copies, too; with a bad tail the search by local score places both."""

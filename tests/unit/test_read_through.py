@@ -88,6 +88,38 @@ def test_longer_fragments_and_tandem_repeats_show_none():
     assert found([mate for fragment in fragments for mate in mates_of(rng, fragment)]) == [0] * len(fragments)
 
 
+def adapter_by_trying(read, first, adapters, first_part, shortest):
+    """Where an adapter begins: at every base, each adapter, letter by letter."""
+    best = (3, 0)
+    for start in range(first, len(read) - shortest + 1):
+        for adapter in adapters:
+            unequal = [a != b for a, b in zip(adapter, read[start:], strict=False)]
+            whole_part = len(unequal) >= first_part
+            if sum(unequal[:first_part]) <= (1 if whole_part else 0):
+                best = min(best, (sum(unequal), start))
+    return best[1]
+
+
+def test_known_adapters_are_found_where_they_begin():
+    rng = np.random.default_rng(11)
+    adapters = [random_bases(rng, 16) for _ in range(3)]
+    reads, first = [], []
+    for i in range(600):
+        size = int(rng.integers(20, 190))
+        bases = np.array(list(random_bases(rng, size) + adapters[i % 3] + random_bases(rng, 190)))[:190]
+        for j in rng.integers(0, 18, i % 4) + size:
+            if j < len(bases):
+                bases[j] = "ACGTN"[rng.integers(0, 5)]
+        reads.append("".join(bases))
+        first.append(20 if i % 5 else size + int(rng.integers(-1, 2)))
+    rows = np.arange(0, len(reads), 2)
+    codes = np.array([["ACGT".index(base) for base in adapter] for adapter in adapters], np.uint8)
+    found = read_through.adapter_starts(packed(reads), rows, np.array(first)[rows], codes, 12, 8)
+    expected = [adapter_by_trying(reads[row], first[row], adapters, 12, 8) for row in rows]
+    assert found.tolist() == expected
+    assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
+
+
 def test_cut_reads_are_packed_like_short_ones():
     rng = np.random.default_rng(3)
     reads = [random_bases(rng, size) for size in (150, 64, 65, 300, 21)]
