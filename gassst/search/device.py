@@ -11,12 +11,22 @@ from typing import Any
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
 from gassst.search.device_backend import DeviceBackend, DeviceBatch
-from gassst.search.device_index import DeviceIndex
-from gassst.search.device_requests import Found, Looked, Request, Searched
-from gassst.search.device_trial import Trial
+from gassst.search.device_index import DeviceIndex, Slot
+from gassst.search.device_quick import QuickLook
+from gassst.search.device_requests import (
+    QUICK_LOOK,
+    Found,
+    Looked,
+    QuickLooked,
+    Request,
+    Searched,
+    copied,
+)
+from gassst.search.device_trial import PairTrial, Trial
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
@@ -39,6 +49,17 @@ def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch."""
     suits = is_searched(context.params, context.index, context.lookup, context.cascade)
     return suits and context.left_out is None and context.n > 0
+
+
+def is_looked_at(context: BatchContext) -> bool:
+    """Whether a device can take the quick look at the pairs of this batch."""
+    return is_looked_up(context.index, context.lookup) and context.left_out is None
+
+
+def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
+    """For requests of one kind."""
+    kind = QuickLook if requests[0].stage == QUICK_LOOK else DeviceBackend
+    return kind(DeviceBatch(searched, requests), slot)
 
 
 class DeviceSearch:
@@ -71,7 +92,7 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
-    def warm_up(self, trial: Trial) -> None:
+    def warm_up(self, trial: Trial | PairTrial) -> None:
         """Search in every slot what a trial asks for: the first search loads kernels and takes memory.
 
         Raises DeviceError where the host finds something else.
@@ -82,7 +103,7 @@ class DeviceSearch:
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    for found in DeviceBackend(DeviceBatch(trial.searched, [trial.request]), slot).answers():
+                    for found in _backend(trial.searched, [trial.request], slot).answers():
                         if not trial.is_met_by(found):
                             raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
@@ -105,18 +126,32 @@ class DeviceSearch:
         """The seeds of a stage of some reads (uint32[a], ascending), or None where the device cannot look them up."""
         if not is_looked_up(context.index, context.lookup):
             return None
+        return self._asked(context, stats, Request.for_anchors(context, stage, every, reads))
+
+    def quick_look(
+        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
+    ) -> QuickLooked | None:
+        """The quick look at the pairs of `mates` (uint32[q], both of each pair), and the anchors of those of `reads`
+        (uint32[a]) that are open then; None where the device cannot."""
+        if not is_looked_at(context):
+            return None
+        return self._asked(context, stats, Request.for_quick_look(context, reads, mates, insert))
+
+    def _asked(self, context: BatchContext, stats: Stats, request: Request) -> Any:
         began = perf_counter_ns()
-        searched = Searched(context.plan, context.cascade, context.params)
-        request = Request.for_anchors(context, stage, every, reads)
-        (found,) = self.found(searched, [request])
+        searched, answer = Searched(context.plan, context.cascade, context.params), None
+        for found in self.found(searched, [request]):
+            answer = copied(found)
         stats.nanoseconds["device"] += perf_counter_ns() - began
-        return found if isinstance(found, Looked) else None
+        return answer
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
-    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | Looked | None]:
-        """The bands, or anchors, of every request, which must be of one kind; None where there is no room.
+    def found(
+        self, searched: Searched, requests: Sequence[Request]
+    ) -> Iterator[Found | Looked | QuickLooked | None]:
+        """What was found of every request, which must be of one kind; None where there is no room.
 
         Those for the whole search must suit `is_taken`.
 
@@ -129,7 +164,7 @@ class DeviceSearch:
             return
         try:
             with device.slot() as slot, self.engine.errors():
-                yield from DeviceBackend(DeviceBatch(searched, requests), slot).answers()
+                yield from _backend(searched, requests, slot).answers()
         except OutOfDeviceMemory as error:
             if len(requests) > 1:
                 for request in requests:

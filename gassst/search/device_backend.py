@@ -19,7 +19,7 @@ import numpy as np
 from gassst.extension.opencl_engine import OutOfDeviceMemory
 from gassst.params import MAX_ERRORS
 from gassst.search import single
-from gassst.search.arrays import I64, U8, U32, Bool
+from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.device_arrays import (
     COUNTERS,
     STATE,
@@ -30,7 +30,7 @@ from gassst.search.device_arrays import (
     DeviceState,
 )
 from gassst.search.device_index import Slot
-from gassst.search.device_requests import SEARCH, Found, Looked, Request, Searched
+from gassst.search.device_requests import SEARCH, Found, Looked, QuickLooked, Request, Searched
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
@@ -100,9 +100,9 @@ class DeviceBackend:
         self._clips = batch.params.mode == "local"
         self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
-    def answers(self) -> Iterator[Found | Looked]:
+    def answers(self) -> Iterator[Found | Looked | QuickLooked]:
         """What was found of every request."""
-        stage, every = self.context.requests[0].kind
+        stage, every, _ = self.context.requests[0].kind
         if stage == SEARCH:
             passes: Any = self  # its handles are not the host's arrays
             state: Any = single.run_stages(passes)
@@ -122,7 +122,7 @@ class DeviceBackend:
         slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
         if not plan.seed_count[stage, self.context.present].any():
             return DeviceReads(stage, 0, None, None, columns)
-        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+        counters = self._counters_of(stage)
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
         of_reads = self._lengths, columns, state.columns, counters, active
@@ -302,28 +302,27 @@ class DeviceBackend:
 
     def look_up_alone(self, stage: int, every: int | None) -> Iterator[Looked]:
         """The anchors of a stage of the reads that every request asks about. `every`: QUICK_EVERY or None."""
-        slot, batch = self._slot, self.context
+        reads = [each.reads for each in self.context.requests]
         state = self.initial_state()
-        reads = self._asked(stage, every)
-        seeds = self.look_up(state, stage, reads, every)
-        anchors = self.gather(seeds, reads, state)
+        return self.looked_up(self.asked(stage, every, "asked", reads), state, every)
+
+    def looked_up(self, reads: DeviceReads, state: DeviceState, every: int | None) -> Iterator[Looked]:
+        """The anchors of these reads, in the stage in which they take part."""
+        slot, batch = self._slot, self.context
+        anchors = self.gather(self.look_up(state, reads.stage, reads, every), reads, state)
         segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
         slot.wait()
-        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
-        np.cumsum(segment[1::2], out=start[1:])
-        np.copyto(following, start[:-1], casting="unsafe")
+        start, following = self._starts("next", segment[1::2])
         kept = int(start[-1])
         places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
         where = anchors.owner, self._flips, anchors.segment, anchors.anchors
-        to = slot.upload_pinned("next", following), np.uint32(kept), places, scores
+        to = following, np.uint32(kept), places, scores
         slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
         read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
         offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
         slot.wait()
-        complete, capped = (
-            columns.reshape(len(STATE), batch.n)[STATE.index(name)] for name in ("COMPLETE", "CAPPED")
-        )
+        complete, capped = self._columns(columns, "COMPLETE", "CAPPED")
         counted = self.stats
         for a, b in pairwise(batch.first):
             some = slice(start[a], start[b])
@@ -331,17 +330,34 @@ class DeviceBackend:
             yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
             counted = Stats()
 
-    def _asked(self, stage: int, every: int | None) -> DeviceReads:
-        """The reads that the requests ask about."""
+    def _columns(self, state: U16, *names: str) -> list[U16]:
+        """Columns of the state by name, as they were downloaded."""
+        columns = state.reshape(len(STATE), self.context.n)
+        return [columns[STATE.index(name)] for name in names]
+
+    def _starts(self, name: str, number: U32) -> tuple[I64, Any]:
+        """Where what each read has so many of begins, int64[n + 1]; and a buffer of this name with the same."""
+        start, following = (
+            np.zeros(len(number) + 1, np.int64),
+            self._slot.pinned(name, len(number), np.uint32),
+        )
+        np.cumsum(number, out=start[1:])
+        np.copyto(following, start[:-1], casting="unsafe")
+        return start, self._slot.upload_pinned(name, following)
+
+    def asked(self, stage: int, every: int | None, name: str, reads: Sequence[U32]) -> DeviceReads:
+        """Those of the reads of every request that take part in a stage; in a buffer of this name."""
         slot, batch = self._slot, self.context
-        size = sum(len(each.reads) for each in batch.requests)
-        numbers, at = slot.pinned("asked", size, np.uint32), 0
-        for each, first in zip(batch.requests, batch.first, strict=False):
-            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
-            at += len(each.reads)
-        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
+        size = sum(map(len, reads))
+        numbers, at = slot.pinned(name, size, np.uint32), 0
+        for each, first in zip(reads, batch.first, strict=False):
+            np.add(each, np.uint32(first), out=numbers[at : at + len(each)])
+            at += len(each)
         plan = self._plans[stage] if every is None else self._quick
-        return DeviceReads(stage, size, slot.upload_pinned("asked", numbers), counters, plan)
+        return DeviceReads(stage, size, slot.upload_pinned(name, numbers), self._counters_of(stage), plan)
+
+    def _counters_of(self, stage: int) -> Any:
+        return self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
 
     def collect(self, state: DeviceState) -> Iterator[Found]:
         """What was found of every request. The bands of a read come in the order of its stages."""
@@ -352,14 +368,8 @@ class DeviceBackend:
         slot.wait()
         for anchors in state.stages:
             self._count(self._counts_in(counters, anchors.reads.stage))
-        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
-        np.cumsum(number, out=start[1:])
-        np.copyto(following, start[:-1], casting="unsafe")
-        kept = int(start[-1])
-        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
-        self._collect_bands(state.bands, slot.upload_pinned("next", following), kept, places, scores)
-        read_strand, first = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        edits, end = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        start, found_bands = self._collected("", state.bands, number)
+        read_strand, first, edits, end = found_bands
         slot.wait()
         of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
         for a, b in pairwise(batch.first):
@@ -368,15 +378,24 @@ class DeviceBackend:
             yield Found(a, *found, [column[a:b] for column in of_state], counted)
             counted = Stats()
 
-    def _collect_bands(
-        self, bands: list[DeviceBands], following: Any, kept: int, places: Any, scores: Any
-    ) -> None:
-        """The bands within the limits to the places of their reads, which `following` has."""
+    def _collected(
+        self, name: str, bands: list[DeviceBands], number: U32
+    ) -> tuple[I64, tuple[U32, U32, U16, U16]]:
+        """Where the bands of every read begin that are kept, `number` uint32[n] of each; and once `wait` has returned
+        their columns: read strands and first diagonals, errors and ends. `name`: begins those of buffers."""
+        slot = self._slot
+        start, following = self._starts(f"{name}next", number)
+        kept = int(start[-1])
+        places = slot.buffer(f"{name}columns", 8 * kept)
+        scores = slot.buffer(f"{name}scores", 4 * kept)
         for part in bands:
             which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             out = following, np.uint32(kept), places, scores
-            self._slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
+            slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
+        columns = slot.download(f"{name}columns", places, 2 * kept, np.uint32).reshape(2, kept)
+        edits, end = slot.download(f"{name}scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        return start, (*columns, edits, end)
 
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names

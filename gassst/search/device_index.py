@@ -20,8 +20,8 @@ from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
-from gassst.search.context import QUICK_EVERY
-from gassst.search.device_arrays import GROUP, definitions, plan_columns
+from gassst.search.context import QUICK_EVERY, borders_of
+from gassst.search.device_arrays import GROUP, definitions, plan_columns, shares_missed
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
@@ -34,6 +34,7 @@ SOURCES = (
     "stretches.cl",
     "bounds.cl",
     "buckets.cl",
+    "pairs.cl",
 )
 MOST_PARTS = 4
 IN_FLIGHT = 2
@@ -163,6 +164,7 @@ class Slot:
         self._pinned: dict[str, tuple[Any, U8]] = {}
         self._kernels: dict[tuple[str, int], Any] = {}
         self._plan: tuple[Any, int] | None = None
+        self._pairs: tuple[Any, np.ndarray] | None = None
         self._scale = 1.5
         self.events: list[tuple[str, Any]] = []
 
@@ -206,8 +208,12 @@ class Slot:
 
     def zeros(self, name: str, size: int) -> Any:
         """A buffer of this name, filled with zeros."""
-        buffer = self.buffer(name, size)
-        event = self.cl.enqueue_fill_buffer(self.queue, buffer, np.uint32(0), 0, max(-(-size // 4) * 4, 4))
+        return self.filled(name, size, 0)
+
+    def filled(self, name: str, size: int, byte: int) -> Any:
+        """A buffer of this name, filled with a byte."""
+        buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
+        event = self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
         self._note("fill", event)
         return buffer
 
@@ -256,6 +262,18 @@ class Slot:
             self.upload("caps", plan.caps)
             self._plan = known
         return [self.buffers[name] for name in (*names, "quick", "caps")]
+
+    def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Any, Any, Any]:
+        """Buffers for the quick look of pairs: borders of contigs, and `shares_missed` of reads of these lengths."""
+        if "borders" not in self.buffers:
+            self.upload("borders", borders_of(self.index.index.reference))
+        known = self._pairs if "shares_missed" in self.buffers else None
+        if known is None or known[0] is not plan or not np.array_equal(known[1], present):
+            row, shares = shares_missed(plan, present)
+            self.upload("miss_row", row)
+            self.upload("shares_missed", shares.ravel())
+            self._pairs = plan, present
+        return self.buffers["borders"], self.buffers["miss_row"], self.buffers["shares_missed"]
 
     def launch(self, name: str, items: Any, *arguments: Any, words: int = 1, group: int = GROUP) -> None:
         """Run a kernel with so many work-items, or so many times so many."""

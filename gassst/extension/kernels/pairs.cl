@@ -43,7 +43,8 @@ static uint2 run_of(__global const ulong *anchors, uint2 segment, uint strand)
     return strand ? (uint2)(lo, segment.x + segment.y) : (uint2)(segment.x, lo);
 }
 
-/* The buckets of near anchors, in order, of both mates on either strand. */
+/* The buckets of near anchors, in order, of both mates on either strand. In global memory: what is indexed would be there
+ * anyway, and PoCL keeps no structs of work-items across a barrier. */
 typedef struct {
     uint bucket[2][2][QUICK_ANCHORS];
     uint n[2][2];
@@ -51,7 +52,7 @@ typedef struct {
 } near_buckets;
 
 /* Returns whether there are too many. */
-static int take_near(near_buckets *found, int mate, uint strand, uint bucket)
+static int take_near(__global near_buckets *found, int mate, uint strand, uint bucket)
 {
     uint n = found->n[mate][strand];
     if (found->near[mate]++ == QUICK_ANCHORS)
@@ -64,7 +65,7 @@ static int take_near(near_buckets *found, int mate, uint strand, uint bucket)
 /* Anchors that have one of the mate in their window (`mark_near_mates`): `own` of the first mate, `other` of the last. The
  * window moves along, so that each anchor is looked at once. Returns whether there are too many. */
 static int find_near(const template_window *window, __global const ulong *anchors, uint2 own, uint2 other, uint strand,
-                     uint own_bases, uint other_bases, uint shift, near_buckets *found)
+                     uint own_bases, uint other_bases, uint shift, __global near_buckets *found)
 {
     uint b = other.x, taken = other.x, mates = mates_strand(window, strand);
     for (uint a = own.x; a < own.y && b < other.y; a++) {
@@ -85,43 +86,39 @@ static int find_near(const template_window *window, __global const ulong *anchor
 }
 
 /* The buckets of near anchors, in pairs that have few of them (`quick_buckets`), as bands: pairs uint[2, room], bands
- * uint2[a], near uint[a / 2], the anchors of both mates. */
+ * uint2[a]. near: of each pair. */
 __kernel void list_near_bands(__global const uint *read_length, __global const uchar *read_flip, uint n_pairs,
                               __global const uint *active, __global const short *plan, uint shift, WINDOW_ARGS,
                               __global const uint2 *segment, __global const ulong *anchors, uint room,
-                              __global uint *pairs, __global uint2 *bands, __global uint *near, __global uint *counters)
+                              __global near_buckets *near, __global uint *pairs, __global uint2 *bands,
+                              __global uint *counters)
 {
     __local uint sums[GROUP];
-    template_window window = WINDOW;
-    uint i = get_global_id(0), read[2] = {0, 0}, total = 0;
-    near_buckets found;
-    for (int mate = 0; mate < 2; mate++)
-        found.n[mate][0] = found.n[mate][1] = found.near[mate] = 0;
+    uint i = get_global_id(0), total = 0;
     if (i < n_pairs) {
+        template_window window = WINDOW;
         int too_many = 0;
-        read[0] = active[2 * i], read[1] = active[2 * i + 1];
-        uint2 own = segment[read[0]], other = segment[read[1]];
+        uint read = active[2 * i], mate = active[2 * i + 1];
+        uint2 own = segment[read], other = segment[mate];
+        for (int j = 0; j < 4; j++)
+            near[i].n[j >> 1][j & 1] = near[i].near[j >> 1] = 0;
         for (uint strand = 0; strand < 2 && own.y && other.y && !too_many; strand++) {
-            uint2 first = run_of(anchors, own, strand ^ read_flip[read[0]]);
-            uint2 last = run_of(anchors, other, mates_strand(&window, strand) ^ read_flip[read[1]]);
-            too_many = find_near(&window, anchors, first, last, strand, read_length[read[0]], read_length[read[1]], shift,
-                                 &found);
+            uint2 first = run_of(anchors, own, strand ^ read_flip[read]);
+            uint2 last = run_of(anchors, other, mates_strand(&window, strand) ^ read_flip[mate]);
+            too_many = find_near(&window, anchors, first, last, strand, read_length[read], read_length[mate], shift,
+                                 near + i);
         }
-        for (int mate = 0; mate < 2; mate++)
-            for (int strand = 0; strand < 2; strand++)
-                total += found.n[mate][strand] = too_many ? 0 : found.n[mate][strand];
-        near[i] = too_many ? 0 : found.near[0] + found.near[1];
+        for (int j = 0; j < 4; j++)
+            total += near[i].n[j >> 1][j & 1] = too_many ? 0 : near[i].n[j >> 1][j & 1];
     }
     uint to = reserve(total, sums, counters + BANDS, counters + OVERFLOW);
-    if (i >= n_pairs)
-        return;
-    for (int mate = 0; mate < 2; mate++) {
-        uint lead = lead_of(PLAN(BAND_WORDS, read_length[read[mate]]), shift);
-        bands[2 * i + mate] = (uint2)(to, found.n[mate][0] + found.n[mate][1]);
+    for (uint mate = 0; i < n_pairs && mate < 2; mate++) {
+        uint read = active[2 * i + mate], lead = lead_of(PLAN(BAND_WORDS, read_length[read]), shift);
+        bands[2 * i + mate] = (uint2)(to, near[i].n[mate][0] + near[i].n[mate][1]);
         for (uint strand = 0; strand < 2; strand++)
-            for (uint j = 0; j < found.n[mate][strand]; j++, to++) {
-                pairs[to] = read[mate] << 1 | strand;
-                pairs[room + to] = (found.bucket[mate][strand][j] << shift) - lead;
+            for (uint j = 0; j < near[i].n[mate][strand]; j++, to++) {
+                pairs[to] = read << 1 | strand;
+                pairs[room + to] = (near[i].bucket[mate][strand][j] << shift) - lead;
             }
     }
 }
@@ -141,11 +138,11 @@ static diagonals on_contig(diagonals range, __global const long *borders, uint n
 {
     uint lo = 0, hi = n_borders;
     while (lo < hi) {
-        uint half = lo + (hi - lo) / 2;
-        if (borders[half] <= middle)
-            lo = half + 1;
+        uint at = lo + (hi - lo) / 2;
+        if (borders[at] <= middle)
+            lo = at + 1;
         else
-            hi = half;
+            hi = at;
     }
     uint contig = min(max(lo, 1u) - 1, n_borders - 2);
     range.lo = max(range.lo, borders[contig] - (other >> 1));
@@ -206,7 +203,7 @@ __kernel void settle_pairs(__global const uint *read_length, uint n_reads, uint 
                            WINDOW_ARGS, __global const long *borders, uint n_borders, int extra, int margin,
                            __global const uint *row, __global const uint *shares, uint n_rows,
                            __global const uint2 *bands, __global const uint *pairs, uint room, __global ushort *found,
-                           __global const uint *near, __global ushort *state, __global uchar *kept, __global uint *number,
+                           __global const near_buckets *near, __global ushort *state, __global uchar *kept, __global uint *number,
                            __global uchar *is_open, __global uint *counters)
 {
     __local uint sums[GROUP];
@@ -260,7 +257,7 @@ __kernel void settle_pairs(__global const uint *read_length, uint n_reads, uint 
         }
     }
     /* Anchors of the pairs that stay open are gathered again. */
-    reserve(closed ? near[i] : 0, sums, counters + CANDIDATES, counters + OVERFLOW);
+    reserve(closed ? near[i].near[0] + near[i].near[1] : 0, sums, counters + CANDIDATES, counters + OVERFLOW);
 }
 
 /* The reads of the pairs that are open. */
