@@ -32,7 +32,8 @@ class RunDevice:
     with_mates : bool
         Whether reads have mates: their seeds alone are looked up on the device.
     started : search.device_process.DeviceProcess or None
-        One that looks for the device already, for the first run that suits.
+        One that looks for the device already, for the first run that suits, and for those after it that search the
+        same.
     """
 
     mapper: BatchMapper
@@ -81,7 +82,12 @@ class RunDevice:
         if self.started is not None and is_new and index.path is not None:
             if self.is_served:
                 self.started.tell(job)
-            return DeviceServer(self.started, named)
+            return DeviceServer(self.started, named, is_kept=self.is_served)
+        if self.started is not None and self.is_served:
+            if self.started.serves(job):
+                self.started.begin_again()
+                return DeviceServer(self.started, named, is_kept=True)
+            self.started.close()  # its memory on the device is of use to others
         try:
             return DeviceServer(start(params.device, params.threads, job if self.is_served else None), named)
         except OSError as error:

@@ -64,9 +64,11 @@ class DeviceServer:
     Parameters
     ----------
     process : DeviceProcess
-        Ended by `close`.
+        Ended by `close`, but for one that is kept.
     named : bool
         Whether the run asked for this device. Else the host goes on without it where it fails.
+    is_kept : bool
+        Whether `close` leaves the process to the runs that follow.
 
     Attributes
     ----------
@@ -76,8 +78,8 @@ class DeviceServer:
         Of these threads, to be taken by what computes.
     """
 
-    def __init__(self, process: DeviceProcess, named: bool = True):
-        self._process, self._named = process, named
+    def __init__(self, process: DeviceProcess, named: bool = True, is_kept: bool = False):
+        self._process, self._named, self._is_kept = process, named, is_kept
         self.threads, self.turns = process.threads, process.turns
         self._local = threading.local()
 
@@ -183,8 +185,9 @@ class DeviceServer:
             log.log(level, "%s; the host has gone on without it", error)
 
     def close(self) -> None:
-        """As `DeviceProcess.close`."""
-        self._process.close()
+        """As `DeviceProcess.close`, of a process that is not kept."""
+        if not self._is_kept:
+            self._process.close()
 
 
 def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:
