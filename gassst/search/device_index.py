@@ -58,6 +58,14 @@ class Fit(NamedTuple):
     work_bytes: int
 
 
+class Spent(NamedTuple):
+    """`calls` of a kernel or transfer, their `seconds`; `size`: bytes that transfers have moved, 0 of kernels."""
+
+    calls: int
+    seconds: float
+    size: int
+
+
 def fit(index: SeedIndex, memory: int, allocation: int) -> Fit:
     """Whether an index and two batches fit `memory` bytes of a device, whose buffers take `allocation` each at most."""
     arrays = index.table, index.positions, index.following
@@ -166,7 +174,7 @@ class Slot:
         self._plan: tuple[Any, int] | None = None
         self._pairs: tuple[Any, np.ndarray] | None = None
         self._scale = 1.5
-        self.events: list[tuple[str, Any]] = []
+        self.events: list[tuple[str, Any, int]] = []
 
     def begin(self, plan: SearchPlan, reads: int) -> list[Any]:
         """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
@@ -214,7 +222,7 @@ class Slot:
         """A buffer of this name, filled with a byte."""
         buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
         event = self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
-        self._note("fill", event)
+        self._note("fill", event, size)
         return buffer
 
     def upload(self, name: str, *arrays: np.ndarray) -> Any:
@@ -230,14 +238,16 @@ class Slot:
         """A buffer of this name with what is in pinned memory."""
         buffer = self.buffer(name, staged.nbytes)
         if staged.nbytes:
-            self._note("upload", self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False))
+            event = self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
+            self._note("upload", event, staged.nbytes)
         return buffer
 
     def download(self, name: str, buffer: Any, n: int, dtype: Any) -> np.ndarray:
         """Pinned memory with what will be in a buffer once `wait` has returned."""
         staged = self.pinned(name, n, dtype)
         if n:
-            self._note("download", self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False))
+            event = self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
+            self._note("download", event, staged.nbytes)
         return staged
 
     def wait(self) -> None:
@@ -286,9 +296,9 @@ class Slot:
         event = self._kernels[name, words](self.queue, (size, down), (group, 1), *arguments)
         self._note(name, event)
 
-    def _note(self, name: str, event: Any) -> None:
+    def _note(self, name: str, event: Any, size: int = 0) -> None:
         if self.engine.profiling:
-            self.events.append((name, event))
+            self.events.append((name, event, size))
 
     def end(self) -> None:
         """After a batch, also one that failed: nothing runs any more. A device that is lost is told of elsewhere."""
@@ -297,12 +307,13 @@ class Slot:
         except self.cl.Error as error:
             raise DeviceError(f"OpenCL device {self.engine.info.name}: {error}") from error
 
-    def seconds(self) -> dict[str, tuple[int, float]]:
-        """Calls and seconds of every kernel and transfer since this was last asked for, by the device's own clock."""
-        found: dict[str, tuple[int, float]] = {}
-        for name, event in self.events:
+    def spent(self) -> dict[str, Spent]:
+        """What every kernel and transfer took since this was last asked for, by the device's own clock."""
+        found: dict[str, Spent] = {}
+        for name, event, size in self.events:
             event.wait()
-            calls, seconds = found.get(name, (0, 0.0))
-            found[name] = calls + 1, seconds + 1e-9 * (event.profile.end - event.profile.start)
+            known = found.get(name, Spent(0, 0.0, 0))
+            seconds = known.seconds + 1e-9 * (event.profile.end - event.profile.start)
+            found[name] = Spent(known.calls + 1, seconds, known.size + size)
         self.events.clear()
         return found
