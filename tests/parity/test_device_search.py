@@ -283,6 +283,20 @@ class TestQuickLook:
             search.quick_look(trial.context, Stats(), *trial.asked)
         )  # nothing is left over
 
+    def test_copies_borders_and_seeds_passed_over(self, engine, tmp_path):
+        """Pairs that fit two places alike, mates on either side of a border, and elements of many copies."""
+        rng = np.random.default_rng(4)
+        genome, batch = hard_pairs(rng)
+        fasta = tmp_path / "hard.fa"
+        fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
+        index = gassst.Index.build(fasta)
+        info, device = engine.info, engine.device
+        search = DeviceSearch(index, opencl_engine.Engine(info, device, index.reference.planes), SPLIT)
+        trial = PairTrial.of_batch(*pair_context(index, batch, {}), InsertModel.given("fr", 700, 100))
+        state = trial.expected[1]
+        assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9
+        assert trial.is_met_by(search.quick_look(trial.context, Stats(), *trial.asked))
+
     def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
         batches = [pairs_of(small_genome, "fr", n, seed) for seed, n in enumerate((1, 60, 25))]
         insert = InsertModel.given("fr", 320, 30)
@@ -356,6 +370,42 @@ def pairs_of(genome, orientation, n=200, seed=3):
             read = bf.mutate(rng, read + read[:30], int(rng.integers(rate + 1)))[:length]
             each.append((f"pair{i}", read.decode(), None))
     return batch_of_pairs(*mates)
+
+
+def hard_pairs(rng):
+    """A genome, and pairs of fragments of 400 bases."""
+    copy = bf.random_bases(rng, 400)
+    # Of the other copy each end differs in another base: a pair with one of both fits either copy as well.
+    other = with_bases(copy, [20, 385])
+    element = bf.random_bases(rng, 36)
+    genome = {
+        "copies": b"".join(
+            [bf.random_bases(rng, 900), copy, bf.random_bases(rng, 1500), other, bf.random_bases(rng, 900)]
+        ),
+        "neighbour": bf.random_bases(rng, 1000),
+        "elements": b"".join(element + bf.random_bases(rng, 64) for _ in range(500)),
+    }
+    fragments = []
+    for i in range(60):
+        fragments.append(with_bases(copy, [[20], [385], [20, 385], []][i % 4]))
+        at = int(rng.integers(len(genome["elements"]) - 400))
+        fragments.append(genome["elements"][at : at + 400])
+        border = 150 + i % 20
+        fragments.append(genome["copies"][-border:] + genome["neighbour"][: 400 - border])
+    mates: tuple[list, list] = [], []
+    for i, fragment in enumerate(fragments):
+        for each, strand in zip(mates, (fragment, bf.reverse_complement(fragment)), strict=True):
+            read = bf.mutate(rng, strand[:180], int(rng.integers(1 + i % 4)))[:150]
+            each.append((f"pair{i}", read.decode(), None))
+    return genome, batch_of_pairs(*mates)
+
+
+def with_bases(text, places):
+    """Other bases at some places."""
+    changed = bytearray(text)
+    for at in places:
+        changed[at] = text[at : at + 1].translate(bytes.maketrans(b"ACGT", b"CATG"))[0]
+    return bytes(changed)
 
 
 def pair_context(index, batch, params):
@@ -504,7 +554,9 @@ import gassst
 import numpy as np
 from gassst.io.read_records import batch_of_records
 from gassst.search.device_process import READY, DeviceProcess, Job
+from gassst.search.device_requests import Searched
 from gassst.search.device_server import DeviceServer, serve
+from gassst.search.device_trial import PairTrial
 from gassst.extension.cpu import CpuExtender
 from gassst.search import single
 from gassst.search.context import BatchContext
@@ -515,7 +567,8 @@ from gassst.stats import Stats
 index = gassst.Index.open(sys.argv[1])
 process = DeviceProcess(sys.argv[3], 3, serve)
 mapper = gassst.Mapper(index, device="none")
-process.tell(Job.of(index, mapper.params))
+job = Job.of(index, mapper.params)
+process.tell(job)
 process.verify()
 while process.status < READY:
     time.sleep(0.01)
@@ -557,7 +610,16 @@ anchors = looked.anchors(reads)
 assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
 assert (anchors.start == expected.start).all() and len(anchors)
 assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
+kept = DeviceServer(process, is_kept=True)
+process.begin_again()  # all threads that may ask have asked
+trial = PairTrial.of(index, Searched(mapper.plan, mapper.cascade, mapper.params))
+looked = kept.quick_look(trial.context, Stats(), *trial.asked)
+assert trial.is_met_by(looked)
+assert process.load.counts == (len(trial.request.reads), 0)
+kept.close()
+assert process.serves(job) and not process.serves(job._replace(pairs=True))
 server.close()
+assert not process.serves(job)
 """
 
 
