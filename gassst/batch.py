@@ -110,7 +110,7 @@ def _map_pairs(
     """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert, is_cut)
-        found = paired.search(backend, HostPairPasses(context, pairs, stats))
+        found = paired.search(backend, _pair_passes(backend, pairs))
         is_through = found.fragment > 0
         result = _report(backend, found.without(is_through) if is_through.any() else found, pairs)
     rows = np.flatnonzero(is_through)
@@ -119,6 +119,17 @@ def _map_pairs(
     fragments = read_through.fragments_of(context, rows, found.fragment[rows])
     through = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
     return read_through.put_back(result, through, rows, context, fragments.lengths)
+
+
+def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:
+    """The passes over pairs. The device of the batch may take the quick look."""
+    if backend.context.on_device is None:
+        return HostPairPasses(backend.context, pairs, backend.stats)
+    from gassst.search.device_pairs import PairsOnDevice
+    from gassst.search.device_seeds import SeedsOnDevice
+
+    assert isinstance(backend, SeedsOnDevice)
+    return PairsOnDevice(backend.context, pairs, backend.stats, backend)
 
 
 @contextmanager

@@ -451,7 +451,8 @@ class LateMapper(Mapper):
     def beside(self, device_process: Any) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
-        `device_process`: a `search.device_process.DeviceProcess`, or None.
+        Runs that follow find the index on the device. `device_process`: a `search.device_process.DeviceProcess`, or
+        None; whoever started it ends it.
         """
         return self.replaced(_device_process=device_process)
 

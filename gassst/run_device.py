@@ -30,9 +30,10 @@ class RunDevice:
     is_served : bool
         Whether that process is to search batches, too, or to look up their seeds.
     with_mates : bool
-        Whether reads have mates: their seeds alone are looked up on the device.
+        Whether reads have mates: the device takes the quick look at pairs, and looks up seeds.
     started : search.device_process.DeviceProcess or None
-        One that looks for the device already, for the first run that suits.
+        One that looks for the device already, for the first run that suits, and for those after it that search the
+        same.
     """
 
     mapper: BatchMapper
@@ -81,7 +82,12 @@ class RunDevice:
         if self.started is not None and is_new and index.path is not None:
             if self.is_served:
                 self.started.tell(job)
-            return DeviceServer(self.started, named)
+            return DeviceServer(self.started, named, is_kept=self.is_served)
+        if self.started is not None and self.is_served:
+            if self.started.serves(job):
+                self.started.begin_again()
+                return DeviceServer(self.started, named, is_kept=True)
+            self.started.close()  # its memory on the device is of use to others
         try:
             return DeviceServer(start(params.device, params.threads, job if self.is_served else None), named)
         except OSError as error:
@@ -99,6 +105,6 @@ def _is_served(mapper: BatchMapper, with_mates: bool) -> bool:
     if not with_mates:
         return is_searched(params, index, mapper.parts, mapper.cascade)
     if not is_named(params.device):  # docs/benchmarks/gpu.md
-        log.debug("no device looks up the seeds of pairs: the host is as fast")
+        log.debug("no device looks at pairs: the host is nearly as fast")
         return False
     return is_looked_up(index, mapper.parts)

@@ -229,6 +229,13 @@ class PairPasses(Protocol):
         """Those of the reads whose pair begins with the quick look."""
         ...
 
+    def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
+        """The whole quick look at the pairs of `mates` (uint32[q]) at once; False leaves it to the passes below.
+
+        Of `reads` (uint32[a]) those that stay open, and those without such a look, take part in the stage then.
+        """
+        ...
+
     def near_mates(self, anchors: Anchors) -> U8:
         """uint8[c]: anchors that have an anchor of the mate in the window of the template length."""
         ...

@@ -174,11 +174,11 @@ class PairContext:
             first=first,
             partner=partner,
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
-            borders=np.append(context.reference.starts - GAP // 2, context.reference.total),
+            borders=borders_of(context.reference),
             window_bases=window_bases,
             rescuable=_long_enough(plan, present, window_bases)[lengths] & context.params.mate_rescue,
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
-            missed=_missed_by_row(plan, present),
+            missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
             may_be_cut=not is_cut and reads_may_be_cut(context.params),
         )
@@ -187,6 +187,11 @@ class PairContext:
     def paired(self) -> Bool:
         """bool[n]: reads that have a mate."""
         return self.mate > 0
+
+
+def borders_of(reference: Reference) -> I64:
+    """int64[c + 1]: as `PairContext.borders`."""
+    return np.append(reference.starts - GAP // 2, reference.total)
 
 
 def _first_stages(plan: SearchPlan, present: I64) -> I64:
@@ -211,7 +216,7 @@ def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
     return enough
 
 
-def _missed_by_row(plan: SearchPlan, present: I64) -> F64:
+def missed_by_row(plan: SearchPlan, present: I64) -> F64:
     """`PairContext.missed` of the lengths `present`, which the plan knows."""
     rows = np.ones((2 + plan.MAX_STAGES, len(present), MISS_ERRORS))
     for rank, m in enumerate(present.tolist()):

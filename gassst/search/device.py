@@ -1,11 +1,4 @@
-"""The passes of the search on an OpenCL device (`gassst/extension/kernels/search.h`), for single reads.
-
-From packed reads to the bands within the limits everything stays on the device. A stage comes back to the host twice:
-for the number of reads that take part, and for that of the anchors. Places are selected and rated on the host.
-
-A read is searched on its own, so batches of several workers are searched as one: a launch, and a wait, cost the same
-for 20,000 reads as for 200,000.
-"""
+"""The search of whole batches on an OpenCL device: what it takes, and whether the index fits."""
 
 from __future__ import annotations
 
@@ -13,70 +6,33 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import reduce
-from itertools import accumulate, pairwise
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
-from gassst.params import MAX_ERRORS
-from gassst.search import single
-from gassst.search.arrays import I64, U8, U32, Bool, GlobalResult
+from gassst.pairing.insert_size import InsertModel
+from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device_arrays import (
-    COUNTERS,
-    STATE,
-    DeviceAnchors,
-    DeviceBands,
-    DeviceReads,
-    DeviceSeeds,
-    DeviceState,
-)
+from gassst.search.device_backend import DeviceBackend, DeviceBatch
 from gassst.search.device_index import DeviceIndex, Slot
-from gassst.search.device_requests import SEARCH, Found, Looked, Request, Searched
-from gassst.search.device_trial import Trial
-from gassst.search.filters import FLANK_STEPS
-from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
-from gassst.seeding.plan import EXTRA_STRATA
+from gassst.search.device_quick import QuickLook
+from gassst.search.device_requests import (
+    QUICK_LOOK,
+    Found,
+    Looked,
+    QuickLooked,
+    Request,
+    Searched,
+    copied,
+)
+from gassst.search.device_trial import PairTrial, Trial
 from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
 
 CASCADES = ((), ("flanks",), ("band32",), ("flanks", "band32"))
 """Filters that the device has, in the order that it has them in."""
-SORTING = 256
-"""Work-items that sort the anchors of one read, where there are many."""
-COUNTERS_BYTES = 4096
-"""From the counters of one stage to those of the next: buffers may begin there."""
-ITEMS = 1 << 18
-"""Work-items at most where the device alone knows how many there would be."""
-
-
-class DeviceBatch:
-    """Reads that a device searches together, of several requests of one kind.
-
-    Attributes
-    ----------
-    first : list of int
-        Reads of request i are first[i] .. first[i + 1].
-    present : int64[]
-        Their distinct lengths.
-    """
-
-    def __init__(self, searched: Searched, requests: Sequence[Request]):
-        self.plan, self.cascade, self.params = searched
-        self.requests = requests
-        self.first = [0, *accumulate(len(each.lengths) for each in requests)]
-        self.present = reduce(np.union1d, [each.present for each in requests])
-        self.plan.prepare(self.present)
-
-    @property
-    def n(self) -> int:
-        """Reads."""
-        return self.first[-1]
 
 
 def is_searched(params: Any, index: Any, lookup: Any, cascade: Any) -> bool:
@@ -93,6 +49,17 @@ def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch."""
     suits = is_searched(context.params, context.index, context.lookup, context.cascade)
     return suits and context.left_out is None and context.n > 0
+
+
+def is_looked_at(context: BatchContext) -> bool:
+    """Whether a device can take the quick look at the pairs of this batch."""
+    return is_looked_up(context.index, context.lookup) and context.left_out is None
+
+
+def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
+    """For requests of one kind."""
+    kind = QuickLook if requests[0].stage == QUICK_LOOK else DeviceBackend
+    return kind(DeviceBatch(searched, requests), slot)
 
 
 class DeviceSearch:
@@ -125,7 +92,7 @@ class DeviceSearch:
                     log.warning("%s; the search goes on on the host", error)
             return self._on_device
 
-    def warm_up(self, trial: Trial) -> None:
+    def warm_up(self, trial: Trial | PairTrial) -> None:
         """Search in every slot what a trial asks for: the first search loads kernels and takes memory.
 
         Raises DeviceError where the host finds something else.
@@ -136,7 +103,7 @@ class DeviceSearch:
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    for found in DeviceBackend(DeviceBatch(trial.searched, [trial.request]), slot).answers():
+                    for found in _backend(trial.searched, [trial.request], slot).answers():
                         if not trial.is_met_by(found):
                             raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
@@ -159,18 +126,32 @@ class DeviceSearch:
         """The seeds of a stage of some reads (uint32[a], ascending), or None where the device cannot look them up."""
         if not is_looked_up(context.index, context.lookup):
             return None
+        return self._asked(context, stats, Request.for_anchors(context, stage, every, reads))
+
+    def quick_look(
+        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
+    ) -> QuickLooked | None:
+        """The quick look at the pairs of `mates` (uint32[q], both of each pair), and the anchors of those of `reads`
+        (uint32[a]) that are open then; None where the device cannot."""
+        if not is_looked_at(context):
+            return None
+        return self._asked(context, stats, Request.for_quick_look(context, reads, mates, insert))
+
+    def _asked(self, context: BatchContext, stats: Stats, request: Request) -> Any:
         began = perf_counter_ns()
-        searched = Searched(context.plan, context.cascade, context.params)
-        request = Request.for_anchors(context, stage, every, reads)
-        (found,) = self.found(searched, [request])
+        searched, answer = Searched(context.plan, context.cascade, context.params), None
+        for found in self.found(searched, [request]):
+            answer = copied(found)
         stats.nanoseconds["device"] += perf_counter_ns() - began
-        return found if isinstance(found, Looked) else None
+        return answer
 
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
-    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Found | Looked | None]:
-        """The bands, or anchors, of every request, which must be of one kind; None where there is no room.
+    def found(
+        self, searched: Searched, requests: Sequence[Request]
+    ) -> Iterator[Found | Looked | QuickLooked | None]:
+        """What was found of every request, which must be of one kind; None where there is no room.
 
         Those for the whole search must suit `is_taken`.
 
@@ -183,7 +164,7 @@ class DeviceSearch:
             return
         try:
             with device.slot() as slot, self.engine.errors():
-                yield from DeviceBackend(DeviceBatch(searched, requests), slot).answers()
+                yield from _backend(searched, requests, slot).answers()
         except OutOfDeviceMemory as error:
             if len(requests) > 1:
                 for request in requests:
@@ -193,326 +174,3 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: it is searched on the host", error)
             yield None
-
-
-class DeviceBackend:
-    """`search.backend.SearchBackend` on a device, as far as the schedule for single reads needs it.
-
-    Parameters
-    ----------
-    batch : DeviceBatch
-    slot : Slot
-        Of the index on the device; the caller gives it back.
-    """
-
-    def __init__(self, batch: DeviceBatch, slot: Slot):
-        self.context, self.stats = batch, Stats()
-        self._slot, self._index = slot, slot.index
-        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n)
-        requests = batch.requests
-        rows = slot.pinned("read_row", batch.n, np.uint32)
-        row, self._rows = 0, sum(len(each.planes) for each in requests)
-        for each, first in zip(requests, batch.first, strict=False):
-            np.add(each.plane_start, np.uint32(row), out=rows[first : first + len(each.lengths)])
-            row += len(each.planes)
-        self._reads = [
-            slot.upload("read_planes", *(each.planes.ravel() for each in requests)),
-            slot.upload_pinned("read_row", rows),
-            slot.upload("read_length", *(each.lengths for each in requests)),
-            slot.upload("read_flip", *(each.flip for each in requests)),
-        ]
-        self._lengths, self._flips = self._reads[2:]
-        self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
-        self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
-        self._clips = batch.params.mode == "local"
-        self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
-
-    def answers(self) -> Iterator[Found | Looked]:
-        """What was found of every request."""
-        stage, every = self.context.requests[0].kind
-        if stage == SEARCH:
-            passes: Any = self  # its handles are not the host's arrays
-            state: Any = single.run_stages(passes)
-            yield from self.collect(state)
-        else:
-            yield from self.look_up_alone(stage, every or None)
-
-    # --- seeds ---------------------------------------------------------------------------------------------------
-
-    def initial_state(self) -> DeviceState:
-        slot, n = self._slot, self.context.n
-        columns = slot.buffer("state", 2 * len(STATE) * n)
-        slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
-        return DeviceState(columns, slot.zeros("number", 4 * n))
-
-    def unsettled(self, state: DeviceState, stage: int, partner: I64 | None = None) -> DeviceReads:
-        slot, plan, columns = self._slot, self.context.plan, self._plans[stage]
-        if not plan.seed_count[stage, self.context.present].any():
-            return DeviceReads(stage, 0, None, None, columns)
-        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
-        active = slot.buffer(f"active{stage}", 4 * self.context.n)
-        strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
-        of_reads = self._lengths, columns, state.columns, counters, active
-        arguments = strata, margin, np.int32(self._clips), *of_reads
-        slot.launch("choose_reads", self.context.n, self._n, *arguments)
-        size = self._counts(stage)["ACTIVE"]
-        return DeviceReads(stage, size, active, counters, columns)
-
-    def _counts(self, stage: int) -> dict[str, int]:
-        """Those of a stage, as they are once all that is under way is done."""
-        slot, stages = self._slot, self.context.plan.MAX_STAGES
-        counts = slot.download("counters", self._counters, COUNTERS_BYTES // 4 * stages, np.uint32)
-        slot.wait()
-        return self._counts_in(counts, stage)
-
-    def _counts_in(self, counts: U32, stage: int) -> dict[str, int]:
-        of_stage = counts.reshape(-1, COUNTERS_BYTES // 4)[stage, : len(COUNTERS)].tolist()
-        found = dict(zip(COUNTERS, of_stage, strict=True))
-        if found["OVERFLOW"]:
-            raise OutOfDeviceMemory(f"{self._index.engine.info.name}: a batch has too many anchors")
-        return found
-
-    def look_up(
-        self, state: DeviceState, stage: int, reads: DeviceReads, every: int | None = None
-    ) -> DeviceSeeds:
-        slot, index, plan = self._slot, self._index, self.context.plan
-        rows, a = plan.rows(stage), reads.size
-        present = self.context.present
-        distance = rows.every[present] if every is None else np.uint16(every)
-        width = 2 * int((-(-rows.number[present].astype(np.int64) // distance)).max())
-        lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
-        length = slot.buffer("length", a * width)
-        whole = index.index
-        arrays = *index.table, *index.positions, *index.following, *self._planes
-        sizes = np.uint32(whole.k), np.uint32(len(whole.positions))
-        active = np.uint32(a), reads.numbers
-        of_reads = *self._reads, *active, reads.plan
-        slot.launch("look_up", (a, width), *of_reads, *arrays, *sizes, self._caps, lo, count, length)
-        segment = slot.zeros(f"segment{stage}", 8 * self.context.n)
-        many = slot.buffer("many", 4 * a)
-        seeds = reads.plan, self._caps, count, length, at, np.uint32(stage)
-        out = state.columns, reads.counters, segment, many
-        slot.launch("limit_seeds", a, self._n, self._lengths, *active, *seeds, *out)
-        counts = self._counts(stage)
-        self.stats.occurrences += counts["ANCHORS"]
-        return DeviceSeeds(
-            reads, width, lo, count, length, at, segment, many, counts["ANCHORS"], counts["MANY"]
-        )
-
-    def merge_scored(self, state: DeviceState, reads: DeviceReads) -> None:
-        """The anchors of the stages so far are kept as they are: `drop_known` looks into them."""
-
-    def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
-        slot, size, stage = self._slot, seeds.n_anchors, reads.stage
-        anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)
-        top_bucket = slot.buffer(f"top_bucket{stage}", 8 * self.context.n)
-        active = np.uint32(reads.size), reads.numbers
-        where = self._lengths, self._flips, *active, reads.plan, *self._index.positions
-        columns = seeds.lo, seeds.count, seeds.length, seeds.at, seeds.segment
-        slot.launch("gather_anchors", (reads.size, seeds.width), *where, *columns, anchors, owner)
-        slot.launch("sort_many", SORTING * seeds.n_many, seeds.many, seeds.segment, anchors, group=SORTING)
-        slot.launch("merge_anchors", reads.size, *active, seeds.segment, anchors)
-        for known in state.stages:
-            since = np.uint32((1 << stage + 1) - (1 << known.reads.stage + 1))
-            place = np.uint32(size), self._shift, self._n, state.columns, since, owner, self._flips, anchors
-            slot.launch("drop_known", size, *place, known.segment, known.anchors, known.top_bucket)
-        found = DeviceAnchors(reads, size, anchors, owner, seeds.segment, top_bucket)
-        state.stages.append(found)
-        return found
-
-    def count_candidates(self, anchors: DeviceAnchors) -> None:
-        """The device counts them: `on_host`."""
-
-    def leave_to_local(
-        self,
-        state: DeviceState,
-        anchors: DeviceAnchors,
-        among: Bool | None = None,
-        chosen: U8 | None = None,
-        partner: I64 | None = None,
-    ) -> bool:
-        """Drops the anchors of the reads that are left at once. Whether there are any, the device alone knows."""
-        if not self._clips:
-            return False
-        reads, scoring = anchors.reads, self.context.params.scoring
-        least = scoring.min_score + scoring.clip
-        numbers = scoring.match, scoring.mismatch, scoring.clip, SURE_ERRORS, CLIPPING_GAIN, least
-        active = (
-            self._n,
-            np.uint32(reads.size),
-            reads.numbers,
-            reads.plan,
-            *self._planes,
-            *map(np.int32, numbers),
-        )
-        columns = anchors.segment, anchors.anchors, state.columns
-        self._slot.launch(
-            "leave_to_local", reads.size, *self._reads, np.uint64(self._rows), *active, *columns
-        )
-        return True
-
-    def still_searched(self, anchors: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        return anchors
-
-    # --- candidates ----------------------------------------------------------------------------------------------
-
-    def best_supported(self, anchors: DeviceAnchors) -> DeviceBands:
-        slot, reads = self._slot, anchors.reads
-        pairs = slot.buffer(f"top_pairs{reads.stage}", 8 * reads.size)
-        active = np.uint32(reads.size), reads.numbers, reads.plan, self._shift
-        columns = anchors.segment, anchors.anchors, anchors.top_bucket, pairs, reads.counters
-        slot.launch("choose_top_buckets", reads.size, self._lengths, self._flips, *active, *columns)
-        return self._bands(reads, True, reads.size, pairs, anchors.segment)
-
-    def supported(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        reads = candidates.reads
-        active = np.uint32(reads.size), reads.numbers, reads.plan, state.columns, self._shift
-        columns = candidates.segment, candidates.anchors
-        self._slot.launch("keep_supported", reads.size, self._n, self._lengths, *active, *columns)
-        return candidates
-
-    def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters
-        if not cascade.names:
-            return candidates
-        # Without the flanks no limit is low enough for them: all anchors are listed for the narrow band.
-        most = np.int32(MAX_ERRORS if "flanks" in cascade.names else -1)
-        size = np.uint32(candidates.size)
-        listed = slot.buffer("listed", 4 * candidates.size)
-        rows = np.uint64(self._rows), self._n, state.columns, *self._planes
-        flanks = size, candidates.owner, most, candidates.anchors, listed, counters
-        slot.launch("bound_flanks", candidates.size, *self._reads, *rows, *flanks)
-        if "band32" in cascade.names:
-            seen = self._n, state.columns, *self._planes, np.uint32(cascade.gaps)
-            bands = candidates.owner, listed, candidates.anchors, counters
-            slot.launch("bound_bands", min(candidates.size, ITEMS), *self._reads, *seen, *bands)
-        return candidates
-
-    def buckets(self, candidates: DeviceAnchors, known: DeviceBands) -> DeviceBands:
-        slot, reads, room = self._slot, candidates.reads, candidates.size
-        pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
-        bands = slot.buffer(f"bands{reads.stage}", 8 * reads.size)
-        active = np.uint32(reads.size), reads.numbers, reads.plan, self._shift
-        columns = candidates.segment, candidates.anchors, candidates.top_bucket, np.uint32(room)
-        out = pairs, bands, reads.counters
-        slot.launch("list_bands", reads.size, self._lengths, self._flips, *active, *columns, *out)
-        return self._bands(reads, False, room, pairs, bands)
-
-    def _bands(self, reads: DeviceReads, is_top: bool, room: int, pairs: Any, bands: Any) -> DeviceBands:
-        name = f"{'top_' if is_top else ''}{{}}{reads.stage}"
-        found, kept = (
-            self._slot.buffer(name.format("found"), 4 * room),
-            self._slot.buffer(name.format("kept"), room),
-        )
-        return DeviceBands(reads, is_top, room, pairs, bands, found, kept)
-
-    # --- bands ---------------------------------------------------------------------------------------------------
-
-    def score(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
-        reads = buckets.reads
-        count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
-        pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found
-        for words in np.unique(self.context.plan.words[self.context.present]).tolist():
-            items, seen = min(buckets.room, ITEMS), (reads.plan, *self._planes)
-            self._slot.launch("score_bands", items, *self._reads, *seen, *pairs, words=words)
-        yield buckets
-
-    def within_limit(self, bands: DeviceBands, state: DeviceState, extra: int, tighten: bool) -> DeviceBands:
-        reads = bands.reads
-        which = self._n, np.uint32(reads.size), reads.numbers, np.int32(bands.is_top), bands.bands
-        columns = bands.pairs, np.uint32(bands.room), bands.found, np.int32(extra)
-        out = state.columns, bands.kept, state.number
-        self._slot.launch("keep_bands", reads.size, *which, *columns, *out)
-        return bands
-
-    # --- back to the host ----------------------------------------------------------------------------------------
-
-    def look_up_alone(self, stage: int, every: int | None) -> Iterator[Looked]:
-        """The anchors of a stage of the reads that every request asks about. `every`: QUICK_EVERY or None."""
-        slot, batch = self._slot, self.context
-        state = self.initial_state()
-        reads = self._asked(stage, every)
-        seeds = self.look_up(state, stage, reads, every)
-        anchors = self.gather(seeds, reads, state)
-        segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
-        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
-        slot.wait()
-        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
-        np.cumsum(segment[1::2], out=start[1:])
-        np.copyto(following, start[:-1], casting="unsafe")
-        kept = int(start[-1])
-        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
-        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
-        to = slot.upload_pinned("next", following), np.uint32(kept), places, scores
-        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
-        read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        slot.wait()
-        complete, capped = (
-            columns.reshape(len(STATE), batch.n)[STATE.index(name)] for name in ("COMPLETE", "CAPPED")
-        )
-        counted = self.stats
-        for a, b in pairwise(batch.first):
-            some = slice(start[a], start[b])
-            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], start[a : b + 1]
-            yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
-            counted = Stats()
-
-    def _asked(self, stage: int, every: int | None) -> DeviceReads:
-        """The reads that the requests ask about."""
-        slot, batch = self._slot, self.context
-        size = sum(len(each.reads) for each in batch.requests)
-        numbers, at = slot.pinned("asked", size, np.uint32), 0
-        for each, first in zip(batch.requests, batch.first, strict=False):
-            np.add(each.reads, np.uint32(first), out=numbers[at : at + len(each.reads)])
-            at += len(each.reads)
-        counters = self._counters.get_sub_region(COUNTERS_BYTES * stage, COUNTERS_BYTES)
-        plan = self._plans[stage] if every is None else self._quick
-        return DeviceReads(stage, size, slot.upload_pinned("asked", numbers), counters, plan)
-
-    def collect(self, state: DeviceState) -> Iterator[Found]:
-        """What was found of every request. The bands of a read come in the order of its stages."""
-        slot, batch, stages = self._slot, self.context, self.context.plan.MAX_STAGES
-        number = slot.download("number", state.number, batch.n, np.uint32)
-        columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
-        counters = slot.download("counters", self._counters, COUNTERS_BYTES // 4 * stages, np.uint32)
-        slot.wait()
-        for anchors in state.stages:
-            self._count(self._counts_in(counters, anchors.reads.stage))
-        start, following = np.zeros(batch.n + 1, np.int64), slot.pinned("next", batch.n, np.uint32)
-        np.cumsum(number, out=start[1:])
-        np.copyto(following, start[:-1], casting="unsafe")
-        kept = int(start[-1])
-        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
-        self._collect_bands(state.bands, slot.upload_pinned("next", following), kept, places, scores)
-        read_strand, first = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
-        edits, end = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
-        slot.wait()
-        of_state, counted = columns.reshape(len(STATE), batch.n), self.stats
-        for a, b in pairwise(batch.first):
-            bands = slice(start[a], start[b])
-            found = read_strand[bands], first[bands], edits[bands], end[bands], start[a : b + 1]
-            yield Found(a, *found, [column[a:b] for column in of_state], counted)
-            counted = Stats()
-
-    def _collect_bands(
-        self, bands: list[DeviceBands], following: Any, kept: int, places: Any, scores: Any
-    ) -> None:
-        """The bands within the limits to the places of their reads, which `following` has."""
-        for part in bands:
-            which = np.uint32(part.reads.size), part.reads.numbers, np.int32(part.is_top), part.bands
-            rows = part.pairs, np.uint32(part.room), part.found, part.kept
-            out = following, np.uint32(kept), places, scores
-            self._slot.launch("collect_bands", part.reads.size, *which, *rows, *out)
-
-    def _count(self, counts: dict[str, int]) -> None:
-        stats, names = self.stats, self.context.cascade.names
-        stats.candidates += counts["CANDIDATES"]
-        stats.scored += counts["TOP_BUCKETS"] + counts["BANDS"]
-        left = counts["FILTERED"]
-        if "flanks" in names:
-            for step, by in zip(FLANK_STEPS, ("BY_TNW4", "BY_FREQUENCY", "BY_SQUARE"), strict=True):
-                stats.funnel.count(step, left, left - counts[by], 0)
-                left -= counts[by]
-        if "band32" in names:
-            stats.funnel.count("band32", counts["LISTED"], counts["LISTED"] - counts["REJECTED"], 0)

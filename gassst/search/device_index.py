@@ -20,8 +20,8 @@ from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
-from gassst.search.context import QUICK_EVERY
-from gassst.search.device_arrays import GROUP, definitions, plan_columns
+from gassst.search.context import QUICK_EVERY, borders_of
+from gassst.search.device_arrays import GROUP, definitions, plan_columns, shares_missed
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
@@ -34,6 +34,7 @@ SOURCES = (
     "stretches.cl",
     "bounds.cl",
     "buckets.cl",
+    "pairs.cl",
 )
 MOST_PARTS = 4
 IN_FLIGHT = 2
@@ -55,6 +56,14 @@ class Fit(NamedTuple):
     parts: int
     part_bits: int
     work_bytes: int
+
+
+class Spent(NamedTuple):
+    """`calls` of a kernel or transfer, their `seconds`; `size`: bytes that transfers have moved, 0 of kernels."""
+
+    calls: int
+    seconds: float
+    size: int
 
 
 def fit(index: SeedIndex, memory: int, allocation: int) -> Fit:
@@ -163,8 +172,9 @@ class Slot:
         self._pinned: dict[str, tuple[Any, U8]] = {}
         self._kernels: dict[tuple[str, int], Any] = {}
         self._plan: tuple[Any, int] | None = None
+        self._pairs: tuple[Any, np.ndarray] | None = None
         self._scale = 1.5
-        self.events: list[tuple[str, Any]] = []
+        self.events: list[tuple[str, Any, int]] = []
 
     def begin(self, plan: SearchPlan, reads: int) -> list[Any]:
         """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
@@ -206,9 +216,13 @@ class Slot:
 
     def zeros(self, name: str, size: int) -> Any:
         """A buffer of this name, filled with zeros."""
-        buffer = self.buffer(name, size)
-        event = self.cl.enqueue_fill_buffer(self.queue, buffer, np.uint32(0), 0, max(-(-size // 4) * 4, 4))
-        self._note("fill", event)
+        return self.filled(name, size, 0)
+
+    def filled(self, name: str, size: int, byte: int) -> Any:
+        """A buffer of this name, filled with a byte."""
+        buffer, pattern = self.buffer(name, size), np.uint32(0x01010101 * byte)
+        event = self.cl.enqueue_fill_buffer(self.queue, buffer, pattern, 0, max(-(-size // 4) * 4, 4))
+        self._note("fill", event, size)
         return buffer
 
     def upload(self, name: str, *arrays: np.ndarray) -> Any:
@@ -224,14 +238,16 @@ class Slot:
         """A buffer of this name with what is in pinned memory."""
         buffer = self.buffer(name, staged.nbytes)
         if staged.nbytes:
-            self._note("upload", self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False))
+            event = self.cl.enqueue_copy(self.queue, buffer, staged, is_blocking=False)
+            self._note("upload", event, staged.nbytes)
         return buffer
 
     def download(self, name: str, buffer: Any, n: int, dtype: Any) -> np.ndarray:
         """Pinned memory with what will be in a buffer once `wait` has returned."""
         staged = self.pinned(name, n, dtype)
         if n:
-            self._note("download", self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False))
+            event = self.cl.enqueue_copy(self.queue, staged, buffer, is_blocking=False)
+            self._note("download", event, staged.nbytes)
         return staged
 
     def wait(self) -> None:
@@ -257,6 +273,18 @@ class Slot:
             self._plan = known
         return [self.buffers[name] for name in (*names, "quick", "caps")]
 
+    def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Any, Any, Any]:
+        """Buffers for the quick look of pairs: borders of contigs, and `shares_missed` of reads of these lengths."""
+        if "borders" not in self.buffers:
+            self.upload("borders", borders_of(self.index.index.reference))
+        known = self._pairs if "shares_missed" in self.buffers else None
+        if known is None or known[0] is not plan or not np.array_equal(known[1], present):
+            row, shares = shares_missed(plan, present)
+            self.upload("miss_row", row)
+            self.upload("shares_missed", shares.ravel())
+            self._pairs = plan, present
+        return self.buffers["borders"], self.buffers["miss_row"], self.buffers["shares_missed"]
+
     def launch(self, name: str, items: Any, *arguments: Any, words: int = 1, group: int = GROUP) -> None:
         """Run a kernel with so many work-items, or so many times so many."""
         across, down = items if isinstance(items, tuple) else (items, 1)
@@ -268,9 +296,9 @@ class Slot:
         event = self._kernels[name, words](self.queue, (size, down), (group, 1), *arguments)
         self._note(name, event)
 
-    def _note(self, name: str, event: Any) -> None:
+    def _note(self, name: str, event: Any, size: int = 0) -> None:
         if self.engine.profiling:
-            self.events.append((name, event))
+            self.events.append((name, event, size))
 
     def end(self) -> None:
         """After a batch, also one that failed: nothing runs any more. A device that is lost is told of elsewhere."""
@@ -279,12 +307,13 @@ class Slot:
         except self.cl.Error as error:
             raise DeviceError(f"OpenCL device {self.engine.info.name}: {error}") from error
 
-    def seconds(self) -> dict[str, tuple[int, float]]:
-        """Calls and seconds of every kernel and transfer since this was last asked for, by the device's own clock."""
-        found: dict[str, tuple[int, float]] = {}
-        for name, event in self.events:
+    def spent(self) -> dict[str, Spent]:
+        """What every kernel and transfer took since this was last asked for, by the device's own clock."""
+        found: dict[str, Spent] = {}
+        for name, event, size in self.events:
             event.wait()
-            calls, seconds = found.get(name, (0, 0.0))
-            found[name] = calls + 1, seconds + 1e-9 * (event.profile.end - event.profile.start)
+            known = found.get(name, Spent(0, 0.0, 0))
+            seconds = known.seconds + 1e-9 * (event.profile.end - event.profile.start)
+            found[name] = Spent(known.calls + 1, seconds, known.size + size)
         self.events.clear()
         return found

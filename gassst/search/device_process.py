@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import select
 import signal
 import struct
 import threading
@@ -64,6 +65,10 @@ class Load:
         """
         pace, known = nanoseconds / max(reads, 1), self.paces[which]
         self.paces[which] = pace if known == 0 else min(pace, 1.5 * known)
+
+    def begin_again(self) -> None:
+        """Forget what was counted, not how fast they are."""
+        self.waiting[:] = self.taken[:] = self.left[:] = 0
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -163,7 +168,7 @@ class DeviceProcess:
     ):
         load_libraries()
         self.device, self.threads = device, threads
-        self._is_told = job is not None
+        self._told = job
         self.memory, self.load = SharedMemory(threads), Load(threads)
         self.turns = Turns(at_once or threads)
         self._status = mmap.mmap(-1, mmap.PAGESIZE * 2)
@@ -181,8 +186,8 @@ class DeviceProcess:
             self.tickets, tickets = pipe()
             answers = [pipe() for _ in range(threads)]
             self.answers = [ends[0] for ends in answers]
-            for i in range(threads):
-                os.write(tickets, TICKET.pack(i))
+            self._tickets = tickets
+            self._put_tickets()
             own = os.getpid()
             with (
                 warnings.catch_warnings()
@@ -194,9 +199,14 @@ class DeviceProcess:
             for fd in (self.calls, self._jobs, self.tickets, tickets, *self.answers):
                 os.close(fd)
             self._drive(lambda: serve(self, job, jobs, calls, [pipe[1] for pipe in answers]), own)
-        self._open = [self.calls, self._jobs, self.tickets, *self.answers]
-        for fd in (calls, jobs, tickets, *(pipe[1] for pipe in answers)):
+        self._open = [self.calls, self._jobs, self.tickets, tickets, *self.answers]
+        for fd in (calls, jobs, *(pipe[1] for pipe in answers)):
             os.close(fd)
+
+    def _put_tickets(self) -> None:
+        """One for each thread that may call."""
+        for i in range(self.threads):
+            os.write(self._tickets, TICKET.pack(i))
 
     def _drive(self, serve: Callable[[], None], parent: int) -> None:
         """In the process, which ends here."""
@@ -234,14 +244,25 @@ class DeviceProcess:
 
     def tell(self, job: Job) -> None:
         """What to search in, once; of an index its path."""
-        self._is_told = True
+        self._told = job._replace(index=None)
         with suppress(BrokenPipeError), os.fdopen(self._jobs, "wb", closefd=False) as pipe:
-            pickle.dump(job._replace(index=None), pipe)
+            pickle.dump(self._told, pipe)
+
+    def serves(self, job: Job) -> bool:
+        """Whether it searches for such a job already: an index that it has uploaded is of use to the next sample."""
+        return self._told == job._replace(index=None) and bool(self._open)
+
+    def begin_again(self) -> None:
+        """For other threads, after all that could call have ended."""
+        while select.select([self.tickets], [], [], 0)[0]:
+            os.read(self.tickets, TICKET.size)
+        self._put_tickets()
+        self.load.begin_again()
 
     @property
     def can_be_told(self) -> bool:
         """Whether it waits for what to search in: it is told once, and not after `close`."""
-        return not self._is_told and bool(self._open)
+        return self._told is None and bool(self._open)
 
     def verify(self) -> None:
         """Wait until it is known whether there is such a device. Raises DeviceError where there is none."""

@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
-from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, GlobalResult
+from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
-from gassst.search.device_arrays import STATE
+from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
 from gassst.search.host import UNGAPPED_REACH, HostBackend
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.stats import Stats
 
-SEARCH = -1
+NO_READS = np.empty(0, np.uint32)
+SEARCH, QUICK_LOOK = -1, -2
 """In the place of a stage."""
 
 
@@ -32,11 +34,16 @@ class Request(NamedTuple):
     present : int64[]
         Their distinct lengths.
     stage : int
-        Whose seeds are looked up; SEARCH: the whole search is asked for.
+        Whose seeds are looked up; SEARCH: the whole search is asked for; QUICK_LOOK: that of pairs.
     every : int
         Of these seeds each so manieth; 0: as planned.
     reads : uint32[a]
         Whose seeds are looked up, ascending. Of no use for the whole search.
+    mates : uint32[q]
+        For the quick look: those of `reads`, both mates of pairs, at whose pairs it looks. Of the other ones, and of
+        those that it leaves open, all seeds of the first stage are looked up.
+    window : tuple of int
+        For the quick look, template lengths of concordant pairs: code of the orientation, low, high.
     """
 
     planes: U64
@@ -47,11 +54,13 @@ class Request(NamedTuple):
     stage: int
     every: int
     reads: U32
+    mates: U32 = NO_READS
+    window: tuple[int, int, int] = (0, 0, 0)
 
     @classmethod
     def of(cls, context: BatchContext) -> Request:
         """For the whole search of a batch."""
-        return cls.for_anchors(context, SEARCH, None, np.empty(0, np.uint32))
+        return cls.for_anchors(context, SEARCH, None, NO_READS)
 
     @classmethod
     def for_anchors(cls, context: BatchContext, stage: int, every: int | None, reads: U32) -> Request:
@@ -62,10 +71,16 @@ class Request(NamedTuple):
             packed.planes, packed.plane_start, packed.lengths, context.flip, present, stage, every or 0, reads
         )
 
+    @classmethod
+    def for_quick_look(cls, context: BatchContext, reads: U32, mates: U32, insert: InsertModel) -> Request:
+        """For the quick look at the pairs of `mates`, and the anchors of those of `reads` that are open then."""
+        asked = cls.for_anchors(context, QUICK_LOOK, None, reads)
+        return asked._replace(mates=mates, window=(insert.code, insert.low, insert.high))
+
     @property
-    def kind(self) -> tuple[int, int]:
+    def kind(self) -> tuple[int, int, tuple[int, int, int]]:
         """Requests of one kind can be answered together."""
-        return self.stage, self.every
+        return self.stage, self.every, self.window
 
     @property
     def n_asked(self) -> int:
@@ -114,6 +129,57 @@ class Looked(NamedTuple):
         columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
         start = np.append(self.start[reads], self.start[-1]) - self.start[0]
         return Anchors(read_strand, *columns, start, reads)
+
+
+class QuickLooked(NamedTuple):
+    """What the quick look of a device at pairs among `n` reads found: `h` scored bands.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before these.
+    read_strand, first : uint32[h], edits, end : uint16[h]
+        As `Found` has them. Of pairs that it closes those within the limits; of open ones all, and WITHIN_LIMIT is set
+        beside the ends of those within.
+    best, rival, complete, capped : uint16[n]
+        As `SearchState` has them, after this look.
+    is_open : uint8[n]
+        0 for the reads whose pairs are closed.
+    looked : tuple
+        The fields of `Looked`, of the reads asked for that are open: the anchors of the first stage. What this look and
+        that one did is counted there.
+    """
+
+    before: int
+    read_strand: U32
+    first: U32
+    edits: U16
+    end: U16
+    best: U16
+    rival: U16
+    complete: U16
+    capped: U16
+    is_open: U8
+    looked: tuple[Any, ...]
+
+    def bands(self, context: BatchContext) -> tuple[Bands, Bool]:
+        """All scored bands, and which are within the limits of their reads (bool[h]). Copies what it keeps."""
+        read_strand = self.read_strand - np.uint32(2 * self.before)
+        read = read_strand >> 1
+        is_kept = (self.end >= WITHIN_LIMIT) | (self.is_open[read] == 0)
+        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
+        ends = self.end & np.uint16(WITHIN_LIMIT - 1)
+        return Bands(
+            read_strand, self.first.copy(), ends, self.edits.copy(), context.words[read], reach
+        ), is_kept
+
+
+def copied(found: Any) -> Any:
+    """A copy of what was found, which lies in memory that is used again."""
+    if isinstance(found, tuple):
+        values = [copied(value) for value in found]
+        return type(found)(*values) if hasattr(found, "_fields") else tuple(values)
+    return found.copy() if isinstance(found, np.ndarray) else found
 
 
 class Found(NamedTuple):

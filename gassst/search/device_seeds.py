@@ -13,6 +13,7 @@ import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.search.arrays import U32, Anchors, KeysByRead
+from gassst.search.device_requests import Looked
 from gassst.search.host import HostBackend, without_contigs
 from gassst.search.state import SearchState
 
@@ -24,12 +25,19 @@ class SeedsOnDevice(HostBackend):
     """`search.backend.SearchBackend` on the host; the device of the context looks seeds up."""
 
     _looked_up_in = 0  # nanoseconds of the host
+    _ahead: tuple[U32, Looked] | None = None
+
+    def keep_ahead(self, reads: U32, found: Looked) -> None:
+        """The seeds of the first stage of these reads, which will be looked up next, are known already."""
+        self._ahead = reads, found
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         """The anchors themselves, where the device has looked the seeds up."""
         context, stats = self.context, self.stats
-        found = None
-        if len(reads) >= LEAST_READS:
+        found, self._ahead, ahead = None, None, self._ahead
+        if ahead is not None and stage == 0 and every is None and np.array_equal(reads, ahead[0]):
+            found = ahead[1]
+        elif len(reads) >= LEAST_READS:
             found = context.on_device.look_up(context, stats, reads, stage, every)
         if found is None:
             began = perf_counter_ns()

@@ -18,15 +18,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
+from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
-from gassst.search.device import DeviceSearch, is_looked_up, is_taken
+from gassst.search.device import DeviceSearch, is_looked_at, is_looked_up, is_taken
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
     CALL,
@@ -40,8 +41,8 @@ from gassst.search.device_process import (
     DeviceProcess,
     Job,
 )
-from gassst.search.device_requests import Found, Looked, Request, Searched
-from gassst.search.device_trial import Trial
+from gassst.search.device_requests import Found, Looked, QuickLooked, Request, Searched
+from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.filters import Cascade
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
@@ -63,9 +64,11 @@ class DeviceServer:
     Parameters
     ----------
     process : DeviceProcess
-        Ended by `close`.
+        Ended by `close`, but for one that is kept.
     named : bool
         Whether the run asked for this device. Else the host goes on without it where it fails.
+    is_kept : bool
+        Whether `close` leaves the process to the runs that follow.
 
     Attributes
     ----------
@@ -75,8 +78,8 @@ class DeviceServer:
         Of these threads, to be taken by what computes.
     """
 
-    def __init__(self, process: DeviceProcess, named: bool = True):
-        self._process, self._named = process, named
+    def __init__(self, process: DeviceProcess, named: bool = True, is_kept: bool = False):
+        self._process, self._named, self._is_kept = process, named, is_kept
         self.threads, self.turns = process.threads, process.turns
         self._local = threading.local()
 
@@ -98,6 +101,15 @@ class DeviceServer:
             return None
         found = self._asked(Request.for_anchors(context, stage, every, reads), stats)
         return None if found is None else Looked(*found)
+
+    def quick_look(
+        self, context: BatchContext, stats: Stats, reads: U32, mates: U32, insert: InsertModel
+    ) -> QuickLooked | None:
+        """As `DeviceSearch.quick_look`; for the rest as `look_up`."""
+        if not is_looked_at(context):
+            return None
+        found = self._asked(Request.for_quick_look(context, reads, mates, insert), stats)
+        return None if found is None else QuickLooked(*found)
 
     def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
         """What the device answers; None where it is not ready, or the host would be faster."""
@@ -173,8 +185,9 @@ class DeviceServer:
             log.log(level, "%s; the host has gone on without it", error)
 
     def close(self) -> None:
-        """As `DeviceProcess.close`."""
-        self._process.close()
+        """As `DeviceProcess.close`, of a process that is not kept."""
+        if not self._is_kept:
+            self._process.close()
 
 
 def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:
@@ -208,9 +221,10 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
         return search
 
     with ThreadPoolExecutor(len(devices) + 1) as beside:
-        trial = beside.submit(
-            Trial.of, index, searched, job.pairs
-        )  # it takes as long as the context of a device
+        # It takes as long as the context of a device.
+        trial: Future[Trial | PairTrial] = beside.submit(
+            PairTrial.of if job.pairs else Trial.of, index, searched
+        )
         searches = [search for search in beside.map(ready, devices) if search is not None]
     process.say(READY if searches else WITHOUT)
     names = ", ".join(info.name for info, _ in devices)

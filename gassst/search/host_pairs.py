@@ -65,6 +65,9 @@ class HostPairPasses:
     def quick_participants(self, reads: U32) -> U32:
         return _mate_anchors.pairs_with_seeds(reads, self.context, self.pairs, 0, QUICK_SEEDS)
 
+    def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
+        return False
+
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def near_mates(self, anchors: Anchors) -> U8:

@@ -64,7 +64,7 @@ class PairedSearch:
         passes, state, pair_state = self.passes, self.state, self.pair_state
         if stage == 0:
             passes.begin_stage(state, pair_state)
-            self._quick_look(reads)
+            self.quick_look(reads)
             reads = passes.participants(reads, pair_state, stage)
             anchors = self._all_anchors(reads)
             self.backend.stats.candidates += len(anchors)
@@ -88,13 +88,13 @@ class PairedSearch:
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=True)
 
-    def _quick_look(self, reads: U32) -> None:
+    def quick_look(self, reads: U32) -> None:
         """Settle the pairs that half of the seeds of the first stage settle."""
-        reads = self.passes.quick_participants(reads)
-        if not reads.size:
+        mates = self.passes.quick_participants(reads)
+        if not mates.size or self.passes.quick_look(reads, mates, self.state, self.pair_state):
             return
-        anchors = self._all_anchors(reads, QUICK_EVERY)
-        self.passes.note_look(reads, self.pair_state, QUICK_LOOK)
+        anchors = self._all_anchors(mates, QUICK_EVERY)
+        self.passes.note_look(mates, self.pair_state, QUICK_LOOK)
         near = self.passes.near_mates(anchors)
         self._score_fresh(self.passes.quick_buckets(anchors, near))
         self.passes.settle(self.state, self.pair_state, guided=False, quick=True)

@@ -20,16 +20,18 @@ from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.mapper import LateMapper
+from gassst.pairing.insert_size import InsertModel
 from gassst.run_device import RunDevice
-from gassst.search import device, device_arrays, device_index, device_seeds, single
+from gassst.search import device, device_arrays, device_index, device_quick, device_seeds, single
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
-from gassst.search.context import QUICK_EVERY, BatchContext
+from gassst.search.context import QUICK_EVERY, BatchContext, missed_by_row
 from gassst.search.device import DeviceSearch
 from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
-from gassst.search.device_requests import Looked, Request, Searched
+from gassst.search.device_requests import Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
-from gassst.search.device_trial import Trial
+from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.host import HostBackend
+from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
@@ -251,18 +253,166 @@ class TestSeeds:
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
         assert own.candidates == counted.candidates
 
-    def test_a_search_before_the_first_looks_up_seeds(self, search, index, small_reads, monkeypatch):
-        context = context_of(index, small_reads[:60], mode="local")
-        searched = Searched(context.plan, context.cascade, context.params)
-        search.warm_up(Trial.of(index, searched, is_for_pairs=True))
-        anchors = Looked.anchors
-        monkeypatch.setattr(Looked, "anchors", lambda *a: anchors(*a).keep(np.arange(len(anchors(*a))) != 7))
-        with pytest.raises(DeviceError, match="wrong results"):
-            search.warm_up(Trial.of(index, searched, is_for_pairs=True))
-
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
         assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+
+
+class TestQuickLook:
+    """What a device says of pairs is what the passes on the host say."""
+
+    @pytest.mark.parametrize(
+        ("params", "insert"),
+        [
+            ({}, ("fr", 320, 30)),
+            ({"mode": "global", "sensitivity": 5, "seed_length": 10}, ("fr", 330, 60)),
+            ({"sensitivity": 1}, ("fr", 300, 5)),
+            ({}, ("rf", 320, 30)),
+            ({}, ("ff", 320, 40)),
+        ],
+        ids=str,
+    )
+    def test_states_are_those_of_the_host(self, search, index, small_genome, params, insert):
+        batch = pairs_of(small_genome, insert[0])
+        trial = PairTrial.of_batch(*pair_context(index, batch, params), InsertModel.given(*insert))
+        state = trial.expected[1]
+        assert 0.2 < state.open.mean() < 0.9 and 0 < len(trial.request.mates) < len(trial.request.reads)
+        found = search.quick_look(trial.context, Stats(), *trial.asked)
+        assert trial.is_met_by(found)
+        assert trial.is_met_by(
+            search.quick_look(trial.context, Stats(), *trial.asked)
+        )  # nothing is left over
+
+    def test_copies_borders_and_seeds_passed_over(self, engine, tmp_path):
+        """Pairs that fit two places alike, mates on either side of a border, and elements of many copies."""
+        rng = np.random.default_rng(4)
+        genome, batch = hard_pairs(rng)
+        fasta = tmp_path / "hard.fa"
+        fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
+        index = gassst.Index.build(fasta)
+        info, device = engine.info, engine.device
+        search = DeviceSearch(index, opencl_engine.Engine(info, device, index.reference.planes), SPLIT)
+        trial = PairTrial.of_batch(*pair_context(index, batch, {}), InsertModel.given("fr", 700, 100))
+        state = trial.expected[1]
+        assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9
+        assert trial.is_met_by(search.quick_look(trial.context, Stats(), *trial.asked))
+
+    def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
+        batches = [pairs_of(small_genome, "fr", n, seed) for seed, n in enumerate((1, 60, 25))]
+        insert = InsertModel.given("fr", 320, 30)
+        trials = [PairTrial.of_batch(*pair_context(index, batch, {}), insert) for batch in batches]
+        requests = [trial.request for trial in trials]
+        for trial, found in zip(trials, search.found(trials[0].searched, requests), strict=True):
+            assert trial.is_met_by(found)
+
+    def test_it_is_counted_as_on_the_host(self, search, index, small_genome, monkeypatch):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
+        batch = pairs_of(small_genome, "fr")
+        mapper = gassst.Mapper(index, device="none")
+        expected, counted = mapper.map_batch(batch)
+        asked: list[int] = []
+        ask = device.DeviceSearch.quick_look
+        monkeypatch.setattr(device.DeviceSearch, "quick_look", lambda *a: asked.append(1) or ask(*a))
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert asked and (own.scored, own.candidates) == (counted.scored, counted.candidates)
+
+    def test_a_device_that_closes_other_pairs_is_not_used(self, search, index, monkeypatch):
+        mapper = gassst.Mapper(index, device="none")
+        searched = Searched(mapper.plan, mapper.cascade, mapper.params.for_pairs())
+        trial = PairTrial.of(index, searched)
+        search.warm_up(trial)
+        answers = device_quick.QuickLook.answers
+
+        def wrong(backend):
+            for found in answers(backend):
+                found.is_open[100:102] ^= 1
+                yield found
+
+        monkeypatch.setattr(device_quick.QuickLook, "answers", wrong)
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(trial)
+
+    def test_shares_are_compared_as_sums_of_them_are(self, index, small_genome):
+        context, _ = pair_context(index, pairs_of(small_genome, "fr"), {})
+        present, preset = np.unique(context.lengths), context.plan.preset
+        row, shares = device_arrays.shares_missed(context.plan, present)
+        missed = np.vstack([missed_by_row(context.plan, present)[1], np.ones(MISS_ERRORS)])
+        rank, usual, alone = shares[..., 0].ravel(), shares[..., 1].ravel(), shares[..., 2].ravel()
+        both = missed.ravel()[:, None] + missed.ravel()
+        np.testing.assert_array_equal(rank < usual[:, None], both <= preset.pair_missed)
+        np.testing.assert_array_equal(rank < alone[:, None], both <= preset.pair_missed_alone)
+        assert row[present].tolist() == [*range(len(present))]
+
+
+def pairs_of(genome, orientation, n=200, seed=3):
+    """Pairs of fragments of 250 to 400 bases, of a quarter each with no, few and many errors; of some a mate
+    has too few seeds for a quick look."""
+    rng = np.random.default_rng(seed)
+    contigs = [contig for contig in genome.values() if len(contig) > 500]
+    mates: tuple[list, list] = [], []
+    for i in range(n):
+        contig = contigs[int(rng.integers(len(contigs)))]
+        size, rate = int(rng.integers(250, 400)), (0, 3, 6, 16)[i % 4]
+        at = int(rng.integers(len(contig) - size))
+        ends = contig[at : at + 150], contig[at + size - 150 : at + size]
+        if orientation == "fr":
+            ends = ends[0], bf.reverse_complement(ends[1])
+        elif orientation == "rf":
+            ends = bf.reverse_complement(ends[0]), ends[1]
+        if rng.random() < 0.5:
+            ends = tuple(map(bf.reverse_complement, ends)) if orientation == "ff" else ends
+            ends = ends[1], ends[0]
+        for j, (each, end) in enumerate(zip(mates, ends, strict=True)):
+            length = 36 if i % 9 == 5 and j else (150, 149, 101)[i % 3]
+            read = end[-length:] if end is contig[-150:] else end[:length]
+            read = bf.mutate(rng, read + read[:30], int(rng.integers(rate + 1)))[:length]
+            each.append((f"pair{i}", read.decode(), None))
+    return batch_of_pairs(*mates)
+
+
+def hard_pairs(rng):
+    """A genome, and pairs of fragments of 400 bases."""
+    copy = bf.random_bases(rng, 400)
+    # Of the other copy each end differs in another base: a pair with one of both fits either copy as well.
+    other = with_bases(copy, [20, 385])
+    element = bf.random_bases(rng, 36)
+    genome = {
+        "copies": b"".join(
+            [bf.random_bases(rng, 900), copy, bf.random_bases(rng, 1500), other, bf.random_bases(rng, 900)]
+        ),
+        "neighbour": bf.random_bases(rng, 1000),
+        "elements": b"".join(element + bf.random_bases(rng, 64) for _ in range(500)),
+    }
+    fragments = []
+    for i in range(60):
+        fragments.append(with_bases(copy, [[20], [385], [20, 385], []][i % 4]))
+        at = int(rng.integers(len(genome["elements"]) - 400))
+        fragments.append(genome["elements"][at : at + 400])
+        border = 150 + i % 20
+        fragments.append(genome["copies"][-border:] + genome["neighbour"][: 400 - border])
+    mates: tuple[list, list] = [], []
+    for i, fragment in enumerate(fragments):
+        for each, strand in zip(mates, (fragment, bf.reverse_complement(fragment)), strict=True):
+            read = bf.mutate(rng, strand[:180], int(rng.integers(1 + i % 4)))[:150]
+            each.append((f"pair{i}", read.decode(), None))
+    return genome, batch_of_pairs(*mates)
+
+
+def with_bases(text, places):
+    """Other bases at some places."""
+    changed = bytearray(text)
+    for at in places:
+        changed[at] = text[at : at + 1].translate(bytes.maketrans(b"ACGT", b"CATG"))[0]
+    return bytes(changed)
+
+
+def pair_context(index, batch, params):
+    mapper = gassst.Mapper(index, device="none", **params)
+    searched = Searched(mapper.plan, mapper.cascade, mapper.params.for_pairs())
+    context = BatchContext.of(index, mapper.parts, *searched, batch.pack())
+    return context, batch.mate
 
 
 @pytest.mark.parametrize(
@@ -404,17 +554,21 @@ import gassst
 import numpy as np
 from gassst.io.read_records import batch_of_records
 from gassst.search.device_process import READY, DeviceProcess, Job
+from gassst.search.device_requests import Searched
 from gassst.search.device_server import DeviceServer, serve
+from gassst.search.device_trial import PairTrial
 from gassst.extension.cpu import CpuExtender
 from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
+from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
 
 index = gassst.Index.open(sys.argv[1])
 process = DeviceProcess(sys.argv[3], 3, serve)
 mapper = gassst.Mapper(index, device="none")
-process.tell(Job.of(index, mapper.params))
+job = Job.of(index, mapper.params)
+process.tell(job)
 process.verify()
 while process.status < READY:
     time.sleep(0.01)
@@ -456,7 +610,16 @@ anchors = looked.anchors(reads)
 assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
 assert (anchors.start == expected.start).all() and len(anchors)
 assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
+kept = DeviceServer(process, is_kept=True)
+process.begin_again()  # all threads that may ask have asked
+trial = PairTrial.of(index, Searched(mapper.plan, mapper.cascade, mapper.params))
+looked = kept.quick_look(trial.context, Stats(), *trial.asked)
+assert trial.is_met_by(looked)
+assert process.load.counts == (len(trial.request.reads), 0)
+kept.close()
+assert process.serves(job) and not process.serves(job._replace(pairs=True))
 server.close()
+assert not process.serves(job)
 """
 
 

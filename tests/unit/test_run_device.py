@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 import gassst
 from gassst.mapper import LateMapper
 from gassst.run_device import RunDevice, _is_served
-from gassst.search.device_process import DeviceProcess
+from gassst.search.device_process import TICKET, DeviceProcess, Job
 
 
 @pytest.fixture
@@ -35,7 +37,19 @@ def test_a_run_that_suits_gets_the_process_that_was_started(index, process):
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
     with closing(run.server()) as server:
         assert server._process is process and is_alive(process) and not process.can_be_told
-    assert not is_alive(process)
+
+
+def test_the_next_sample_finds_the_index_on_the_device(index, process):
+    """But for one that is searched otherwise: what is there would take the memory of its process."""
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
+    for _ in range(2):
+        with closing(run.server()) as server:
+            assert server._process is process
+            assert select.select([process.tickets], [], [], 0)[0]
+            os.read(process.tickets, TICKET.size)  # by a thread that is about to call
+        assert is_alive(process) and process.serves(Job.of(index, run.mapper.params))
+    with closing(replace(run, with_mates=True).server()) as server:
+        assert server._process is not process and not is_alive(process)
 
 
 def test_a_run_that_does_not_suit_ends_the_process_at_once(index, process):
