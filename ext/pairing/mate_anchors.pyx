@@ -332,6 +332,38 @@ def mark_anchors_of_reads(const uint32_t[::1] read_strand, const uint8_t[::1] ne
     return out_array
 
 
+def outside_buckets(anchors, const uint8_t[::1] chosen, buckets, int shift):
+    """Chosen anchors that lie in none of the buckets.
+
+    Parameters
+    ----------
+    anchors : search.arrays.Anchors
+        c anchors. Read: `read_strand`, `diagonal`, `start`, `reads`.
+    chosen : uint8[c]
+    buckets : search.arrays.Buckets
+        From `best_supported`: at most one of each read, in the order of the reads.
+    shift : int
+        log2 of the bucket span.
+
+    Returns
+    -------
+    uint8[c]
+    """
+    cdef const uint32_t[::1] read_strand = anchors.read_strand, diagonal = anchors.diagonal, reads = anchors.reads
+    cdef const uint32_t[::1] strand_of_bucket = buckets.read_strand, number = buckets.bucket
+    cdef const int64_t[::1] start = anchors.start
+    cdef Py_ssize_t a = 0, i, j
+    out_array = np.array(chosen)
+    cdef uint8_t[::1] out = out_array
+    with nogil:
+        for i in range(number.shape[0]):
+            while reads[a] < strand_of_bucket[i] >> 1:
+                a += 1
+            for j in range(start[a], start[a + 1]):
+                out[j] &= (diagonal[j] >> shift != number[i]) | (read_strand[j] != strand_of_bucket[i])
+    return out_array
+
+
 def unscored_buckets(const uint32_t[::1] read_strand, const uint32_t[::1] bucket, *known):
     """Distinct buckets among these that are in none of the known arrays.
 

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.search.arrays import Anchors
+from gassst.search.arrays import Anchors, Buckets
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState
 
@@ -20,6 +20,7 @@ def pairs_with_seeds(
     reads: _U32, context: BatchContext, pairs: PairContext, stage: int, least: int
 ) -> _U32: ...
 def mark_anchors_of_reads(read_strand: _U32, near: _U8, reads: _U8, is_near: bool) -> _U8: ...
+def outside_buckets(anchors: Anchors, chosen: _U8, buckets: Buckets, shift: int) -> _U8: ...
 def unscored_buckets(read_strand: _U32, bucket: _U32, *known: _U64) -> tuple[_U32, _U32, _U64]: ...
 def mates_of_open_pairs(active: _U32, mate: _U8, open: _U8, wanted: _U8) -> _U32: ...
 def bands_in_windows(

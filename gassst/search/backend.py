@@ -244,6 +244,10 @@ class PairPasses(Protocol):
         """uint8[c]: anchors that are near their mate, or are not, of the reads whose pairs are open."""
         ...
 
+    def outside(self, anchors: Anchors, chosen: U8, scored: Buckets) -> U8:
+        """uint8[c]: the chosen anchors that lie in none of the scored buckets, at most one of each read."""
+        ...
+
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
         """Buckets of the near anchors, in pairs that have few of them."""
         ...

@@ -84,6 +84,10 @@ class HostPairPasses:
                 anchors.read_strand, near, reads.view(np.uint8), is_near
             )
 
+    def outside(self, anchors: Anchors, chosen: U8, scored: Buckets) -> U8:
+        with self.stats.timed("candidates"):
+            return _mate_anchors.outside_buckets(anchors, chosen, scored, self.context.shift)
+
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
         with self.stats.timed("candidates"):
             columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift

@@ -74,17 +74,17 @@ class PairedSearch:
         passes.note_look(reads, pair_state, stage)
         near = passes.near_mates(anchors)
         if passes.count(near):
-            self._score_top_buckets(anchors, near)
+            scored = self._score_top_buckets(anchors, near)
             self._leave_to_local(anchors, near)
             passes.cut_read_through(stage, state, pair_state, left_to_local=True)
-            self._verify(anchors, passes.of_open(anchors, near, True, pair_state))
+            self._verify(anchors, passes.of_open(anchors, near, True, pair_state), scored)
         passes.settle(state, pair_state, guided=False)
-        self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
+        scored = self._score_top_buckets(anchors, passes.of_open(anchors, near, False, pair_state))
         self._leave_to_local(anchors, None)
         passes.cut_read_through(stage, state, pair_state, left_to_local=False)
         self._rescue(stage, reads)
         rest = passes.of_open(anchors, near, False, pair_state)
-        self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state))
+        self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state), scored)
         self._rescue(stage, reads)
         passes.settle(state, pair_state, guided=True)
 
@@ -107,9 +107,11 @@ class PairedSearch:
         seeds = self.backend.look_up(self.state, 0, reads, every)
         return self.backend.gather(seeds, reads, None)
 
-    def _score_top_buckets(self, anchors: Anchors, chosen: U8) -> None:
-        """Score the best supported bucket of every read among the chosen anchors (uint8[c])."""
-        self._score_fresh(self.backend.best_supported(anchors, chosen))
+    def _score_top_buckets(self, anchors: Anchors, chosen: U8) -> Buckets:
+        """Score the best supported bucket of every read among the chosen anchors (uint8[c]), and return these."""
+        buckets = self.backend.best_supported(anchors, chosen)
+        self._score_fresh(buckets)
+        return buckets
 
     def _leave_to_local(self, anchors: Anchors, chosen: U8 | None) -> None:
         """Leave open pairs to the search by local score where a mate fits at one end only.
@@ -121,9 +123,14 @@ class PairedSearch:
         ):
             self.passes.close_left_to_local(self.state, self.pair_state)
 
-    def _verify(self, anchors: Anchors, chosen: U8) -> None:
-        """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass."""
-        survivors = self.backend.filter(self.backend.take(anchors, chosen), self.state)
+    def _verify(self, anchors: Anchors, chosen: U8, scored: Buckets) -> None:
+        """Filter the chosen anchors (uint8[c]) and score the buckets of those that pass.
+
+        Anchors in the best supported buckets, which are `scored`, are left out: a filter would look at most of
+        their read.
+        """
+        unknown = self.passes.outside(anchors, chosen, scored)
+        survivors = self.backend.filter(self.backend.take(anchors, unknown), self.state)
         self._score_fresh(self.backend.buckets(survivors, Buckets.none()))
 
     def _rescue(self, stage: int, reads: U32) -> None:

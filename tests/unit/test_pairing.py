@@ -16,7 +16,7 @@ from gassst._core import placements as _placements
 from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PlacesByRead
-from gassst.search.arrays import Anchors
+from gassst.search.arrays import Anchors, Buckets
 from gassst.search.mapq import PAIR_MODEL, HiddenPairs, phred, raised, unseen_pairs
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
@@ -450,6 +450,33 @@ def test_reads_that_take_part_in_a_stage():
     ]
     got = _mate_anchors.pairs_with_seeds(reads, context, pairs, 1, 4)
     assert got.tolist() == [r for r in reads.tolist() if enough[r]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_anchors_outside_of_buckets_by_looking_at_each(seed):
+    rng = np.random.default_rng(seed)
+    reads = np.array([1, 4, 5, 9], np.uint32)
+    rows = sorted(
+        (r, int(rng.integers(2)), int(rng.integers(200))) for r in reads for _ in range(rng.integers(30))
+    )
+    rows = [row for row in rows if row[0] != 5]  # a read without an anchor
+    read, strand, diagonal = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    start = np.searchsorted(read, [*reads, 10])
+    read_strand = (2 * read + strand).astype(np.uint32)
+    short = np.zeros(len(rows), np.uint16)
+    anchors = Anchors(read_strand, diagonal.astype(np.uint32), short, short, start, reads)
+    buckets = Buckets(np.array([2, 9, 19], np.uint32), np.array([3, 1, 4], np.uint32))
+    chosen = rng.integers(0, 2, len(rows)).astype(np.uint8)
+    known = set(zip(*(column.tolist() for column in buckets), strict=True))
+    expected = [
+        int(c and (2 * r + s, d >> 5) not in known) for c, (r, s, d) in zip(chosen, rows, strict=True)
+    ]
+    before = chosen.copy()
+    assert _mate_anchors.outside_buckets(anchors, chosen, buckets, 5).tolist() == expected
+    assert chosen.tolist() == before.tolist()
+    assert sum(expected) < chosen.sum()
+    none = Buckets.none()
+    assert _mate_anchors.outside_buckets(anchors, chosen, none, 5).tolist() == before.tolist()
 
 
 def test_buckets_of_pairs_with_few_near_anchors():
