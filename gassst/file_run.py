@@ -145,6 +145,7 @@ class FileRun:
                 if server is not None:
                     server.verify()
                     log.debug("%s", server.describe())
+            total.nanoseconds["write"] += writer.nanoseconds_behind
             if writer.duplicates is not None:
                 total.duplicates = writer.duplicates.reads
             for counters in workers.accounts():
@@ -168,7 +169,11 @@ class FileRun:
 
     def _writer(self, workers: Workers) -> sam.AlignmentWriter:
         arrays = self._mapper.reference.arrays
-        return sam.AlignmentWriter(self._output, self._header, arrays, self._options, workers, self._encoder)
+        # With few workers the main thread keeps up with them, and a thread more would take a core from them.
+        ahead = self._mapper.params.threads // 4 if self._processes > 1 else 0
+        return sam.AlignmentWriter(
+            self._output, self._header, arrays, self._options, workers, self._encoder, ahead
+        )
 
     def _facts(self, total: Stats, mapper: BatchMapper, insert: InsertModel) -> dict[str, Any]:
         """What ran and what it came to, for `Stats.run`; `mapper` is that of the workers."""

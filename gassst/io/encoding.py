@@ -15,11 +15,10 @@ from gassst._core.records import CramWriter, HitBatch, RecordBuilder
 from gassst.io import bgzf
 from gassst.io.cram import CramTarget
 from gassst.io.unmapped import UnmappedText
+from gassst.io.writing import WriteBehind, write_all
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-AT_ONCE = 512  # pieces a system call, of 1024 that Linux takes
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -115,22 +114,43 @@ class PlainFile:
 
 
 class PiecesFormat(PlainFile):
-    """SAM and BAM: a header, pieces of records, and what marks the end."""
+    """SAM and BAM: a header, pieces of records, and what marks the end.
 
-    def __init__(self, header: Iterable[Buffer], end: bytes = b""):
-        self._header, self._end = header, end
+    With `ahead`, so many calls of `write` may return before a thread has written their records.
+    """
+
+    def __init__(self, header: Iterable[Buffer], end: bytes = b"", ahead: int = 0):
+        self._header, self._end, self._ahead = header, end, ahead
+        self._behind: WriteBehind | None = None
 
     def begin(self, fd: int) -> None:
         self._fd = fd
         self._put(self._header)
+        if self._ahead:
+            self._behind = WriteBehind(fd, self._ahead)
 
     def write(self, payload: Pieces) -> int:
-        self._put(payload.pieces)
+        if self._behind is None:
+            self._put(payload.pieces)
+        else:
+            self._behind.put(payload.pieces)
         return payload.records
 
     def close(self) -> None:
+        if self._behind is not None:
+            self._behind.finish()
         self._put([self._end])
         self._release()
+
+    def abort(self) -> None:
+        if self._behind is not None:
+            self._behind.give_up()
+        super().abort()
+
+    @property
+    def nanoseconds_behind(self) -> int:
+        """What a thread of its own has spent in writing."""
+        return 0 if self._behind is None else self._behind.nanoseconds
 
 
 class CramFormat:
@@ -176,17 +196,3 @@ def bam_header(text: str, names: Iterable[str], lengths: Iterable[int]) -> bytes
     for name, length in contigs:
         parts += [struct.pack("<i", len(name) + 1), name.encode(), b"\0", struct.pack("<i", length)]
     return b"".join(parts)
-
-
-def write_all(fd: int, pieces: Iterable[Buffer]) -> None:
-    """Write all bytes of all pieces. Raises OSError."""
-    views = [memoryview(piece).cast("B") for piece in pieces]
-    views = [view for view in views if len(view)]
-    first = 0
-    while first < len(views):
-        written = os.writev(fd, views[first : first + AT_ONCE])
-        while first < len(views) and written >= len(views[first]):
-            written -= len(views[first])
-            first += 1
-        if written:
-            views[first] = views[first][written:]

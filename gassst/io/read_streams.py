@@ -124,13 +124,20 @@ def _of_equal_length(first: Iterator[Piece], second: Iterator[Piece]) -> Iterato
         if one is None and two is None:
             return
         one, two = one or _NOTHING, two or _NOTHING
-        least = min(one.records, two.records)
-        if all(piece.is_last for piece in (one, two) if piece.records == least):
+        if _go_together(one, two):
             yield one, two
             one = two = None
         else:
+            least = min(one.records, two.records)
             (head, one), (mate_head, two) = one.split(least), two.split(least)
             yield head, mate_head
+
+
+def _go_together(one: Piece, two: Piece) -> bool:
+    """Whether two pieces make one batch as they are: splitting them reads their text, which only workers should do."""
+    if one.records == two.records:
+        return one.is_last == two.is_last
+    return min(one, two, key=lambda piece: piece.records).is_last
 
 
 def _begun(source: Source, options: ReadOptions) -> Window:

@@ -8,9 +8,9 @@ from concurrent.futures import Future
 
 from gassst.io import bgzf
 from gassst.io.destination import Destination
-from gassst.io.encoding import write_all
 from gassst.io.input_progress import InputProgress
 from gassst.io.source import Source
+from gassst.io.writing import write_all
 from gassst.workers.base import Workers
 
 PIECE = 16 * bgzf.BLOCK_SIZE  # bytes of text that a worker deflates at once

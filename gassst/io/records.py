@@ -343,6 +343,8 @@ class AlignmentWriter:
         That merge and compress sorted BAM. None: threads of this process, as `options` has it.
     encoder : RecordEncoder, optional
         That of these workers. None: one of its own.
+    ahead : int
+        Batches of SAM or of unsorted BAM that `write` takes before a thread of its own has written them.
 
     Raises
     ------
@@ -376,6 +378,7 @@ class AlignmentWriter:
         options: OutputOptions | None = None,
         workers: Workers | None = None,
         encoder: RecordEncoder | None = None,
+        ahead: int = 0,
     ):
         options = options or OutputOptions()
         level, sort, threads = options.level, options.sort, options.threads
@@ -397,9 +400,9 @@ class AlignmentWriter:
         elif self.encoder.is_unsorted_bam:
             head = bam_header(header, builder.header.references, builder.header.lengths)
             deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
-            self._format = PiecesFormat(bgzf.blocks(head, deflate), bgzf.END_OF_FILE)
+            self._format = PiecesFormat(bgzf.blocks(head, deflate), bgzf.END_OF_FILE, ahead)
         elif file_format == "sam":
-            self._format = PiecesFormat([header.encode()])
+            self._format = PiecesFormat([header.encode()], ahead=ahead)
         else:
             self._format = CramFormat(builder, self._cram(destination, reference), threads)
         QuietHtslib.enter()
@@ -490,6 +493,11 @@ class AlignmentWriter:
         if self._metrics is not None:
             self._metrics.discard()
         self._leave()
+
+    @property
+    def nanoseconds_behind(self) -> int:
+        """What a thread of its own has spent in writing, beside the calls of `write`."""
+        return self._format.nanoseconds_behind if isinstance(self._format, PiecesFormat) else 0
 
     @property
     def duplicates(self) -> DuplicateCounts | None:

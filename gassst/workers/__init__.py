@@ -7,9 +7,9 @@ them over processes of two threads each, of pairs one. A run submits the same ca
 Who owns what
 -------------
 * The parent owns every file: it cuts the input into batches, numbers them by order of submission, and writes what
-  comes back. It finds where records end in a file that is not compressed, and workers read their part of it anew.
-  Other input it reads for them, and inflates what is not BGZF. It also owns the shared memory, and knows which of its
-  regions are free.
+  comes back. SAM and unsorted BAM a thread of its own writes, so that workers get new batches meanwhile. It finds
+  where records end in a file that is not compressed, and workers read their part of it anew. Other input it reads for
+  them, and inflates what is not BGZF. It also owns the shared memory, and knows which of its regions are free.
 * A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
   the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
 * A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has
@@ -30,7 +30,8 @@ The records of a run do not depend on the workers. A call reads the work object 
 a run learns on the way, such as insert sizes, is an argument of later calls. Results are used in the order of calls.
 
 Memory is bounded by the calls under way, which a run limits: there is one region for each, as large as the largest
-call or result that it has held. So a call gets the smallest free region that need not grow for it.
+call or result that it has held. So a call gets the smallest free region that need not grow for it. A quarter as many
+results as there are threads may wait to be written.
 
 What can go wrong
 -----------------

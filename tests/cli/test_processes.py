@@ -23,6 +23,7 @@ from test_cli import (
 )
 
 from gassst import errors, mapper
+from gassst.io.writing import WriteBehind
 
 __all__ = ["gassst_map"]  # a fixture
 
@@ -69,6 +70,28 @@ def test_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, kind):
             found = records_of(tmp_path / "out.sam")
             expected = expected or found
             assert found == expected
+
+
+@pytest.mark.parametrize(
+    "layout, expected", [(("-t", "8", "--processes", "2"), [2]), (("-t", "8", "--processes", "1"), [])]
+)
+def test_a_thread_writes_what_processes_have_mapped(
+    gassst_map, inputs, tmp_path, monkeypatch, layout, expected
+):
+    """The parent of many workers has other things to do. Sorted records are not written meanwhile."""
+    begun = []
+
+    class Seen(WriteBehind):
+        def __init__(self, fd, ahead):
+            begun.append(ahead)
+            super().__init__(fd, ahead)
+
+    monkeypatch.setattr("gassst.io.encoding.WriteBehind", Seen)
+    found = []
+    for options in ([], ["--sort"]):
+        assert gassst_map("-q", *inputs["single"][1], *layout, *options, "-o", tmp_path / "out.bam")[0] == 0
+        found.append(sorted(records_of(tmp_path / "out.bam")))
+    assert begun == expected and found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """SAM lines and BAM records made from arrays are those that htslib writes, byte for byte, for every kind of record."""
 
 import gzip
-import os
 from itertools import product
 
 import numpy as np
@@ -11,7 +10,7 @@ from record_batches import UNMAPPED, arrays_of, header_of, make_reference, rando
 
 from gassst.io import bgzf
 from gassst.io import records as sam
-from gassst.io.encoding import bam_header, write_all
+from gassst.io.encoding import bam_header
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT, READ_SUMMARY
@@ -121,12 +120,3 @@ def test_no_reads(reference):
     batch = batch_of_records([])
     arrays = sam.HitBatch(batch, np.empty(0, HIT), np.empty(0, READ_SUMMARY), np.empty(0, np.uint32))
     assert [bytes(builder.encode(arrays, bam=b)) for b in (False, True)] == [b"", b""]
-
-
-def test_pieces_of_any_number_and_size_are_written_in_full(tmp_path, monkeypatch):
-    """A system call may take less than it is given."""
-    monkeypatch.setattr(os, "writev", lambda fd, views: os.write(fd, bytes(views[0])[:3000]))
-    pieces = [bytes([i & 255]) * (i * 37 % 9000) for i in range(600)]
-    with open(tmp_path / "out", "wb") as file:
-        write_all(file.fileno(), pieces)
-    assert (tmp_path / "out").read_bytes() == b"".join(pieces)

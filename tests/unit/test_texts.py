@@ -139,6 +139,15 @@ def test_a_file_that_changes_while_it_is_read(tmp_path):
         batches[1].parsed()
 
 
+def test_whoever_cuts_two_plain_files_does_not_read_them_again(tmp_path, monkeypatch):
+    """Texts of as many records go on as places in the files."""
+    paths = tmp_path / "one", tmp_path / "two"
+    for i, path in enumerate(paths):
+        path.write_bytes(fastq(150, i))
+    monkeypatch.setattr(texts.FileRange, "read", None)
+    assert [len(batch) for batch in open_unparsed(*paths, batch_size=80)] == [80] * 3 + [60]
+
+
 @pytest.mark.usefixtures("origin")
 @pytest.mark.parametrize("enough", [1, 900, 20_000])
 @pytest.mark.parametrize(

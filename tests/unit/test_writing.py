@@ -1,0 +1,124 @@
+"""Pieces of a file: written in full and in order, by whoever has them or by a thread of its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+
+import pytest
+
+from gassst.io import writing
+from gassst.io.encoding import Pieces, PiecesFormat
+from gassst.io.writing import WriteBehind, write_all
+
+
+def test_pieces_of_any_number_and_size_are_written_in_full(tmp_path, monkeypatch):
+    """A system call may take less than it is given."""
+    monkeypatch.setattr(os, "writev", lambda fd, views: os.write(fd, bytes(views[0])[:3000]))
+    pieces = [bytes([i & 255]) * (i * 37 % 9000) for i in range(600)]
+    with open(tmp_path / "out", "wb") as file:
+        write_all(file.fileno(), pieces)
+    assert (tmp_path / "out").read_bytes() == b"".join(pieces)
+
+
+class Gate:
+    """Stands for `write_all`: writes nothing before it is opened, and keeps what it has written."""
+
+    def __init__(self):
+        self.begun, self.open = threading.Semaphore(0), threading.Event()
+        self.written: list[bytes] = []
+        self.threads: set[str] = set()
+        self.error: Exception | None = None
+
+    def __call__(self, fd, pieces):
+        self.begun.release()
+        self.open.wait()
+        self.threads.add(threading.current_thread().name)
+        if self.error is not None:
+            raise self.error
+        self.written.append(b"".join(pieces))
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    gate = Gate()
+    monkeypatch.setattr(writing, "write_all", gate)
+    yield gate
+    gate.open.set()
+
+
+def test_a_thread_writes_in_order_what_others_go_on_from(gate):
+    behind = WriteBehind(-1, 4)
+    for i in range(4):
+        behind.put([b"%d" % i, b","])  # nobody waits: nothing is written yet
+    assert not gate.written
+    gate.open.set()
+    behind.finish()
+    assert b"".join(gate.written) == b"0,1,2,3," and gate.threads == {"gassst-writer"}
+    assert behind.nanoseconds > 0
+
+
+def test_what_fails_is_told_and_nothing_is_written_after_it(gate):
+    """Whoever puts more than may wait is not left waiting."""
+    gate.error = OSError(errno.ENOSPC, "no space")
+    gate.open.set()
+    behind = WriteBehind(-1, 1)
+    with pytest.raises(OSError, match="no space"):
+        for _ in range(100):
+            behind.put([b"x"])
+        behind.finish()
+    gate.error = None
+    with pytest.raises(OSError, match="no space"):
+        behind.put([b"x"])
+    with pytest.raises(OSError, match="no space"):
+        behind.finish()
+    assert gate.begun.acquire(timeout=9) and not gate.begun.acquire(blocking=False) and not gate.written
+
+
+def test_giving_up_drops_what_waits(gate):
+    behind = WriteBehind(-1, 4)
+    for text in (b"one", b"two", b"three"):
+        behind.put([text])
+    gate.begun.acquire()
+    opener = threading.Timer(0.01, gate.open.set)
+    opener.start()
+    behind.give_up()
+    opener.join()
+    assert gate.written in ([b"one"], [])
+
+
+def test_without_a_thread_the_caller_writes(gate, monkeypatch):
+    def no_thread(self):
+        raise RuntimeError("can't start new thread")
+
+    gate.open.set()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        behind = WriteBehind(-1, 2)
+        behind.put([b"one"])
+    behind.put([b"two"])
+    behind.finish()
+    assert gate.written == [b"one", b"two"] and gate.threads == {threading.current_thread().name}
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_a_file_is_the_same_with_and_without_a_thread(tmp_path, ahead):
+    path = tmp_path / "out"
+    form = PiecesFormat([b"head,"], b"end", ahead)
+    form.begin(os.open(path, os.O_WRONLY | os.O_CREAT))
+    assert sum(form.write(Pieces(2, [b"%d" % i, b","])) for i in range(9)) == 18
+    form.close()
+    assert path.read_text() == "head," + "".join(f"{i}," for i in range(9)) + "end"
+    assert (form.nanoseconds_behind > 0) == (ahead > 0)
+
+
+def test_a_file_that_is_given_up_is_closed_as_it_is(tmp_path):
+    form = PiecesFormat([b"head,"], b"end", 2)
+    fd = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
+    form.begin(fd)
+    form.write(Pieces(1, [b"x"]))
+    form.abort()
+    with pytest.raises(OSError):
+        os.fstat(fd)
+    assert (tmp_path / "out").read_text() in ("head,", "head,x")
