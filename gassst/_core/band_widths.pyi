@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.local.arms import Arms
 from gassst.local.places import Targets
 from gassst.search.context import BatchContext
 
@@ -10,7 +11,7 @@ _U32 = NDArray[np.uint32]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
-def expected_widths(loss: _I64, widest: _I64, leaving: _I64, widths: _I64, slack: int) -> _U16: ...
+def expected_widths(loss: _I64, widest: _I64, proved: _I64, widths: _I64) -> _U16: ...
 def bands_of_width(width: _U16, w: int, targets: Targets) -> tuple[_I64, _U32, _U32]: ...
 def widen_unproved(
     width: _U16,
@@ -18,6 +19,8 @@ def widen_unproved(
     found: tuple[_I32, _U8],
     leaving: int,
     slack: int,
+    arms: Arms,
+    by_arms: int,
     context: BatchContext,
     targets: Targets,
 ) -> None: ...

@@ -22,6 +22,7 @@ from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
+from gassst.local.arms import ARMS, NO_ARMS, proved_loss
 from gassst.local.places import Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.params import Scoring
@@ -56,6 +57,8 @@ class Aligner:
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
         self.breaking, self.slack = breaking_cost(self.scoring), second_cost(self.scoring)
+        self.by_arms = np.array([proved_loss(self.scoring, width) for width in WIDTHS])
+        self.proved = np.maximum.accumulate(np.maximum(self.leaving + self.slack, self.by_arms))
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -234,18 +237,19 @@ class Aligner:
         what they do not prove comes again, in bands twice as wide.
         """
         width = _band_widths.expected_widths(
-            targets.loss, targets.width, self.leaving, np.array(WIDTHS), self.slack
+            targets.loss, targets.width, self.proved, np.array(WIDTHS)
         )
         if plain is not None:
             width[plain] = 0
-        for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
+        proofs = zip(WIDTHS, self.leaving.tolist(), self.by_arms.tolist(), strict=True)
+        for w, leaving, by_arms in proofs:
             if w > width.max(initial=0):
                 return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
+            proof = leaving, self.slack, ARMS.get(w, NO_ARMS), by_arms
 
-            def widen(score, reached, leaving=leaving, rows=rows):
-                found = score, reached
-                _band_widths.widen_unproved(width, rows, found, leaving, self.slack, self.context, targets)
+            def widen(score, reached, proof=proof, rows=rows):
+                _band_widths.widen_unproved(width, rows, (score, reached), *proof, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen
