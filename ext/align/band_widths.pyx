@@ -1,11 +1,8 @@
 """How wide the bands are in which local alignments are looked for, and which targets come next (gassst/local/align.py).
 
 An alignment that touches a diagonal d and leaves the band around it has gaps of half its width or more. Where it loses
-less than that and another gap, a mismatch or a clipped end, it has one gap, and fits without an error on d on one side
-of the gap and on another diagonal on the other. A few words of bits say whether there is such an alignment.
-
-Where it loses more, an arm of bases near an end of the read fits without an error on a diagonal further away, up to a
-loss that follows from the scoring (gassst/local/arms.py). The bits of all these diagonals are compared at once.
+no more than the best one in the band, an arm of bases near an end of the read fits without an error on a diagonal
+further away (gassst/local/arms.py). The bits of all these diagonals are compared at once.
 """
 
 import numpy as np
@@ -16,15 +13,6 @@ from gassst._core.planes cimport bases64_t, bases_at, first_bases, planes_of, pl
 
 from gassst.local.arms import INNER
 
-cdef extern from *:
-    int LOWEST "__builtin_ctzll"(uint64_t x) nogil
-    int LEADING "__builtin_clzll"(uint64_t x) nogil
-
-
-cdef struct gaps_t:
-    int64_t open_deletion, extend_deletion, open_insertion, extend_insertion    # an inserted base is no match, too
-
-
 cdef struct strand_t:
     # A strand of a read, and the reference.
     planes_t reference, reads
@@ -34,49 +22,6 @@ cdef struct strand_t:
 cdef struct arms_t:
     int64_t bases, number   # as in gassst/local/arms.py
     int64_t inner, outer    # the nearest and the furthest diagonals of an arm
-
-
-cdef inline uint64_t mismatches(const strand_t *strand, int64_t diagonal, int64_t at) noexcept nogil:
-    """Of the 64 bases from `at` on those that differ on a diagonal; masked ones, which cost less, do not."""
-    cdef bases64_t x = bases_at(strand.reference, diagonal + at), y = bases_at(strand.reads, strand.first + at)
-    return ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(strand.m - at)
-
-
-cdef inline bint fits(const strand_t *strand, int64_t diagonal, int64_t begin, int64_t end) noexcept nogil:
-    """Whether no base of begin .. end - 1 differs."""
-    cdef int64_t at
-    cdef bases64_t x, y
-    for at in range(begin, end, 64):
-        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
-        if ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(end - at):
-            return False
-    return True
-
-
-cdef bint nothing_leaves(const strand_t *strand, int64_t diagonal, int64_t half, int64_t loss,
-                         const gaps_t *gaps) noexcept nogil:
-    """Whether every alignment that touches the diagonal and loses `loss` or less stays within `half` diagonals.
-
-    True only if one that does not would have nothing but one gap: the caller knows that it loses less than with more.
-    """
-    cdef int64_t at, before = strand.m, behind = 0, gap = half
-    cdef uint64_t differ
-    for at in range(0, strand.m, 64):   # the bases before the first mismatch, and where those behind the last begin
-        differ = mismatches(strand, diagonal, at)
-        if differ:
-            before, behind = min(before, at + LOWEST(differ)), at + 64 - LEADING(differ)
-    if before == strand.m or gaps.extend_deletion == 0 or gaps.extend_insertion == 0:
-        return False
-    while True:
-        if gaps.open_deletion + gap * gaps.extend_deletion <= loss:
-            if fits(strand, diagonal + gap, before, strand.m) or fits(strand, diagonal - gap, 0, behind):
-                return False
-        elif gaps.open_insertion + gap * gaps.extend_insertion > loss:
-            return True
-        if gaps.open_insertion + gap * gaps.extend_insertion <= loss:
-            if fits(strand, diagonal - gap, before + gap, strand.m) or fits(strand, diagonal + gap, 0, behind - gap):
-                return False
-        gap += 1
 
 
 cdef inline bint any_masked(planes_t bases, int64_t first, int64_t last) noexcept nogil:
@@ -178,8 +123,8 @@ def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
     return rows_array[:m], strand_array[:m], first_array[:m]
 
 
-def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, int64_t slack, arms,
-                   int64_t by_arms, context, targets):
+def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving,
+                   const int64_t[:, ::1] proofs, context, targets):
     """Double the width of targets of which an alignment that leaves the band may lose no more than the best one in it.
 
     Parameters
@@ -192,12 +137,8 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
         score int32[m], reached uint8[m], as `ReadsHandle.local` returns them.
     leaving : int
         Least loss of an alignment that leaves a band of this width.
-    slack : int
-        What an alignment loses more at least that has more than a gap.
-    arms : local.arms.Arms
-        Of bands of this width.
-    by_arms : int
-        The least loss that they do not prove.
+    proofs : int64[t, 3]
+        From `local.arms.proofs`, for bands of this width.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
     targets : local.places.Targets
@@ -211,13 +152,10 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
     cdef const int64_t[::1] widest = targets.width
     cdef int64_t match = scoring.match, clip = scoring.clip, loss, row
     cdef int64_t opened = min(scoring.gap_open), extended = min(scoring.gap_extend)
-    cdef gaps_t gaps
-    cdef arms_t away = arms_t(arms.bases, arms.number, INNER, 0)
+    cdef arms_t arms
     cdef strand_t strand
-    cdef Py_ssize_t i
-    (gaps.open_deletion, gaps.open_insertion) = scoring.gap_open
-    (gaps.extend_deletion, gaps.extend_insertion) = scoring.gap_extend
-    gaps.extend_insertion += match
+    cdef Py_ssize_t i, t
+    arms.inner = INNER
     strand.reference, strand.reads = planes_of(context.reference.planes), planes_of(packed.planes)
     with nogil:
         for i in range(rows.shape[0]):
@@ -226,15 +164,15 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
                     + clip * (2 - (reached[i] & 1) - (reached[i] >> 1)))
             if loss < leaving or width[row] >= widest[row]:
                 continue
-            if loss < max(leaving + slack, by_arms):
+            t = 0
+            while t < proofs.shape[0] and proofs[t, 2] <= loss:
+                t += 1
+            if t < proofs.shape[0]:
                 strand.m = lengths[read_strand[row] >> 1]
                 strand.first = 64 * (plane_start[read_strand[row] >> 1]
                                      + <int64_t>(read_strand[row] & 1) * ((strand.m + 63) >> 6))
-                if (loss < leaving + slack
-                        and nothing_leaves(&strand, diagonal[row], width[row] >> 1, loss, &gaps)):
-                    continue
-                away.outer = (loss - opened) // extended
-                if loss < by_arms and no_arm_fits(&strand, diagonal[row], &away):
+                arms.bases, arms.number, arms.outer = proofs[t, 0], proofs[t, 1], (loss - opened) // extended
+                if no_arm_fits(&strand, diagonal[row], &arms):
                     continue
             width[row] *= 2
 

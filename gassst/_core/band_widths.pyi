@@ -1,7 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.local.arms import Arms
 from gassst.local.places import Targets
 from gassst.search.context import BatchContext
 
@@ -18,9 +17,7 @@ def widen_unproved(
     rows: _I64,
     found: tuple[_I32, _U8],
     leaving: int,
-    slack: int,
-    arms: Arms,
-    by_arms: int,
+    proofs: _I64,
     context: BatchContext,
     targets: Targets,
 ) -> None: ...

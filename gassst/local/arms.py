@@ -18,6 +18,9 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gassst.params import Scoring
 
 INNER = 3  # a piece on a diagonal nearer than this is in the band, and behind a gap that is usual
@@ -31,18 +34,29 @@ class Arms(NamedTuple):
     number: int
 
 
-NO_ARMS = Arms(1, 0)
-ARMS = {16: Arms(6, 3), 32: Arms(8, 3)}
-"""By the width of the band. By chance one read in 13 has such an arm of 6 bases, and one in 200 of 8."""
+ARMS = {
+    16: (Arms(8, 1), Arms(7, 2), Arms(6, 3)),
+    32: (Arms(8, 1), Arms(8, 3)),
+    64: (Arms(8, 2),),
+}
+"""By the width of the band: more and shorter arms prove more. By chance one read in 600 has an arm of the first kind that
+fits, and one in 13 of Arms(6, 3)."""
 
 
 @cache
-def proved_loss(scoring: Scoring, width: int) -> int:
-    """The least loss that the arms of this width do not prove: 0 where they prove nothing."""
+def proofs(scoring: Scoring, width: int) -> NDArray[np.int64]:
+    """int64[t, 3]: bases and number of the arms to use, and the least loss that they do not prove; this ascends."""
+    rows = [(*arms, proved_loss(scoring, width, arms)) for arms in ARMS.get(width, ())]
+    best = [row for i, row in enumerate(rows) if row[2] > max([0, *(x[2] for x in rows[:i])])]
+    return np.array(best, np.int64).reshape(-1, 3)
+
+
+def proved_loss(scoring: Scoring, width: int, arms: Arms) -> int:
+    """The least loss that such arms do not prove in bands of this width: 0 where they prove nothing."""
     (open_d, open_i), (extend_d, extend_i) = scoring.gap_open, scoring.gap_extend
-    if width not in ARMS or 0 in scoring.gap_open:
+    if 0 in scoring.gap_open:
         return 0
-    arms, out, back, insertion = ARMS[width], width // 2, width // 2 - INNER + 1, extend_i + scoring.match
+    out, back, insertion = width // 2, width // 2 - INNER + 1, extend_i + scoring.match
     proved = min(
         # There and back again.
         open_d + open_i + min(out * extend_d + back * insertion, out * insertion + back * extend_d),
