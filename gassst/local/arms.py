@@ -1,14 +1,12 @@
 """How much an alignment may lose that a narrow band is still proved to hold, by arms of bases at the ends of the read.
 
-An alignment A touches a diagonal and leaves the band of `width` diagonals around it. It may be cut where it last leaves
-the `INNER` diagonals next to that one. The cut one lies in the band, so it loses as much as the best one there, L. If A
-loses no more than L, then what was cut off scores at least as much as the gaps on its way cost. So it has many bases, few
-mismatches, and no base on a diagonal nearby; and it goes to the end of the read, or to a clipped end close to that.
-Arms are stretches of bases side by side at the end of the read. A mismatch or a gap spoils one of them, an insertion a
-few. Where more arms lie in what was cut off than can be spoiled, one fits without an error on a diagonal further away.
-Where no arm does, no such A exists (`ext/align/band_widths.pyx`).
-
-`proved_loss` goes through all ways out of the band that A can afford. Both ends of the read are alike.
+An alignment A touches a diagonal and leaves the band around it. It may be cut where it last leaves the `INNER` diagonals
+next to that one. The cut one lies in the band, so it loses as much as the best one there, L. If A loses no more than L,
+what was cut off scores at least as much as the gaps on its way cost. So it has many bases, few mismatches, and no base on
+a diagonal nearby; and it goes to the end of the read, or to a clipped end close to that. Arms are stretches of bases side
+by side at the end of the read. A mismatch or a gap spoils one of them, an insertion a few. Where more arms lie in what
+was cut off than can be spoiled, one fits without an error on a diagonal further away. Where none does, no such A exists
+(`ext/align/band_widths.pyx`). `proved_loss` goes through all ways out of the band. Both ends of the read are alike.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ ARMS = {
     32: (Arms(8, 1), Arms(8, 3)),
     64: (Arms(8, 2),),
 }
-"""By the width of the band: more and shorter arms prove more. By chance one read in 600 has an arm of the first kind that
-fits, and one in 13 of Arms(6, 3)."""
+"""By the width of the band: more and shorter arms prove more. By chance one read in 600 has an arm of the first
+kind that fits, and one in 13 of Arms(6, 3)."""
 
 
 @cache
@@ -72,9 +70,7 @@ def proved_loss(scoring: Scoring, width: int, arms: Arms) -> int:
     return proved
 
 
-def _ways_out(
-    scoring: Scoring, half: int, arm: int, limit: int
-) -> Iterator[tuple[int, int, int, int]]:
+def _ways_out(scoring: Scoring, half: int, arm: int, limit: int) -> Iterator[tuple[int, int, int, int]]:
     """Ways out of a band that lose less than `limit`: what they lose, and of what is cut off the least bases, the bases
     clipped behind it, and the most arms (of `arm` bases) that are spoiled.
 

@@ -179,7 +179,10 @@ def quality_of(
     A wrong place leaves out what errors hide of the true one. So clipped ends of MUCH_CLIPPED bases and less count as
     errors. An adapter is no error, and longer ends are taken for one.
     """
-    columns = np.broadcast_to(single, len(lines.read)).astype(np.uint8), Unseen.of(context, over_known, over_unseen)
+    columns = (
+        np.broadcast_to(single, len(lines.read)).astype(np.uint8),
+        Unseen.of(context, over_known, over_unseen),
+    )
     everywhere = n_bases or context.plan.n_bases
 
     def chance(aligned: I64, edits: I64) -> F64:
