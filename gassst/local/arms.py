@@ -1,12 +1,13 @@
 """How much an alignment may lose that a narrow band is still proved to hold, by arms of bases at the ends of the read.
 
-An alignment A touches a diagonal and leaves the band around it. It may be cut where it last leaves the `INNER` diagonals
-next to that one. The cut one lies in the band, so it loses as much as the best one there, L. If A loses no more than L,
-what was cut off scores at least as much as the gaps on its way cost. So it has many bases, few mismatches, and no base on
-a diagonal nearby; and it goes to the end of the read, or to a clipped end close to that. Arms are stretches of bases side
-by side at the end of the read. A mismatch or a gap spoils one of them, an insertion a few. Where more arms lie in what
-was cut off than can be spoiled, one fits without an error on a diagonal further away. Where none does, no such A exists
-(`ext/align/band_widths.pyx`). `proved_loss` goes through all ways out of the band. Both ends of the read are alike.
+An alignment A touches a diagonal and leaves the band around it. It can be cut where it last leaves the `INNER` ones
+next to that one. The cut one lies in the band, so it loses as much as the best one there, L. If A loses no more than
+L, what was cut off scores at least as much as the gaps on its way cost. So it has many bases, few mismatches, and no
+base on a diagonal nearby; and it goes to the end of the read, or to a clipped end close to that. Arms are stretches
+of bases side by side at the end of the read. A mismatch or a gap spoils one of them, an insertion a few. Where more
+arms lie in what was cut off than can be spoiled, one fits without an error on a diagonal further away. Where none
+does, no such A exists (`ext/align/band_widths.pyx`). `proved_loss` goes through all ways out of the band. Both ends
+of the read are alike.
 """
 
 from __future__ import annotations
