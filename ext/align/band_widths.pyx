@@ -1,8 +1,8 @@
 """How wide the bands are in which local alignments are looked for, and which targets come next (gassst/local/align.py).
 
 An alignment that touches a diagonal d and leaves the band around it has gaps of half its width or more. Where it loses
-less than that and another gap, a mismatch or a clipped end, it has one gap, and fits without an error on d on one side
-of the gap and on another diagonal on the other. A few words of bits say whether there is such an alignment.
+no more than the best one in the band, an arm of bases near an end of the read fits without an error on a diagonal
+further away (gassst/local/arms.py). The bits of all these diagonals are compared at once.
 """
 
 import numpy as np
@@ -11,14 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.planes cimport bases64_t, bases_at, first_bases, planes_of, planes_t
 
-cdef extern from *:
-    int LOWEST "__builtin_ctzll"(uint64_t x) nogil
-    int LEADING "__builtin_clzll"(uint64_t x) nogil
-
-
-cdef struct gaps_t:
-    int64_t open_deletion, extend_deletion, open_insertion, extend_insertion    # an inserted base is no match, too
-
+from gassst.local.arms import INNER
 
 cdef struct strand_t:
     # A strand of a read, and the reference.
@@ -26,61 +19,63 @@ cdef struct strand_t:
     int64_t first, m
 
 
-cdef inline uint64_t mismatches(const strand_t *strand, int64_t diagonal, int64_t at) noexcept nogil:
-    """Of the 64 bases from `at` on those that differ on a diagonal; masked ones, which cost less, do not."""
-    cdef bases64_t x = bases_at(strand.reference, diagonal + at), y = bases_at(strand.reads, strand.first + at)
-    return ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(strand.m - at)
+cdef struct arms_t:
+    int64_t bases, number   # as in gassst/local/arms.py
+    int64_t inner, outer    # the nearest and the furthest diagonals of an arm
 
 
-cdef inline bint fits(const strand_t *strand, int64_t diagonal, int64_t begin, int64_t end) noexcept nogil:
-    """Whether no base of begin .. end - 1 differs."""
-    cdef int64_t at
-    cdef bases64_t x, y
-    for at in range(begin, end, 64):
-        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
-        if ((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & first_bases(end - at):
-            return False
+cdef inline bint any_masked(planes_t bases, int64_t first, int64_t last) noexcept nogil:
+    """Whether there is a masked base, or the end of the planes, in the rows of bases first .. last."""
+    cdef int64_t row = first >> 6
+    if first < 0 or last >> 6 >= bases.rows:
+        return True
+    while row <= last >> 6:
+        if bases.words[3 * row + 2]:
+            return True
+        row += 1
+    return False
+
+
+cdef inline uint64_t arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, int64_t bases) noexcept nogil:
+    """Bit i: the bases from `at` on fit without an error on diagonal + i, up to 64 - `bases`."""
+    cdef bases64_t here = bases_at(strand.reference, diagonal + at), read = bases_at(strand.reads, strand.first + at)
+    cdef uint64_t differ = 0
+    cdef int64_t j
+    for j in range(bases):
+        differ |= (here.low >> j ^ -(read.low >> j & 1)) | (here.high >> j ^ -(read.high >> j & 1))
+    return ~differ
+
+
+cdef bint no_arm_fits(const strand_t *strand, int64_t diagonal, const arms_t *arms) noexcept nogil:
+    """Whether no arm fits on a diagonal that is inner .. outer away, where no base is masked."""
+    cdef int64_t i, at, side
+    cdef uint64_t beside = first_bases(arms.outer - arms.inner + 1)
+    if (arms.bases * arms.number > strand.m
+            or any_masked(strand.reference, diagonal - arms.outer, diagonal + strand.m + arms.outer)
+            or any_masked(strand.reads, strand.first, strand.first + strand.m - 1)):
+        return False
+    for i in range(arms.number):
+        for side in range(2):
+            at = strand.m - (i + 1) * arms.bases if side else i * arms.bases
+            if 2 * arms.outer + arms.bases <= 64:   # one word holds the diagonals of both sides
+                if arm_fits(strand, diagonal - arms.outer, at, arms.bases) & (beside | beside << (arms.outer + arms.inner)):
+                    return False
+            elif ((arm_fits(strand, diagonal - arms.outer, at, arms.bases)
+                    | arm_fits(strand, diagonal + arms.inner, at, arms.bases)) & beside):
+                return False
     return True
 
 
-cdef bint nothing_leaves(const strand_t *strand, int64_t diagonal, int64_t half, int64_t loss,
-                         const gaps_t *gaps) noexcept nogil:
-    """Whether every alignment that touches the diagonal and loses `loss` or less stays within `half` diagonals.
-
-    True only if one that does not would have nothing but one gap: the caller knows that it loses less than with more.
-    """
-    cdef int64_t at, before = strand.m, behind = 0, gap = half
-    cdef uint64_t differ
-    for at in range(0, strand.m, 64):   # the bases before the first mismatch, and where those behind the last begin
-        differ = mismatches(strand, diagonal, at)
-        if differ:
-            before, behind = min(before, at + LOWEST(differ)), at + 64 - LEADING(differ)
-    if before == strand.m or gaps.extend_deletion == 0 or gaps.extend_insertion == 0:
-        return False
-    while True:
-        if gaps.open_deletion + gap * gaps.extend_deletion <= loss:
-            if fits(strand, diagonal + gap, before, strand.m) or fits(strand, diagonal - gap, 0, behind):
-                return False
-        elif gaps.open_insertion + gap * gaps.extend_insertion > loss:
-            return True
-        if gaps.open_insertion + gap * gaps.extend_insertion <= loss:
-            if fits(strand, diagonal - gap, before + gap, strand.m) or fits(strand, diagonal + gap, 0, behind - gap):
-                return False
-        gap += 1
-
-
-def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const int64_t[::1] leaving,
-                    const int64_t[::1] widths, int64_t slack):
+def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const int64_t[::1] proved,
+                    const int64_t[::1] widths):
     """The narrowest band that proves an alignment which loses as much as expected.
 
     Parameters
     ----------
     loss, widest : int64[k]
         What alignments are expected to lose, and the widths of their widest bands.
-    leaving, widths : int64[w]
-        Ascending; the least loss of an alignment that leaves a band of each width.
-    slack : int
-        What one loses more at least that has more than a gap: `widen_unproved` looks for those without.
+    proved, widths : int64[w]
+        Ascending; the least loss that `widen_unproved` does not prove in a band of each width.
 
     Returns
     -------
@@ -92,7 +87,7 @@ def expected_widths(const int64_t[::1] loss, const int64_t[::1] widest, const in
     with nogil:
         for i in range(k):
             w = 0
-            while w < last and leaving[w] + slack <= loss[i]:
+            while w < last and proved[w] <= loss[i]:
                 w += 1
             width[i] = <uint16_t>min(widths[w], widest[i])
     return width_array
@@ -128,8 +123,8 @@ def bands_of_width(const uint16_t[::1] width, uint16_t w, targets):
     return rows_array[:m], strand_array[:m], first_array[:m]
 
 
-def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving, int64_t slack, context,
-                   targets):
+def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t leaving,
+                   const int64_t[:, ::1] proofs, context, targets):
     """Double the width of targets of which an alignment that leaves the band may lose no more than the best one in it.
 
     Parameters
@@ -142,8 +137,8 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
         score int32[m], reached uint8[m], as `ReadsHandle.local` returns them.
     leaving : int
         Least loss of an alignment that leaves a band of this width.
-    slack : int
-        As in `expected_widths`.
+    proofs : int64[t, 3]
+        From `local.arms.proofs`, for bands of this width.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
     targets : local.places.Targets
@@ -156,12 +151,11 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef const int64_t[::1] widest = targets.width
     cdef int64_t match = scoring.match, clip = scoring.clip, loss, row
-    cdef gaps_t gaps
+    cdef int64_t opened = min(scoring.gap_open), extended = min(scoring.gap_extend)
+    cdef arms_t arms
     cdef strand_t strand
-    cdef Py_ssize_t i
-    (gaps.open_deletion, gaps.open_insertion) = scoring.gap_open
-    (gaps.extend_deletion, gaps.extend_insertion) = scoring.gap_extend
-    gaps.extend_insertion += match
+    cdef Py_ssize_t i, t
+    arms.inner = INNER
     strand.reference, strand.reads = planes_of(context.reference.planes), planes_of(packed.planes)
     with nogil:
         for i in range(rows.shape[0]):
@@ -170,11 +164,15 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
                     + clip * (2 - (reached[i] & 1) - (reached[i] >> 1)))
             if loss < leaving or width[row] >= widest[row]:
                 continue
-            if loss < leaving + slack:
+            t = 0
+            while t < proofs.shape[0] and proofs[t, 2] <= loss:
+                t += 1
+            if t < proofs.shape[0]:
                 strand.m = lengths[read_strand[row] >> 1]
                 strand.first = 64 * (plane_start[read_strand[row] >> 1]
                                      + <int64_t>(read_strand[row] & 1) * ((strand.m + 63) >> 6))
-                if nothing_leaves(&strand, diagonal[row], width[row] >> 1, loss, &gaps):
+                arms.bases, arms.number, arms.outer = proofs[t, 0], proofs[t, 1], (loss - opened) // extended
+                if no_arm_fits(&strand, diagonal[row], &arms):
                     continue
             width[row] *= 2
 

@@ -36,6 +36,7 @@ from gassst.layouts import HIT
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use: a miss takes longer than scoring a few of them
     PREFETCHED = 128    # bases: the usual read in three cache lines
+    UNCOUNTED = 0xFFFF  # edits that are not known: local.places.UNCOUNTED
 
 cdef struct costs_t:
     int32_t match, mismatch
@@ -180,7 +181,7 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
     Parameters
     ----------
     aligned : local.places.Aligned
-        k alignments.
+        k alignments. Bases are looked at where `edits` are not known.
     context : search.context.BatchContext
         Read: `packed`, `reference`, `params.scoring`.
     first_run : int
@@ -202,7 +203,8 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
     """
     cdef const uint32_t[::1] read_strand = aligned.read_strand, position = aligned.position
     cdef const uint32_t[::1] cigars = aligned.cigars, cigar_start = aligned.start
-    cdef const uint16_t[::1] cigar_runs = aligned.n_runs
+    cdef const uint16_t[::1] cigar_runs = aligned.n_runs, edits = aligned.edits
+    cdef const int32_t[::1] score = aligned.score
     cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
     cdef const int64_t[::1] contig_starts = context.reference.starts, contig_lengths = context.reference.lengths
     cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(context.packed.planes)
@@ -234,7 +236,7 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
         raise MemoryError
     with nogil:
         for i in range(k):
-            if i + AHEAD < k:
+            if i + AHEAD < k and (edits is None or edits[i + AHEAD] == UNCOUNTED):
                 prefetch_bases(reference, position[i + AHEAD], position[i + AHEAD] + <int64_t>PREFETCHED)
             r, strand = read_strand[i] >> 1, read_strand[i] & 1
             a.length, a.position = lengths[r], position[i]
@@ -248,7 +250,10 @@ def hits_from_alignments(aligned, context, uint32_t first_run, bint best_parts=F
             if (not best_parts and a.position >= contig_starts[contig]
                     and a.position + span <= contig_starts[contig] + contig_lengths[contig]):
                 hits[i].position = position[i]
-                inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])
+                if edits is None or edits[i] == UNCOUNTED:
+                    inside(cigar, runs, reference, reads, base, a.position, &costs, &hits[i])
+                else:
+                    hits[i].score, hits[i].edits = score[i], edits[i]
                 first = <uint16_t>clipped(cigar[0])
                 last = <uint16_t>(a.length - clipped(cigar[runs - 1]))
                 hits[i].cigar_runs = <uint16_t>(runs if span > 0 else 0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.math cimport ceil, exp, floor, log10, pow
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, read_summary_t
@@ -42,6 +43,134 @@ def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
             ends[1, i] = m - first[i] if read_strand[i] & 1 else behind[i]
             loss[i] = ((behind[i] - first[i]) * match - hits[i].score) / mismatch
     return *ends_array, loss_array
+
+
+cdef struct odds_t:
+    # local.rivals.Unseen
+    double prior, near_repeats, repeat_slope, unseen, near_clipped, beside_known, reference_length, length_rate, strata
+    double over_unseen      # in mismatches
+    double as_likely, most_quality
+    int64_t seed, stride, match, mismatch, over_known, much_clipped
+
+cdef struct part_t:
+    # A line, and what is known of its read.
+    int64_t aligned, begin, end, edits, clipped
+    double share, over      # bases of it whose seeds were passed over
+    bint reseeded
+
+
+cdef inline int64_t quotient_up(int64_t a, int64_t b) noexcept nogil:
+    """`a` >= 0 by `b` > 0, rounded up."""
+    return (a + b - 1) // b
+
+
+cdef inline double odds_of(int64_t edits, int64_t aligned, const odds_t *by) noexcept nogil:
+    """`search.mapq.edit_odds`, 1 at most."""
+    return min((edits + by.prior) / (3.0 * max(aligned - edits - 1, 1)), 1.0)
+
+
+cdef double unseen_by_seeds(const part_t *part, const odds_t *by, double odds) noexcept nogil:
+    """Weight of the rivals to which no seed led."""
+    cdef double count = 1, differences = by.strata * (1 - part.share), stretch
+    cdef int64_t seeds = 0
+    if part.reseeded:
+        stretch = <double>(by.seed + by.stride - 1)
+        if part.end >= by.seed:
+            seeds = max((part.end - by.seed) // by.stride - quotient_up(part.begin, by.stride) + 1, 0)
+        # One difference is in all the seeds that begin within the bases of one.
+        differences = max(quotient_up(seeds, quotient_up(by.seed, by.stride)), 1)
+        if part.over > 0:
+            differences = max(part.end - part.begin - part.over, 0) / stretch
+        count = by.near_repeats * exp(by.repeat_slope * part.edits / max(part.end - part.begin, 1))
+        count = by.unseen * pow(count, min(part.over / stretch, 1.0))
+    elif part.clipped > 0:
+        count = pow(by.near_clipped, part.share)
+    return count * pow(odds, differences + by.over_unseen)
+
+
+cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rivals, int64_t behind) noexcept nogil:
+    """Weight of the places that are not the line's. `rivals` of them are known; their totals are `behind` less."""
+    cdef double odds = odds_of(part.edits, part.aligned, by), wrong = 0
+    cdef int64_t hidden = part.clipped if part.clipped <= by.much_clipped else 0
+    if rivals > 0:
+        wrong = rivals * pow(odds, max(<double>behind / by.mismatch, 0.0))
+    odds = odds_of(part.edits + <int64_t>ceil(hidden * (<double>by.match / by.mismatch)), part.aligned, by)
+    wrong += unseen_by_seeds(part, by, odds)
+    if rivals > 0 and part.clipped > 0 and not part.reseeded:
+        wrong += (by.beside_known * pow(by.near_clipped, part.share)
+                  * pow(by.reference_length / part.aligned, by.length_rate) * odds)
+    return wrong
+
+
+def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_t[::1] single, unseen, chance):
+    """Mapping qualities of lines by their scores, before they are stretched (`local.rivals.quality_of`).
+
+    Parameters
+    ----------
+    lines : local.places.Lines
+        k lines. Read: `hits`, `read_strand`, `begin`, `end`, `total`.
+    rivals : local.rivals.Rivals
+        The next best places: `total`, `count`.
+    coverage : local.rivals.SeedCoverage
+        Of n reads.
+    lengths : uint32[n]
+    single : uint8[k]
+        1 for reads whose clipped bases count as errors.
+    unseen : local.rivals.Unseen
+    chance : callable
+        Of aligned int64[c] and edits int64[c]: places by chance, float64[c].
+
+    Returns
+    -------
+    uint8[k]
+    """
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] read_strand = lines.read_strand
+    cdef const int64_t[::1] begin = lines.begin, end = lines.end, count = rivals.count
+    cdef const int32_t[::1] total = lines.total, rival_total = rivals.total
+    cdef const uint8_t[::1] reseeded = coverage.reseeded.view(np.uint8)
+    cdef const double[::1] share = coverage.share, passed_over = coverage.passed_over.bases
+    cdef const int64_t[::1] first = coverage.passed_over.first, behind = coverage.passed_over.end
+    cdef odds_t by = unseen._asdict()
+    cdef Py_ssize_t k = read_strand.shape[0], i
+    cdef int64_t longest = 1, most = 0, better
+    cdef double wrong
+    cdef uint32_t r
+    cdef part_t part
+    aligned_array, edits_array = np.empty(k, np.int64), np.empty(k, np.int64)
+    quality_array = np.empty(k, np.uint8)
+    cdef int64_t[::1] aligned = aligned_array, edits = edits_array
+    cdef uint8_t[::1] quality = quality_array
+    with nogil:
+        for i in range(k):
+            aligned[i] = max(end[i] - begin[i], 1)
+            edits[i] = quotient_up(max(aligned[i] * by.match - hits[i].score, 0), by.mismatch)
+            longest, most = max(longest, aligned[i]), max(most, edits[i])
+    wanted = np.zeros((longest + 1, most + 1), np.uint8)
+    by_chance = np.empty((longest + 1, most + 1))
+    cdef uint8_t[:, ::1] is_wanted = wanted
+    cdef double[:, ::1] places = by_chance
+    with nogil:
+        for i in range(k):
+            is_wanted[aligned[i], edits[i]] = 1
+    cases = wanted.nonzero()
+    by_chance[cases] = chance(*cases)
+    with nogil:
+        for i in range(k):
+            r = read_strand[i] >> 1
+            part.aligned, part.begin, part.end, part.edits = aligned[i], begin[i], end[i], edits[i]
+            part.clipped = <int64_t>lengths[r] - (end[i] - begin[i]) if single[i] else 0
+            part.share, part.reseeded = share[r], reseeded[r]
+            part.over = (passed_over[r] * max(min(end[i], behind[r]) - max(begin[i], first[r]), 0)
+                         / max(behind[r] - first[r], 1))
+            better = total[i] + by.over_known - rival_total[i]
+            wrong = weight_of_others(&part, &by, count[i], better) + places[aligned[i], edits[i]]
+            quality[i] = 0
+            if (wrong > by.as_likely or count[i] > 0 and better <= 0
+                    or part.reseeded and passed_over[r] - part.over > end[i] - begin[i]):
+                continue
+            quality[i] = <uint8_t>min(by.most_quality, floor(-10 * log10(max(wrong / (1 + wrong), 1e-9))))
+    return quality_array
 
 
 def summarise(found, clear, primary, rivals):

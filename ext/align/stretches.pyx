@@ -14,8 +14,10 @@ from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
     bases64_t,
     bases_at,
+    count_bits,
     count_differences,
     differences,
+    first_bases,
     planes_of,
     planes_t,
     prefetch_bases,
@@ -117,6 +119,25 @@ cdef inline stretch_t stretch_with_runs(planes_t reference, int64_t diagonal, pl
     return best
 
 
+cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads, int64_t first, int64_t m,
+                           costs_t costs, int32_t least) noexcept nogil:
+    """Whether a stretch may have a total of `least`: it has all bases but those near the ends, and few mismatches."""
+    cdef int64_t left = m * costs.match + 2 * costs.bonus - least, word, clipped = 0
+    cdef bases64_t x, y
+    cdef uint64_t kept
+    if left > costs.bonus:
+        clipped = (left - costs.bonus) // costs.match
+    for word in range(0, m - clipped, 64):
+        kept = first_bases(m - clipped - word)
+        if clipped > word:
+            kept &= ~first_bases(clipped - word)
+        x, y = bases_at(reference, diagonal + word), bases_at(reads, first + word)
+        left -= (costs.match + costs.mismatch) * count_bits(differences(x, y) & ~(x.masked | y.masked) & kept)
+        if left < 0:
+            return False
+    return True
+
+
 def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
                    const uint32_t[::1] lengths, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, scoring,
                    const int32_t[::1] least=None):
@@ -173,7 +194,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     anchors : search.arrays.Anchors
         Read: `read_strand`, `diagonal`, `length`, `start`, `reads`.
     state : search.state.SearchState
-        Read: `best`. Changed: `left_to_local`, `evidence`.
+        Read: `best`. Changed: `left_to_local`, and of reads without a band `evidence`.
     context : search.context.BatchContext
     among : bool[n] or None
         Reads that may be given up; None: all.
@@ -237,6 +258,10 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
             row = rows[i]
             r = read_strand[row] >> 1
             m = lengths[r]
+            if best[r] != NO_SCORE and not may_reach(
+                    bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m, costs,
+                    max(total_with(best[r], m, costs) + gain, least)):
+                continue
             found = best_stretch(bases, diagonal[row], strands, first_base(plane_start[r], read_strand[row], m), m,
                                  costs, INT32_MIN)
             evidence[r] = max(evidence[r], <uint16_t>found.total)

@@ -491,8 +491,8 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
     -------
     hits : HIT[t], read_strand : uint32[t]
         The chosen places; `cigar_start` counts from 0.
-    count : uint32[t]
-        Other places as good as that.
+    summary : READ_SUMMARY[n]
+        That of the search, in which the places of these reads are counted as those of local alignments are.
     left : int64[j]
         The rows of other reads.
     """
@@ -500,7 +500,8 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
     cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
-    cdef const read_summary_t[::1] summary = known.found.summary
+    summary_array = known.found.summary.copy()
+    cdef read_summary_t[::1] summary = summary_array
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
@@ -512,10 +513,10 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
     cdef strand_t strand
     cdef found_t found
     cdef tie_t ties
-    hits_array, strand_array, count_array = np.zeros(k, HIT), np.empty(k, np.uint32), np.empty(k, np.uint32)
+    hits_array, strand_array = np.zeros(k, HIT), np.empty(k, np.uint32)
     left_array = np.empty(k, np.int64)
     cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] strand_out = strand_array, count = count_array
+    cdef uint32_t[::1] strand_out = strand_array
     cdef int64_t[::1] left = left_array
     with nogil:
         while i < k:
@@ -556,14 +557,15 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
                 hits[t].cigar_start, hits[t].cigar_runs = <uint32_t>t, 1
                 hits[t].strand, hits[t].flag = read_strand[row] & 1, <uint16_t>(REVERSE * (read_strand[row] & 1))
                 hits[t].score = <int32_t>(lengths[r] * costs.match - loss)
-                strand_out[t], count[t] = read_strand[row], others
+                strand_out[t] = read_strand[row]
+                summary[r].n_best, summary[r].second, summary[r].n_second = <uint32_t>(1 + others), NO_SCORE, 0
                 t += 1
             else:
                 for j in range(i, stop):
                     left[n_left] = rows[j]
                     n_left += 1
             i = stop
-    return hits_array[:t], strand_array[:t], count_array[:t], left_array[:n_left]
+    return hits_array[:t], strand_array[:t], summary_array, left_array[:n_left]
 
 
 def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):

@@ -2,8 +2,8 @@
 
 An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
 bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
-best of all that touch the diagonal. Where it loses a little more, a better one outside has nothing but this gap: the
-bits of the diagonals say whether there is one (ext/align/band_widths.pyx).
+best of all that touch the diagonal. Where it loses more, arms of bases at the ends of the read may prove the same
+(gassst/local/arms.py).
 
 A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
 base to its last. Most reads of a good run do, and they need no band at all.
@@ -22,7 +22,8 @@ from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
-from gassst.local.places import Aligned, Lines, Places, Targets
+from gassst.local.arms import proofs
+from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.params import Scoring
 from gassst.search.arrays import I64, U8, U16, U32, Bool
@@ -43,11 +44,6 @@ def breaking_cost(scoring: Scoring) -> int:
     return min(leaving_cost(scoring, 2), scoring.clip + scoring.match)
 
 
-def second_cost(scoring: Scoring) -> int:
-    """Least loss of a mismatch, a clipped end, or one gap more."""
-    return min(scoring.match + scoring.mismatch, scoring.clip + scoring.match, *scoring.gap_open)
-
-
 class Aligner:
     """The local alignments of one batch. It owns their CIGAR runs."""
 
@@ -55,7 +51,10 @@ class Aligner:
         self.backend, self.context = backend, backend.context
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
-        self.breaking, self.slack = breaking_cost(self.scoring), second_cost(self.scoring)
+        self.breaking = breaking_cost(self.scoring)
+        self.proofs = [proofs(self.scoring, width) for width in WIDTHS]
+        by_arms = np.array([rows[:, 2].max(initial=0) for rows in self.proofs])
+        self.proved = np.maximum.accumulate(np.maximum(self.leaving, by_arms))
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -210,19 +209,20 @@ class Aligner:
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)
         position, n_runs = targets.diagonal.copy(), np.ones(k, np.uint16)
+        score, edits = np.empty(k, np.int32), np.full(k, UNCOUNTED, np.uint16)
         rows = np.empty(0, np.int64) if plain is None else np.flatnonzero(plain)
         run_start = np.zeros(k, np.uint32)
         run_start[rows] = np.arange(rows.size)
         cigars, offset = [self.lengths[targets.read_strand[rows] >> 1] << np.uint32(4)], rows.size
         for width, rows, read_strand, first, widen in self._by_width(targets, plain):
-            score, reached, position[rows], runs, start, n_runs[rows], _ = self.backend.align_local(
-                read_strand, first, width, self.scoring
-            )
+            found = self.backend.align_local(read_strand, first, width, self.scoring)
+            score[rows], reached, position[rows], runs, start, n_runs[rows], edits[rows] = found
             run_start[rows] = start + np.uint32(offset)
             cigars.append(runs)
             offset += len(runs)
-            widen(score, reached)
-        aligned = Aligned(targets.read_strand, position, np.concatenate(cigars), run_start, n_runs)
+            widen(found[0], reached)
+        runs = np.concatenate(cigars), run_start, n_runs
+        aligned = Aligned(targets.read_strand, position, *runs, score, edits)
         return self._lines(aligned, targets.given)
 
     def _by_width(
@@ -234,18 +234,17 @@ class Aligner:
         what they do not prove comes again, in bands twice as wide.
         """
         width = _band_widths.expected_widths(
-            targets.loss, targets.width, self.leaving, np.array(WIDTHS), self.slack
+            targets.loss, targets.width, self.proved, np.array(WIDTHS)
         )
         if plain is not None:
             width[plain] = 0
-        for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
+        for w, *proof in zip(WIDTHS, self.leaving.tolist(), self.proofs, strict=True):
             if w > width.max(initial=0):
                 return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
-            def widen(score, reached, leaving=leaving, rows=rows):
-                found = score, reached
-                _band_widths.widen_unproved(width, rows, found, leaving, self.slack, self.context, targets)
+            def widen(score, reached, proof=proof, rows=rows):
+                _band_widths.widen_unproved(width, rows, (score, reached), *proof, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen

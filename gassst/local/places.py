@@ -18,6 +18,9 @@ from gassst.search.context import BatchContext
 MUCH_CLIPPED = 20
 
 
+UNCOUNTED = 0xFFFF
+
+
 class Columns:
     """Parallel arrays of one length."""
 
@@ -126,6 +129,8 @@ class Aligned(NamedTuple):
         Runs, length << 4 | operation.
     start : uint32[k], n_runs : uint16[k]
         Runs of alignment i are start[i] .. start[i] + n_runs[i].
+    score : int32[k] or None, edits : uint16[k] or None
+        Of what no contig's end cuts; they are counted where `edits` is UNCOUNTED, or None.
     """
 
     read_strand: U32
@@ -133,6 +138,8 @@ class Aligned(NamedTuple):
     cigars: U32
     start: U32
     n_runs: U16
+    score: np.ndarray | None = None
+    edits: U16 | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

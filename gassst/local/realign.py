@@ -124,13 +124,15 @@ class _Realignment:
 
     def run(self, quality: U8) -> BatchResult:
         n, lengths = self.context.n, self.context.lengths
-        clear = self._clear()
-        rest = (self.known.chosen >= 0) & ~of_reads(clear, n)
+        clear_parts = self._clear()
+        rest = self.known.chosen >= 0
+        for some in clear_parts:
+            rest[some.read] = False
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
         # Of reads without a mate, and of which no other place is reported, the two best places matter.
         only_two = ~(self.known.found.left_to_local | self._paired()) & (self.context.params.max_hits == 1)
         tied, summary, rows = self._tied(rows, only_two)
-        clear = Lines.concatenate([clear, tied])
+        clear = Lines.concatenate([*clear_parts, tied])
         places = self._known_places(rows, only_two)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
@@ -192,7 +194,7 @@ class _Realignment:
 
     # --- reads with one place ------------------------------------------------------------------------------------
 
-    def _clear(self) -> Lines:
+    def _clear(self) -> list[Lines]:
         """Alignments of the reads that need no more.
 
         Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
@@ -223,7 +225,7 @@ class _Realignment:
         stand = np.flatnonzero(stands)
         whole = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return self._reportable(Lines.concatenate([settled, whole, lines.take(enough)]), self._paired())
+        return [self._reportable(some, self._paired()) for some in (settled, whole, lines.take(enough))]
 
     def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
         """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""
@@ -256,15 +258,9 @@ class _Realignment:
 
         With READ_SUMMARY[n] of the search, in which these places are counted as those of local alignments are.
         """
-        hits, read_strand, count, left = _ungapped.tied_places(
+        hits, read_strand, summary, left = _ungapped.tied_places(
             self.known, rows, only_two, self.aligner.breaking, self.context
         )
-        summary = self.known.found.summary
-        if len(hits):
-            summary = summary.copy()
-            some = summary[hits["read"]]
-            some["n_best"], some["second"], some["n_second"] = 1 + count, NO_SCORE, 0
-            summary[hits["read"]] = some
         return self.aligner.settled(hits, read_strand), summary, left
 
     def _known_places(self, rows: I64, only_two: Bool) -> Places:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst._core import local_rows as _local_rows
 from gassst.layouts import NO_SUBOPTIMAL
 from gassst.local.align import Aligner
 from gassst.local.places import (
@@ -23,7 +25,7 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import MODEL, REFERENCE_LENGTH, chance_places, edit_odds, lost_growth, phred
+from gassst.search.mapq import AS_LIKELY, MAX_MAPQ, MODEL, REFERENCE_LENGTH, chance_places, lost_growth
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
@@ -82,55 +84,75 @@ class SeedCoverage:
     share: F64
     passed_over: PassedOver
 
-    def unseen(self, lines: Lines, edits: I64, seed: int, n_bases: float) -> tuple[F64, F64]:
-        """The rivals that are assumed of lines, as no seed of `seed` bases led to them.
 
-        A rival has a difference in every seed of the aligned bases that was looked at: in every `STRIDE` bases one
-        begins. Where none was passed over it has one at least, however short the alignment is. `edits` (int64[k]) have
-        the lines, `n_bases` the reference.
+class Unseen(NamedTuple):
+    """What the rivals of a line weigh that the search has not counted, and what a mate adds.
 
-        Returns
-        -------
-        count : float64[k]
-            How many there are.
-        differences : float64[k]
-            In how many places they differ from the alignment.
-        """
-        read = lines.read
-        reseeded, stretch = self.reseeded[read], seed + STRIDE - 1
-        over = self.passed_over.within(read, lines.begin, lines.end)
-        seeds = np.maximum((lines.end - seed) // STRIDE - -(-lines.begin // STRIDE) + 1, 0)
-        # One difference is in all the seeds that begin within the bases of one.
-        dense = np.maximum(-(-seeds // -(-seed // STRIDE)), 1)
-        between = np.maximum(lines.end - lines.begin - over, 0) / stretch
-        near = IN_REPEATS * np.exp(MODEL.lost_slope * edits / np.maximum(lines.end - lines.begin, 1))
-        count = min(UNSEEN * lost_growth(n_bases), MOST_UNSEEN) * near ** np.minimum(over / stretch, 1)
-        differences = np.where(over > 0, between, dense)
-        not_reseeded = (EXTRA_STRATA + 1) * (1 - self.share[read])
-        return np.where(reseeded, count, 1.0), np.where(reseeded, differences, not_reseeded)
+    Dense seeds may not lead to a rival. Such a one has a difference in every seed of the aligned bases that was looked
+    at: in every `stride` bases one begins. Where none was passed over it has one at least, however short the alignment
+    is.
 
-    def passed_over_at_first(self, read: np.ndarray, aligned: I64) -> tuple[F64, F64]:
-        """The unseen rivals of clipped single reads with `aligned` (int64[k]) bases that dense seeds did not look up.
+    Attributes
+    ----------
+    prior : of the rate of errors
+    near_repeats, repeat_slope : how many times more there are in a repeat, and how that grows with the errors
+    unseen : of a read that was looked up with dense seeds
+    near_clipped : how many times more of a clipped read where all of its seeds were passed over at first
+    beside_known : with one difference, beside a known one of a clipped read, with `reference_length` aligned bases
+    length_rate : exponent by which there are fewer in longer ones
+    strata : differences of rivals that seeds of whole reads missed
+    over_unseen : what the mate adds over these rivals, in mismatches
+    as_likely, most_quality : as in `search.mapq.phred`
+    seed, stride : of dense seeds, in bases
+    match, mismatch : scores; of a mismatch what it loses
+    over_known : what the mate adds over known rivals, in score
+    much_clipped : ends of so many bases and less may be the errors of a wrong place
+    """
 
-        Returns
-        -------
-        more : float64[k]
-            How many times more there are as seeds of the whole-read search were passed over.
-        beside_known : float64[k]
-            How many with one difference are assumed beside a known one.
-        """
-        more = np.where(self.reseeded[read], 1, MODEL.near_clipped ** self.share[read])
-        beside = BESIDE_KNOWN * more * (REFERENCE_LENGTH / aligned) ** MODEL.lost_length
-        return more, np.where(self.reseeded[read], 0, beside)
+    prior: float
+    near_repeats: float
+    repeat_slope: float
+    unseen: float
+    near_clipped: float
+    beside_known: float
+    reference_length: float
+    length_rate: float
+    strata: float
+    over_unseen: float
+    as_likely: float
+    most_quality: float
+    seed: int
+    stride: int
+    match: int
+    mismatch: int
+    over_known: int
+    much_clipped: int
 
-    def lies_elsewhere(self, lines: Lines) -> Bool:
-        """bool[k]: lines that leave out more bases whose seeds were passed over than they align.
-
-        Those bases have many places in the reference, and all of them score more than the line does.
-        """
-        read = lines.read
-        outside = self.passed_over.bases[read] - self.passed_over.within(read, lines.begin, lines.end)
-        return self.reseeded[read] & (outside > lines.end - lines.begin)
+    @classmethod
+    def of(cls, context: BatchContext, over_known: int, over_unseen: int) -> Unseen:
+        """In this reference, by `search.mapq.MODEL`."""
+        scoring = context.params.scoring
+        mismatch = scoring.match + scoring.mismatch
+        return cls(
+            prior=MODEL.prior,
+            near_repeats=IN_REPEATS,
+            repeat_slope=MODEL.lost_slope,
+            unseen=min(UNSEEN * lost_growth(context.plan.n_bases), MOST_UNSEEN),
+            near_clipped=MODEL.near_clipped,
+            beside_known=BESIDE_KNOWN,
+            reference_length=REFERENCE_LENGTH,
+            length_rate=MODEL.lost_length,
+            strata=EXTRA_STRATA + 1,
+            over_unseen=over_unseen / mismatch,
+            as_likely=AS_LIKELY,
+            most_quality=MAX_MAPQ,
+            seed=seed_length(context.index),
+            stride=STRIDE,
+            match=scoring.match,
+            mismatch=mismatch,
+            over_known=over_known,
+            much_clipped=MUCH_CLIPPED,
+        )
 
 
 def quality_of(
@@ -147,41 +169,26 @@ def quality_of(
 
     `over_known`, `over_unseen`: what a line gains for its mate over the rivals given, and over those that no seed led
     to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
-    `single` (bool[k]): of reads without a mate. Bases that these leave out count as errors (`_shown_errors`).
+    `single` (bool[k]): of reads without a mate. Bases that these leave out may count as errors.
 
     The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
-    mismatches; a long gap counts as a few. Beside the known rivals one is assumed that the seeds did not lead to
-    (`SeedCoverage.unseen`).
+    mismatches; a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to
+    (`Unseen`). Nothing is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those
+    have many places in the reference, and all of them score more.
+
+    A wrong place leaves out what errors hide of the true one. So clipped ends of MUCH_CLIPPED bases and less count as
+    errors. An adapter is no error, and longer ends are taken for one.
     """
-    scoring = context.params.scoring
-    aligned = np.maximum(lines.end - lines.begin, 1)
-    mismatch = scoring.match + scoring.mismatch
-    edits = np.maximum(0, -(-(aligned * scoring.match - lines.hits["score"]) // mismatch))
-    known = rivals.count > 0
-    total = lines.total + over_known
-    odds = np.minimum(edit_odds(edits, aligned), 1)
-    seen = np.where(known, rivals.count, 0) * odds ** np.maximum((total - rivals.total) / mismatch, 0)
-    clipped = np.where(single, lines.clipped(context.lengths), 0)
-    shown = _shown_errors(edits, clipped, scoring.match / mismatch)
-    count, differences = seed_coverage.unseen(lines, edits, seed_length(context.index), context.plan.n_bases)
-    odds = np.minimum(edit_odds(shown, aligned), 1)
-    more, beside = seed_coverage.passed_over_at_first(lines.read, aligned)
-    count = np.where(clipped > 0, count * more, count)
-    wrong = seen + count * odds ** (differences + over_unseen / mismatch)
-    wrong += np.where(known & (clipped > 0), beside * odds, 0)
-    quality = phred(wrong + chance_places(aligned, edits, n_bases or context.plan.n_bases))
-    quality[known & (rivals.total >= total) | seed_coverage.lies_elsewhere(lines)] = 0
-    return quality
+    columns = (
+        np.broadcast_to(single, len(lines.read)).astype(np.uint8),
+        Unseen.of(context, over_known, over_unseen),
+    )
+    everywhere = n_bases or context.plan.n_bases
 
+    def chance(aligned: I64, edits: I64) -> F64:
+        return chance_places(aligned, edits, everywhere)
 
-def _shown_errors(edits: I64, clipped: I64, each: float) -> I64:
-    """int64[k]: errors that reads show if the `clipped` bases (int64[k]) have them, of `each` base so many.
-
-    A wrong place leaves out what errors hide of the true one. Ends of MUCH_CLIPPED bases and less may be such. An
-    adapter is no error, and longer ends are taken for one.
-    """
-    ends = np.where(clipped <= MUCH_CLIPPED, clipped, 0)
-    return edits + np.ceil(ends * each).astype(np.int64)
+    return _local_rows.qualities(lines, rivals, seed_coverage, context.lengths, *columns, chance)
 
 
 def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:

@@ -21,7 +21,8 @@ from alignments import (
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
-from gassst.local.align import Aligner, leaving_cost, second_cost
+from gassst.local.align import Aligner, leaving_cost
+from gassst.local.arms import proofs
 from gassst.local.places import Targets
 from gassst.params import Scoring
 from gassst.search.host import HostBackend
@@ -199,14 +200,14 @@ def test_alignments_end_where_their_contig_does(backend, case):
 def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
     """In tandem repeats a lower diagonal of the band may have the same score."""
     rng, scoring = np.random.default_rng(5), SCORINGS["bwa"]
-    unit = rng.integers(0, 4, 30).astype(np.uint8)
+    unit = rng.integers(0, 4, 20).astype(np.uint8)
     flank = rng.integers(0, 4, 500).astype(np.uint8)
     reference = np.concatenate([flank, np.tile(unit, 12), flank])
     read = reference[600:700].copy()
     read[[15, 35, 45, 55, 65, 85]] ^= 1
     packed = pack([read])
     handle = backend(planes_of(reference)).open_reads(packed)
-    assert handle.local([0], [600 - 32], 64, scoring)[3] == 2
+    assert handle.local([0], [600 - 32], 64, scoring)[3] == 12
     aligner = make_aligner(handle, packed, reference, scoring)
     columns = [
         np.array([x], t) for x, t in [(0, "u4"), (600, "u4"), (568, "u4"), (64, "i8"), (25, "i8"), (1, "?")]
@@ -279,9 +280,9 @@ def test_reads_with_one_place_are_told():
 
 def test_the_width_of_a_band_follows_from_the_loss():
     rng = np.random.default_rng(6)
-    k, widths, leaving, slack = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS)), 5
+    k, widths, leaving = 500, np.array(WIDTHS), 10 + 8 * np.arange(len(WIDTHS))
     loss, most = rng.integers(0, 60, k), rng.choice([64, 128, 512], k)
-    width = _band_widths.expected_widths(loss + slack, most, leaving, widths, slack)
+    width = _band_widths.expected_widths(loss, most, leaving, widths)
     assert width.tolist() == [
         min(next((w for w, cost in zip(WIDTHS, leaving, strict=True) if x < cost), WIDTHS[-1]), m)
         for x, m in zip(loss.tolist(), most.tolist(), strict=True)
@@ -312,43 +313,72 @@ def test_the_width_of_a_band_follows_from_the_loss():
         again = rows[(lost >= 40) & (most[rows] > w)]
         expected = width.copy()
         expected[again] = 2 * w
-        _band_widths.widen_unproved(width, rows, (score, reached), 40, 0, context, targets)
+        unproved = np.empty((0, 3), np.int64)
+        _band_widths.widen_unproved(width, rows, (score, reached), 40, unproved, context, targets)
         assert width.tolist() == expected.tolist()
         widened += 0 < again.size < rows.size
     assert widened
 
 
-@pytest.mark.parametrize("scoring", [Scoring(), Scoring(gap_open=(12, 6), gap_extend=(2, 1))])
-def test_a_band_is_widened_where_one_gap_leaves_it(scoring):
-    """Reads with a long gap, which is all that they lose, against every single gap tried in plain Python."""
-    rng = np.random.default_rng(9)
+def best_totals(equal, half, scoring):
+    """Of alignments within the diagonals of `equal` (bool[m, 2 w + 1, k]) the best totals, int64[2, k].
+
+    First of those that stay within `half` diagonals of the middle one, then of those that leave them and touch it.
+    """
+    m, wide, k = equal.shape
     (open_d, open_i), (extend_d, extend_i) = scoring.gap_open, scoring.gap_extend
-    genome = rng.integers(0, 4, 61_000).astype(np.uint8)
-    width, leaving, slack = 16, leaving_cost(scoring, 16), second_cost(scoring)
-    reads, diagonal, expected, lost = [], [], [], []
-    for i in range(600):
-        at, p, g = 100 * (i + 1), int(rng.integers(1, 57)), int(rng.integers(6, 13))
-        read = np.concatenate([genome[at : at + p], genome[at + p + g : at + 70 + g]])
+    low = np.full((4, k), -10_000)
+    best = low.copy()  # by what an alignment has done: 1 touched, 2 left
+    above = [(low, low, low)] * (wide + 1)
+    for i in range(m):
+        row = []
+        matched = inserted = deleted = low
+        for x in range(-(wide // 2), wide // 2 + 1):
+            at = x + wide // 2
+            deleted = np.maximum(
+                np.maximum(matched, inserted) - open_d - extend_d, deleted - extend_d
+            )  # of the column before
+            before = np.maximum.reduce(above[at])
+            before[0] = np.maximum(before[0], 0 if i else scoring.clip)
+            before = before + np.where(equal[i, at], scoring.match, -scoring.mismatch)
+            done = (x == 0) | 2 * (not -half <= x < half)
+            matched = low.copy()
+            for f in range(4):
+                matched[f | done] = np.maximum(matched[f | done], before[f])
+            match, insertion, deletion = above[at + 1]
+            inserted = np.maximum(np.maximum(match, deletion) - open_i - extend_i, insertion - extend_i)
+            best = np.maximum(best, matched + (scoring.clip if i == m - 1 else 0))
+            row.append((matched, inserted, deleted))
+        above = [*row, (low, low, low)]
+    return np.stack([np.maximum(best[0], best[1]), best[3]])
+
+
+@pytest.mark.parametrize(
+    "scoring", [Scoring(), Scoring(gap_open=(12, 6), gap_extend=(2, 1)), Scoring(mismatch=2, gap_open=(3, 4))]
+)
+def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
+    """Reads with mismatches and gaps, against all alignments near the diagonal; most have an arm behind a long gap."""
+    rng = np.random.default_rng(9)
+    k, m, width, reach = 500, 70, 16, 30
+    genome = rng.integers(0, 4, 150 * (k + 2)).astype(np.uint8)
+    reads, diagonal = [], []
+    for i in range(k):
+        at, first, g = 150 * (i + 1), int(rng.integers(5, 65)), int(rng.integers(6, 13)) * (i % 5 > 0)
+        more, p = int(rng.integers(0, 3)), int(rng.integers(1, 69))
+        read = np.concatenate([genome[at : at + first], genome[at + first + g : at + 100 + g]])
         if i % 3 == 0:
-            read = np.concatenate([genome[at : at + p], rng.integers(0, 4, g), genome[at + p : at + 70 - g]])
-        if i % 4 == 0:
-            read[rng.integers(0, 70)] ^= 1
-        d, loss = at + int(rng.choice([0, g])) * (1 if i % 3 else -1), leaving + int(rng.integers(0, slack))
-        same = {x: read == genome[d + x : d + x + 70] for x in range(-40, 41)}
-        leaves = False
-        for gap in range(8, 40):
-            for x, cost, used in (
-                (gap, open_d + gap * extend_d, 0),
-                (-gap, open_i + gap * (extend_i + scoring.match), gap),
-            ):
-                for cut in range(71 - used) if cost <= loss else ():
-                    leaves |= same[0][:cut].all() and same[x][cut + used :].all()
-                    leaves |= same[-x][:cut].all() and same[0][cut + used :].all()
+            read = np.concatenate(
+                [genome[at : at + first], rng.integers(0, 4, g), genome[at + first : at + 100]]
+            )
+        read = np.delete(read, slice(p, p + more))[:m] if i % 2 else np.insert(read, p, [0] * more)[:m]
+        wrong = rng.integers(0, m, rng.integers(0, 4))
+        read[wrong] ^= 1
         reads.append(read.astype(np.uint8))
-        diagonal.append(d)
-        lost.append(loss)
-        expected.append(leaves)
-    k, packed = len(reads), pack(reads)
+        diagonal.append(at + int(rng.choice([0, g])) * (1 if i % 3 else -1))
+    around = np.array(diagonal)[:, None, None] + np.arange(m)[:, None] + np.arange(-reach, reach + 1)
+    equal = (genome[around] == np.array(reads)[:, :, None]).transpose(1, 2, 0)
+    inside, outside = best_totals(equal, width // 2, scoring)
+    packed = pack(reads)
     context = SimpleNamespace(
         lengths=packed.lengths,
         params=SimpleNamespace(scoring=scoring),
@@ -360,13 +390,21 @@ def test_a_band_is_widened_where_one_gap_leaves_it(scoring):
         *columns, columns[1] - np.uint32(32), np.full(k, 64), np.zeros(k, int), np.ones(k, bool)
     )
     widths = np.full(k, width, np.uint16)
-    found = (scoring.perfect(packed.lengths) - np.array(lost) - 2 * scoring.clip).astype(np.int32)
-    reached = np.full(k, 3, np.uint8)
-    _band_widths.widen_unproved(widths, np.arange(k), (found, reached), leaving, slack, context, targets)
-    expected = np.array(expected)
-    assert (widths[expected] == 2 * width).all() and expected.sum() > 20
-    # It may be widened for nothing where a single base decides, and where no base differs on the diagonal.
-    assert (widths[~expected] == width).mean() > 0.8
+    found, reached = (inside - 2 * scoring.clip).astype(np.int32), np.full(k, 3, np.uint8)
+    columns = leaving_cost(scoring, width), proofs(scoring, width)
+    _band_widths.widen_unproved(widths, np.arange(k), (found, reached), *columns, context, targets)
+    leaves = outside >= inside
+    assert (widths[leaves] == 2 * width).all() and leaves.sum() > 20
+    lost = scoring.perfect(packed.lengths) - inside
+    provable = ~leaves & (lost >= leaving_cost(scoring, width)) & (lost < proofs(scoring, width)[-1, 2])
+    assert provable.sum() > 20 and (widths[provable] == width).mean() > 0.2
+
+
+def test_what_arms_prove_follows_from_the_scoring():
+    """Of bwa's scoring, counted by hand: a gap of 8 bases and one mismatch lose 19, and spoil one arm."""
+    assert proofs(Scoring(), 16).tolist() == [[8, 1, 19], [7, 2, 24], [6, 3, 28]]
+    assert proofs(Scoring(), 32)[-1].tolist() == [8, 3, 37]
+    assert len(proofs(Scoring(), 128)) == len(proofs(Scoring(gap_open=(0, 6)), 16)) == 0
 
 
 def test_what_was_found_goes_to_its_rows():
