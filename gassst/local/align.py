@@ -233,9 +233,7 @@ class Aligner:
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
         what they do not prove comes again, in bands twice as wide.
         """
-        width = _band_widths.expected_widths(
-            targets.loss, targets.width, self.proved, np.array(WIDTHS)
-        )
+        width = _band_widths.expected_widths(targets.loss, targets.width, self.proved, np.array(WIDTHS))
         if plain is not None:
             width[plain] = 0
         for w, *proof in zip(WIDTHS, self.leaving.tolist(), self.proofs, strict=True):
