@@ -290,27 +290,41 @@ def test_a_pair_is_no_surer_than_the_scores_of_its_clipped_mates():
     assert all(r.mapq <= 3 and "S" in r.cigarstring for pair in records for r in pair)
 
 
-def test_more_rivals_are_assumed_where_seeds_were_passed_over():
-    """Of 60 aligned bases: in larger genomes, in repeats, and of reads with errors. Each differs in every seed."""
-    read_strand = np.zeros(1, np.uint32)
-    lines = Lines(np.zeros(1, HIT), read_strand, np.array([0]), np.array([60]), *(np.zeros(1, np.int32),) * 4)
+def test_more_rivals_are_assumed_where_seeds_were_passed_over(monkeypatch):
+    """Of 60 aligned bases: in larger genomes, in repeats, and of reads with errors."""
+    monkeypatch.setattr(rivals, "chance_places", lambda aligned, edits, n_bases: np.zeros(len(aligned)))
+    monkeypatch.setattr(rivals, "seed_length", lambda _: 16)
 
-    def unseen(over, edits=0, n_bases=10**7):
+    def quality(over, edits=2, n_bases=10**7):
+        hits = np.zeros(1, HIT)
+        hits["score"] = 60 - 5 * edits
+        lines = Lines(
+            hits,
+            np.zeros(1, np.uint32),
+            np.array([0]),
+            np.array([60]),
+            hits["score"].copy(),
+            *(np.zeros(1, np.int32),) * 3,
+        )
+        context = SimpleNamespace(
+            params=SimpleNamespace(scoring=SimpleNamespace(match=1, mismatch=4)),
+            plan=SimpleNamespace(n_bases=n_bases),
+            lengths=np.array([60], np.uint32),
+            index=None,
+        )
         passed = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([60]))
         seed_coverage = SeedCoverage(np.ones(1, bool), np.zeros(1), passed)
-        return [float(x[0]) for x in seed_coverage.unseen(lines, np.array([edits]), 16, n_bases)]
+        return int(quality_of(context, lines, Rivals.none(1), seed_coverage)[0])
 
-    clear, large, some, many, unsure = unseen(0), unseen(0, 0, 10**8), unseen(10), unseen(40), unseen(40, 3)
-    assert clear[0] < large[0] < some[0] < many[0] < unsure[0]
-    # Seeds begin at 0, 5, .. 44; one difference is in four of them.
-    assert clear[1] == 3 > some[1] > many[1] == 1
+    assert quality(0) > quality(0, n_bases=10**8) > quality(10, n_bases=10**8)
+    assert quality(10) > quality(20) > quality(20, edits=3) > 0
 
 
 def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
     """A rival weighs more beside a short end, beside a known rival and where seeds were passed over; not in pairs."""
-    score, other = np.array([40]), np.array([20])
+    score, other = np.array([40], np.int32), np.array([20], np.int32)
     scoring = SimpleNamespace(match=1, mismatch=4)
-    monkeypatch.setattr(rivals, "chance_places", lambda *_: 0.0)
+    monkeypatch.setattr(rivals, "chance_places", lambda aligned, edits, n_bases: np.zeros(len(aligned)))
     monkeypatch.setattr(rivals, "seed_length", lambda _: 18)
     hits = np.zeros(1, HIT)
     hits["score"] = score
@@ -322,7 +336,7 @@ def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
         context = SimpleNamespace(
             params=SimpleNamespace(scoring=scoring),
             plan=SimpleNamespace(n_bases=10**8),
-            lengths=np.array([length]),
+            lengths=np.array([length], np.uint32),
             index=None,
         )
         beside = Rivals(other, other, np.array([known]))
