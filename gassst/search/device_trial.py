@@ -46,7 +46,8 @@ class Trial:
     def of(cls, index: Any, searched: Searched, is_for_pairs: bool = False) -> Trial:
         """In an index. For pairs seeds are looked up; else all is searched, which must suit `device.is_searched`."""
         packed = batch_of_records(pieces_of(index.reference.planes)).pack()
-        context = BatchContext.of(index, WholeIndex(index), *searched, packed)
+        whole_reads = searched.params.reports_whole_reads
+        context = BatchContext.of(index, WholeIndex(index), *searched, packed, whole_reads=whole_reads)
         reads = np.arange(context.n, dtype=np.uint32)
         with CpuExtender(index.reference.planes).open_reads(packed) as bands:
             host = HostBackend(context, bands, Stats())

@@ -53,7 +53,8 @@ def main() -> int:
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
     reads = 0
     for batch in batches(args.reads, args.n, args.batch):
-        context = BatchContext.of(*searched, batch.pack(mapper.params.longest_read))
+        packed = batch.pack(mapper.params.longest_read)
+        context = BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)
         first = search.search(context, Stats())
         clear(on_device)
         began, stats = time.perf_counter(), Stats()
