@@ -41,7 +41,7 @@ def map_batch_with_alt(
     if not reads.size:
         return main
     mates, own = None if mate is None else mate[reads], Stats()
-    some = replace(_of_reads(context, reads), left_out=~alt)
+    some = replace(_of_reads(context, reads), left_out=~alt, whole_reads=context.whole_reads)
     return _Merge(context, main, map_batch(some, extender, own, mates, insert), reads, mate).result(
         stats, own
     )

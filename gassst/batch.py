@@ -14,6 +14,7 @@ from gassst.five_prime import five_prime_first
 from gassst.io.reference import Reference
 from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
+from gassst.local.whole_reads import with_whole_reads
 from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
 from gassst.params import LONGEST_TEMPLATE
 from gassst.sam_flags import SECONDARY, UNMAPPED
@@ -165,5 +166,6 @@ def count_places(
 
 def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResult:
     if backend.context.params.mode == "local":
-        return realign(backend, found, pairs)
+        result = realign(backend, found, pairs)
+        return with_whole_reads(backend, found, result) if backend.context.whole_reads else result
     return backend.trace_back(found)

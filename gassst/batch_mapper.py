@@ -49,6 +49,8 @@ class BatchMapper:
     """The search of whole batches on a GPU that was asked for (`search.device.DeviceSearch`), or None."""
     counts_details: bool = True
     """Whether `map_batch` counts what statistics alone show: errors by cycle, coverage and template lengths."""
+    are_mates: bool = False
+    """Whether reads are mates although they are mapped one by one: each gets what it would get beside its partner."""
 
     def replaced(self: SameMapper, **fields: Any) -> SameMapper:
         """A mapper with other values of these fields; it shares all else, the index and the device among it."""
@@ -59,7 +61,7 @@ class BatchMapper:
     def for_best_hits(self: SameMapper) -> SameMapper:
         """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
         params = replace(self.params.for_pairs(), all_hits=False)
-        return self.replaced(**planned(params, self.index), counts_details=False)
+        return self.replaced(**planned(params, self.index), counts_details=False, are_mates=True)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:
         """Map one batch in the calling thread.
@@ -73,11 +75,13 @@ class BatchMapper:
         """
         self.index.verify_open()
         stats = Stats()
-        params = self.params if batch.mate is None else self.params.for_pairs()
+        are_mates = self.are_mates or batch.mate is not None
+        params = self.params.for_pairs() if are_mates else self.params
         with stats.timed("pack"):
             packed = batch.pack(params.longest_read)
         searched = self.index, self.parts, self.plan, self.cascade, params
-        context = BatchContext.of(*searched, packed, self.on_device)
+        whole_reads = params.reports_whole_reads and not are_mates
+        context = BatchContext.of(*searched, packed, self.on_device, whole_reads)
         mapped = map_batch
         if self.index.reference.alt is not None:
             from gassst.alt import map_batch_with_alt as mapped

@@ -52,8 +52,10 @@ class Rules:
         Bases of a read.
     match, error_cost : int
         Score of a base, and what an error takes from that of a read without any: 0 and 1 for whole reads.
-    min_score : int
+    least_score : int
         Least score that is reported.
+    any_perfect : bool
+        A read without an error is reported whatever it scores.
     perfect_ends : int
         Bonus of a read of which both ends are aligned.
     costs : int16[7]
@@ -69,7 +71,8 @@ class Rules:
     free_errors: int
     match: int
     error_cost: int
-    min_score: int
+    least_score: int
+    any_perfect: bool
     perfect_ends: int
     costs: NDArray[np.int16]
     leaving: I64
@@ -92,7 +95,8 @@ class Rules:
             free_errors=int(settles_one_mismatch(scoring)),
             match=scoring.match if is_local else 0,
             error_cost=scoring.match + scoring.mismatch if is_local else 1,
-            min_score=scoring.min_score,
+            least_score=scoring.least_score,
+            any_perfect=scoring.min_score is None,
             perfect_ends=2 * scoring.clip,
             costs=doubled(scoring),
             leaving=np.array([(width, leaving_cost(scoring, width)) for width in WIDTHS], np.int64),

@@ -23,6 +23,7 @@ ORIENTATIONS = ("fr", "rf", "ff")
 MAX_MATCH = 10
 MAX_PENALTY = 1000
 MAX_LOCAL_SCORE = 10_000  # of the whole read: that of 1,000 bases at MAX_MATCH
+LEAST_SCORE = 30  # of a local alignment that is reported, unless another is asked for: that of bwa mem
 MODES = ("global", "local")
 AUTO = "auto"  # of the filters, those that pay
 DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
@@ -46,8 +47,9 @@ class Scoring:
     mismatch : penalty of two that differ (-B); a masked base against anything costs 1, as N does in bwa.
     gap_open, gap_extend : penalties of a deletion and of an insertion.
     clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
-    min_score : least score of an alignment that is reported (-T); a concordant mate adds to it what it is worth, and a
-        read too short for it must fit without an error.
+    min_score : least score of an alignment that is reported (-T); a concordant mate adds to it what it is worth. None:
+        `LEAST_SCORE`, but a read too short for that must fit without an error, and a single read that fits as a whole
+        is reported so, whatever it scores (`MapParams.reports_whole_reads`).
     """
 
     match: int = 1
@@ -55,7 +57,12 @@ class Scoring:
     gap_open: tuple[int, int] = (6, 6)
     gap_extend: tuple[int, int] = (1, 1)
     clip: int = 5
-    min_score: int = 30
+    min_score: int | None = None
+
+    @property
+    def least_score(self) -> int:
+        """The least score of an alignment that is reported."""
+        return LEAST_SCORE if self.min_score is None else self.min_score
 
     def perfect(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
         """int64[n]: the total (score, and bonus of both ends) of reads without an error; `lengths` in bases."""
@@ -70,7 +77,7 @@ class Scoring:
             ("gap_open", all(0 <= x <= most for x in self.gap_open), f"must be from 0 to {most}"),
             ("gap_extend", all(1 <= x <= most for x in self.gap_extend), f"must be from 1 to {most}"),
             ("clip", 0 <= self.clip <= most, f"must be from 0 to {most}"),
-            ("min_score", 0 <= self.min_score <= 0x7FFF, "must be from 0 to 32767"),
+            ("min_score", 0 <= self.least_score <= 0x7FFF, "must be from 0 to 32767"),
         )
         for name, holds, complaint in checks:
             if not holds:
@@ -168,6 +175,11 @@ class MapParams:
         if self.mode != "local":
             return MAX_READ_LENGTH
         return min(MAX_READ_LENGTH, MAX_LOCAL_SCORE // self.scoring.match)
+
+    @property
+    def reports_whole_reads(self) -> bool:
+        """Whether a single read that scores too little is reported where it fits as a whole, within `min_identity`."""
+        return self.mode == "local" and self.scoring.min_score is None
 
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""

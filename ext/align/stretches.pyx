@@ -225,7 +225,7 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
     cdef const uint8_t[::1] counts = chosen
     cdef const int64_t[::1] mates = partner
     cdef costs_t costs = costs_of(scoring)
-    cdef int32_t least = scoring.min_score + scoring.clip, fewest
+    cdef int32_t least = scoring.least_score + scoring.clip, fewest
     cdef Py_ssize_t a = reads.shape[0], i, j, k = 0, row
     cdef uint32_t r
     cdef int64_t m

@@ -507,7 +507,8 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
     cdef costs_t costs = costs_of(context.params.scoring)
     cdef Py_ssize_t k = rows.shape[0], i = 0, j, stop, t = 0, n_left = 0
     cdef int64_t row, at, r, loss = 0, place = 0
-    cdef int64_t least = context.params.scoring.min_score
+    cdef int64_t least = context.params.scoring.least_score
+    cdef bint any_perfect = context.params.scoring.min_score is None
     cdef int others
     cdef bint proved
     cdef strand_t strand
@@ -550,7 +551,7 @@ def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking,
                     ties.place[ties.n] = <uint64_t>(read_strand[row] & 1) << 32 | <uint64_t>at
                     ties.n += 1
             row, others = rows[i], 0
-            if proved and lengths[r] * costs.match - loss >= min(lengths[r] * costs.match, least):
+            if proved and (lengths[r] * costs.match - loss >= least or (any_perfect and loss == 0)):
                 others = distinct_beside(&ties, place, read_strand[row] & 1)
             if others:
                 hits[t].read, hits[t].position, hits[t].edits = <uint32_t>r, <uint32_t>place, edits[row]

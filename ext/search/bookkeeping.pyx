@@ -44,7 +44,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int strata = plan.preset.strata
-    cdef const double[::1] lost = plan.lost[stage]
+    cdef const double[::1] lost = plan.lost_as_whole[stage] if context.whole_reads else plan.lost[stage]
     cdef const int64_t[::1] mates = partner
     cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint32_t m

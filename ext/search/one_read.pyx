@@ -143,7 +143,8 @@ cdef class OneRead:
     cdef job_t job
     cdef int filters[MOST_FILTERS]
     cdef bint is_local
-    cdef int longest, sure_errors, free_errors, match, error_cost, min_score, perfect_ends
+    cdef int longest, sure_errors, free_errors, match, error_cost, least_score, perfect_ends
+    cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
     cdef int n_filters, shortest, margin, strata, shift, stages, ungapped_reach, least_beside, most_beside, longest_seed
@@ -191,7 +192,8 @@ cdef class OneRead:
         self.rate, self.rate_beside, self.stretched = rules.rate, rules.rate_beside, rules.stretched
         self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
-        self.min_score, self.perfect_ends = rules.min_score, rules.perfect_ends
+        self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
+        self.perfect_ends = rules.perfect_ends
         self.costs, self.leaving = rules.costs, rules.leaving
         self.rated = {}
         self.keys, self.anchors, self.kept = KeyBuffer(), Anchors(), Anchors()
@@ -494,7 +496,9 @@ cdef class OneRead:
         cdef int score = <int>self.length * self.match - s.best * self.error_cost
         if not self.is_local:
             return True
-        if s.n_reported != 1 or s.best > self.sure_errors or score < min(<int>self.length * self.match, self.min_score):
+        if s.n_reported != 1 or s.best > self.sure_errors:
+            return False
+        if score < self.least_score and not (self.any_perfect and s.best == 0):
             return False
         return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
 

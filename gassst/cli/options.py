@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gassst.arguments import file_path, output_path
 from gassst.errors import ParameterError, UsageError
 from gassst.io.read_tags import TagSources
-from gassst.params import DEFAULT_FILTERS, MAX_MATCH, MODES, MapParams, Scoring
+from gassst.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.threads import usable_threads
 
 if TYPE_CHECKING:
@@ -593,9 +593,9 @@ def _add_scoring(group: Any) -> None:
         "-T",
         "--min-score",
         type=int,
-        default=default.min_score,
         metavar="N",
-        help="Report local alignments with at least this score; a concordant mate adds 17 to it.",
+        help="Report local alignments with at least this score; a concordant mate adds 17 to it (default: "
+        f"{LEAST_SCORE}, and any single read that fits from end to end within -p).",
     )
 
 

@@ -64,12 +64,15 @@ class Aligner:
         return np.concatenate([np.empty(0, np.uint32), *self._cigars])
 
     def least_scores(self, read_strand: U32, bonus: int = 0) -> I64:
-        """int64[k]: the least score that is reported (-T); of a read too short for that, its score without an error.
+        """int64[k]: the least score that is reported (-T). Unless one is asked for, a read too short for it needs its
+        score without an error.
 
         `bonus`: what a concordant mate adds to the score.
         """
-        whole = self.lengths[read_strand >> 1].astype(np.int64) * self.scoring.match
-        return np.minimum(whole, self.scoring.min_score - bonus)
+        least = self.scoring.least_score - bonus
+        if self.scoring.min_score is not None:
+            return np.full(len(read_strand), least, np.int64)
+        return np.minimum(self.lengths[read_strand >> 1].astype(np.int64) * self.scoring.match, least)
 
     def loss(self, places: Places) -> I64:
         """int64[k]: what places lose against an alignment without an error."""

@@ -149,7 +149,7 @@ class _Realignment:
             promising, found = look_again(self.backend, reads)
             passed_over = passed_over.put(reads, found)
             new = score_promising(self.aligner, promising)
-            enough = (new.score >= self.scoring.min_score) & ~_repeats(new, places.take(far[places.read]))
+            enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(far[places.read]))
             places = Places.concatenate([places, new.take(enough)])
             better = self._primary(places.take(far[places.read]), decided)
             primary = Lines.concatenate([primary.take(~far[primary.read]), better])
@@ -169,7 +169,7 @@ class _Realignment:
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
         score = lines.hits["score"]
-        if score.min(initial=self.scoring.min_score) >= self.scoring.min_score:
+        if score.min(initial=self.scoring.least_score) >= self.scoring.least_score:
             return lines
         concordant = decided[lines.read]
         enough = score >= self.aligner.least_scores(lines.read_strand)

@@ -208,7 +208,7 @@ def part_quality(context: BatchContext, lines: Lines, places: Places, seed_cover
 def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
     """Alignments of parts of reads that better ones leave over, the best first."""
     context = aligner.context
-    least, n = context.params.scoring.min_score, context.n
+    least, n = context.params.scoring.least_score, context.n
     places = places.take(places.score >= least)
     begin, end = places.parts(context.lengths, context.params.scoring.match)
     taken = primary.take(primary.clipped(context.lengths) >= MUCH_CLIPPED)

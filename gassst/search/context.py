@@ -53,6 +53,8 @@ class BatchContext:
         Contigs in which nothing is looked for.
     on_device : search.device.DeviceSearch or None
         The search of whole batches on a device, where there is one.
+    whole_reads : bool
+        Where ends may be clipped, a read that scores too little is reported as a whole, if it fits so.
     """
 
     index: SeedIndex
@@ -68,6 +70,7 @@ class BatchContext:
     digest: U64
     left_out: Bool | None = None
     on_device: Any = None
+    whole_reads: bool = False
 
     @classmethod
     def of(
@@ -79,6 +82,7 @@ class BatchContext:
         params: MapParams,
         packed: Any,
         on_device: Any = None,
+        whole_reads: bool = False,
     ) -> BatchContext:
         """The context of a batch; the plan learns the lengths of its reads."""
         lengths = packed.lengths
@@ -87,7 +91,8 @@ class BatchContext:
         lead = 32 * words.astype(np.uint32) - np.uint32((1 << plan.shift) >> 1)
         flip, digest = _seeds.orient(packed.planes, packed.plane_start, lengths)
         of_reads = plan.errors[lengths], words, lead, flip, digest
-        return cls(index, lookup, plan, cascade, params, packed, *of_reads, on_device=on_device)
+        more = {"on_device": on_device, "whole_reads": whole_reads}
+        return cls(index, lookup, plan, cascade, params, packed, *of_reads, **more)
 
     @property
     def n(self) -> int:

@@ -89,7 +89,8 @@ def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.n
     if every is not None:
         rows = rows._replace(every=np.full_like(rows.every, every))
     columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
-    return np.array([*columns, plan.errors, plan.words, plan.lost[stage] <= GIVEN_UP], np.int16)
+    lost = plan.lost_as_whole if plan.params.scoring.min_score is None else plan.lost
+    return np.array([*columns, plan.errors, plan.words, lost[stage] <= GIVEN_UP], np.int16)
 
 
 def shares_missed(plan: SearchPlan, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

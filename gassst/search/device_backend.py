@@ -208,7 +208,7 @@ class DeviceBackend:
         if not self._clips:
             return False
         reads, scoring = anchors.reads, self.context.params.scoring
-        least = scoring.min_score + scoring.clip
+        least = scoring.least_score + scoring.clip
         numbers = scoring.match, scoring.mismatch, scoring.clip, SURE_ERRORS, CLIPPING_GAIN, least
         active = (
             self._n,

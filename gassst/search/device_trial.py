@@ -56,9 +56,8 @@ class Trial:
     @classmethod
     def of(cls, index: Any, searched: Searched) -> Trial:
         """In an index. All is searched, which must suit `device.is_searched`."""
-        context = _context_of(
-            index, searched, batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
-        )
+        batch = batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
+        context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
             return cls(
                 context, searched, Request.of(context), single.search(HostBackend(context, bands, Stats()))
@@ -129,8 +128,10 @@ class PairTrial:
         )
 
 
-def _context_of(index: Any, searched: Searched, batch: ReadBatch) -> BatchContext:
-    return BatchContext.of(index, WholeIndex(index), *searched, batch.pack())
+def _context_of(
+    index: Any, searched: Searched, batch: ReadBatch, whole_reads: bool = False
+) -> BatchContext:
+    return BatchContext.of(index, WholeIndex(index), *searched, batch.pack(), whole_reads=whole_reads)
 
 
 def codes_of(planes: U64, n_rows: int) -> U8:

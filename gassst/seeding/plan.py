@@ -46,6 +46,9 @@ SPARSE = 6
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
+# The same of single reads that may be reported as wholes. At 10 one in 800 reads of 150 bases with 10 % errors is given
+# up that has a place; at 7 and 5 one in 6,000. Reads of other genomes take as long as in global mode.
+LIKELY_ERRORS_AS_WHOLE = 7
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
 
@@ -112,9 +115,10 @@ class SearchPlan:
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
         where no other band came near. -1: no alignment is good enough.
-    lost : float64[stages, MAX_READ_LENGTH + 1]
+    lost, lost_as_whole : float64[stages, MAX_READ_LENGTH + 1]
         Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
-        still score what is asked for: no more than one base in ten. 1 before the first.
+        still score what is asked for: no more than one base in ten. 1 before the first. The second holds where any
+        score will do, if the read fits as a whole: one base in seven.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
@@ -133,6 +137,7 @@ class SearchPlan:
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.settled_alone = self.settled.copy()
         self.lost = np.ones((self.MAX_STAGES, size))
+        self.lost_as_whole = self.lost.copy()
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
@@ -183,6 +188,7 @@ class SearchPlan:
             if i:
                 before = plan.stages[i - 1]
                 self.lost[i, m] = missed[i - 1, self._likely_errors(m)]
+                self.lost_as_whole[i, m] = missed[i - 1, self._likely_errors_as_whole(m, plan.errors)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self._known[m] = True
@@ -190,8 +196,12 @@ class SearchPlan:
     def _likely_errors(self, m: int) -> int:
         """Most errors that a read of `m` bases is expected to have and still score what is asked for."""
         scoring = self.params.scoring
-        scored = max(m * scoring.match - scoring.min_score, 0) // (scoring.match + scoring.mismatch)
+        scored = max(m * scoring.match - scoring.least_score, 0) // (scoring.match + scoring.mismatch)
         return min(scored, m // LIKELY_ERRORS, MISS_ERRORS - 1)
+
+    def _likely_errors_as_whole(self, m: int, errors: int) -> int:
+        """The same where any score will do, up to the limit `errors`."""
+        return min(errors, m // LIKELY_ERRORS_AS_WHOLE, MISS_ERRORS - 1)
 
     def rows(self, stage: int) -> SeedRows:
         """The seeds of a stage."""

@@ -104,8 +104,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("index")
     parser.add_argument("reads", nargs="+", metavar="READS.fq")
     parser.add_argument("--repeats", type=int, default=6, help="(default: 6)")
+    parser.add_argument("--mode", choices=("global", "local"), help="(default: that of gassst map)")
     args = parser.parse_args(argv)
-    mapper = gassst.Mapper(args.index, threads=1, device="none").replaced(counts_details=False)
+    mapper = gassst.Mapper(args.index, threads=1, device="none", mode=args.mode).replaced(
+        counts_details=False
+    )
     encoder = sam.RecordEncoder.of(
         None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )

@@ -65,7 +65,9 @@ def main() -> int:
     for batch in pair_batches(args) if args.mates else batches(args.reads, args.n, args.batch):
         params = mapper.params.for_pairs() if args.mates else mapper.params
         searched = index, mapper.parts, mapper.plan, mapper.cascade, params
-        context = BatchContext.of(*searched, batch.pack(mapper.params.longest_read))
+        packed = batch.pack(mapper.params.longest_read)
+        whole_reads = params.reports_whole_reads and not args.mates
+        context = BatchContext.of(*searched, packed, whole_reads=whole_reads)
         once = looked_at(search, context, batch.mate, args) if args.mates else whole(search, context, args)
         first = once(Stats())
         clear(on_device)

@@ -219,7 +219,7 @@ def run_dataset(path: str, index: Any, args: Any) -> dict[str, Any]:
     options = {
         "threads": 1, "device": args.device, "batch_size": args.batch_size, "min_identity": args.min_identity,
         "gaps": args.gaps, "sensitivity": args.sensitivity, "seed_length": args.seed_length,
-        "all_hits": args.all,
+        "all_hits": args.all, "mode": "global",
     }  # fmt: skip
     batches = list(first_reads(path, args.reads_limit, args.batch_size))
     mapper = Mapper(index, filters=args.record, **options)

@@ -52,7 +52,8 @@ def simulate(args: argparse.Namespace, length: int, error: float, seed: int, fol
 def commands(args: argparse.Namespace) -> dict[str, list[str]]:
     """The command of every mapper that takes part, without the reads."""
     threads = str(args.threads)
-    found = {"gassst": [*GASSST, "map", "-q", "-t", threads, "--device", "none", args.index]}
+    mode = [] if args.mode is None else ["--mode", args.mode]
+    found = {"gassst": [*GASSST, "map", "-q", "-t", threads, "--device", "none", *mode, args.index]}
     if args.bwa_mem2:
         found["bwa-mem2"] = ["bwa-mem2", "mem", "-t", threads, args.bwa_mem2]
     if args.minibwa:
@@ -152,7 +153,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--bwa-mem2", metavar="IDX", help="prefix of its index")
     p.add_argument("--minibwa", metavar="IDX", help="prefix of its index")
     p.add_argument("-n", "--number", type=int, default=20_000, help="pairs or single reads of a set [20000]")
-    p.add_argument("--single", action="store_true", help="single reads, aligned end to end by gassst")
+    p.add_argument("--single", action="store_true", help="single reads")
     p.add_argument("--sets", type=int, default=10, help="of each length and rate of errors [10]")
     p.add_argument("--seed", type=int, default=7001, help="of the first set; the next ones follow [7001]")
     p.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 150])
@@ -162,6 +163,7 @@ def parser() -> argparse.ArgumentParser:
         "--again", action="store_true", help="gassst alone maps the sets of the cells in the JSON file again"
     )
     p.add_argument("-t", "--threads", type=int, default=1)
+    p.add_argument("--mode", choices=("global", "local"), help="of gassst (default: that of gassst map)")
     p.add_argument("--json", metavar="FILE", help="counts of every set, kept up to date")
     p.add_argument(
         "--show", nargs="+", type=Path, metavar="FILE", help="print the table of such files, and do no more"

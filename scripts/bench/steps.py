@@ -68,6 +68,7 @@ def map_reads(work: Path, step: int, files: list[str], number: int, threads: int
         "-q",
         str(index),
         *files,
+        *(["--mode", "global"] if len(files) == 1 else []),
         "-t",
         str(threads),
         "--device",

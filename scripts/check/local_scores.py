@@ -4,7 +4,8 @@
 
 Single reads of 150 bases from fragments of 40 to 400 bases: with adapters, poly-G, bad tails, 2 % errors. Around each
 primary alignment 150 bases more on both sides are compared. The score with the bonus for each end that is reached must
-be at least the best local score. AS must not be below XS, and nothing below -T is mapped.
+be at least the best local score. AS must not be below XS. Nothing below -T is mapped, but reads that fit as a whole
+and have no better alignment of that score.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ def faults(record: pysam.AlignedSegment, reference: pysam.FastaFile) -> list[str
     window = reference.fetch(contig, first, record.reference_end + MARGIN).upper()
     ends = (record.cigartuples[0][0], record.cigartuples[-1][0])
     total = score + SCORING.clip * sum(operation != pysam.CSOFT_CLIP for operation in ends)
-    found = ["a better score beside it"] if total < best_score(record.query_sequence, window) else []
+    best = best_score(record.query_sequence, window)
+    is_whole = pysam.CSOFT_CLIP not in ends and best < SCORING.least_score
+    found = ["a better score beside it"] if total < best and not is_whole else []
     if record.has_tag("XS") and record.get_tag("XS") > score:
         found.append("XS above AS")
-    if score < SCORING.min_score:
+    if score < SCORING.least_score and not is_whole:
         found.append("below -T")
     return found
 

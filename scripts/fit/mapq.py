@@ -188,7 +188,7 @@ def sets(arguments: list[str], sensitivity: int) -> dict[str, Counts]:
         index, given, files = argument.partition("=")
         if not given:
             raise UsageError(f"{argument!r} is not INDEX=READS,READS")
-        mapper = Mapper(index, threads=1, device="none", sensitivity=sensitivity)
+        mapper = Mapper(index, threads=1, device="none", sensitivity=sensitivity, mode="global")
         for path in files.split(","):
             found[f"{Path(index).stem} {Path(path).stem}"] = observe(mapper, path)
     return found

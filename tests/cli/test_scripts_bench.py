@@ -67,7 +67,7 @@ def filter_results(script, small_index, small_fastq, tmp_path_factory):
 
 def test_chain_counts_are_those_of_the_mapper(filter_results, small_index, small_fastq, tmp_path):
     options = {"filters": tuple(CHAIN.split(",")), "sensitivity": 5, "threads": 1, "device": "none"}
-    stats = gassst.Mapper(small_index, **options).map_file(small_fastq, tmp_path / "out.sam")
+    stats = gassst.Mapper(small_index, mode="global", **options).map_file(small_fastq, tmp_path / "out.sam")
     steps = filter_results["chains"][0]["steps"]
     assert {n: (s["in"], s["out"]) for n, s in steps.items()} == {
         name: (stage.entered, stage.left) for name, stage in stats.funnel.stages.items()

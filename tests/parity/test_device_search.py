@@ -451,7 +451,8 @@ def with_adapters(reads):
 def context_of(index, reads, **params) -> BatchContext:
     mapper = gassst.Mapper(index, device="none", **params)
     packed = batch_of_records(reads).pack(mapper.params.longest_read)
-    return BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
+    searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
+    return BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)
 
 
 def assert_all_same(search: DeviceSearch, contexts: list[BatchContext]) -> None:

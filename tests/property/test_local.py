@@ -267,6 +267,59 @@ def test_among_equal_places_the_one_of_the_global_search_stays(genome):
     assert places[0] == places[1]
 
 
+@pytest.fixture(scope="module")
+def poor(genome):
+    """Reads of 40 bases with three errors, which score 25, and one of 25 bases without any; where each begins."""
+    rng = np.random.default_rng(12)
+    truth, reads = [], []
+    for _ in range(60):
+        contig, at, _, bases = piece(rng, genome, 40)
+        reads.append(substituted(rng, bases, [9, 20, 31]))
+        truth.append((contig, at))
+    contig, at, _, bases = piece(rng, genome, 25)
+    return named([*reads, bases]), [*truth, (contig, at)]
+
+
+def test_a_single_read_that_fits_as_a_whole_is_mapped_whatever_it_scores(index, local_mapper, genome, poor):
+    reads, truth = poor
+    found = primaries(local_mapper(), reads)
+    by_errors = primaries(gassst.Mapper(index, mode="global", device="none"), reads)
+    for s, whole, (contig, at) in zip(found, by_errors, truth, strict=True):
+        assert (s.reference_name, s.reference_start) == (contig, at)
+        assert s.cigartuples == [(0, s.query_length)]
+        assert (s.get_tag("AS"), s.get_tag("NM")) == written_score(s, genome, Scoring())
+        assert s.mapping_quality == whole.mapping_quality >= 20
+    assert [s.get_tag("AS") for s in found] == [25] * 61
+
+
+def test_what_is_asked_of_scores_holds_for_every_read(local_mapper, poor):
+    """Not for mates, of which one that fits as a whole was never enough; a short one without errors still is."""
+    reads, _ = poor
+    asked = local_mapper(scoring=Scoring(min_score=26))
+    assert all(s.is_unmapped for s in primaries(asked, reads))
+    assert [asked.map_one(bases) for _, bases, _ in reads] == [[]] * len(reads)
+    assert all(s.is_mapped for s in primaries(local_mapper(scoring=Scoring(min_score=25)), reads))
+    mates = local_mapper(pairing=False).map_batch(batch_of_pairs(reads[:60], reads[:60]))[0]
+    assert (mates.hits["flag"] & 0x4).all()
+    short = local_mapper(pairing=False).map_batch(batch_of_pairs(reads[60:], reads[60:]))[0]
+    assert not (short.hits["flag"] & 0x4).any()
+
+
+def test_a_whole_read_of_two_places_says_so(genome):
+    rng = np.random.default_rng(13)
+    copy = substituted(rng, genome["b"], [1020])
+    contigs = [("b", genome["b"]), ("copy", copy), ("same", genome["b"][:2000])]
+    mapper = gassst.Mapper(
+        gassst.Index.build(Reference.from_sequences(contigs)), mode="local", device="none", max_hits=3
+    )
+    read = substituted(rng, genome["b"][1000:1040], [9, 25, 31])
+    rows = list(mapper.map(named([read])))
+    assert [s.get_tag("AS") for s in rows] == [25, 25, 20]
+    assert {s.get_tag("XS") for s in rows if not s.is_secondary} == {25}
+    assert [s.mapping_quality for s in rows] == [0, 0, 0]
+    assert [s.is_secondary for s in rows] == [False, True, True]
+
+
 def test_random_reads_stay_unmapped(local_mapper):
     rng = np.random.default_rng(9)
     assert all(

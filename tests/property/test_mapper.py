@@ -95,7 +95,7 @@ def test_order_of_reads_changes_nothing(small_index, small_reads, baseline):
 
 @pytest.mark.parametrize("options", [{}, {"max_hits": 5}, {"all_hits": True}], ids=["best", "five", "all"])
 def test_reverse_complement_flips_the_strand_and_nothing_else(small_index, small_reads, options):
-    mapper = gassst.Mapper(small_index, device="none", **options)
+    mapper = gassst.Mapper(small_index, device="none", mode="global", **options)
     reads = small_reads if "all_hits" not in options else small_reads[:80]
     flipped = [(n, bf.reverse_complement(s.encode()).decode(), q[::-1]) for n, s, q in reads]
     for before, after in zip(records(mapper, reads), records(mapper, flipped), strict=True):
@@ -118,7 +118,7 @@ def test_a_duplicated_contig_leaves_no_confidence(small_genome, small_reads):
 
 
 def test_every_cigar_costs_its_nm(small_index, small_genome, small_reads):
-    for s in gassst.Mapper(small_index, device="none", max_hits=10).map(small_reads):
+    for s in gassst.Mapper(small_index, device="none", max_hits=10, mode="global").map(small_reads):
         if s.is_unmapped:
             continue
         read = next(q for n, q, _ in small_reads if n == s.query_name).encode()
@@ -140,7 +140,7 @@ def test_every_cigar_costs_its_nm(small_index, small_genome, small_reads):
 def test_best_alignment_is_the_best_there_is(small_index, small_genome, small_reads):
     """The primary has the fewest edits that brute force finds, for reads within the pigeonhole limit."""
     reads = [r for r in small_reads if len(r[1]) <= 75][:40]
-    for s in gassst.Mapper(small_index, device="none", sensitivity=5).map(reads):
+    for s in gassst.Mapper(small_index, device="none", sensitivity=5, mode="global").map(reads):
         limit = max(0, len(s.query_sequence or "") // 12 - 1)
         hits = bf.all_hits(next(q for n, q, _ in reads if n == s.query_name).encode(), small_genome, limit)
         if hits:
@@ -288,7 +288,7 @@ def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
         index = gassst.Index.build(
             Reference.from_sequences([("a", repeats), ("b", bf.random_bases(rng, 2000))])
         )
-        mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5)
+        mapper = gassst.Mapper(index, device="none", sensitivity=sensitivity, max_hits=5, mode="global")
         starts = rng.integers(0, len(repeats) - 160, 12)
         reads = [bf.mutate(rng, repeats[at : at + 104], int(rng.integers(7)))[:100] for at in starts]
         reads = [read for read in reads if read != bf.reverse_complement(read)]

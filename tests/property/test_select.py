@@ -171,7 +171,7 @@ def test_observed_errors_are_those_promised(tmp_path, rate):
     genome = repeat_genome(rng)
     fasta = tmp_path / "ref.fa"
     fasta.write_bytes(b">c\n" + BASES[genome].tobytes() + b"\n")
-    mapper = gassst.Mapper(gassst.Index.build(str(fasta)), threads=1, device="none")
+    mapper = gassst.Mapper(gassst.Index.build(str(fasta)), threads=1, device="none", mode="global")
     start, bases = simulated(rng, genome, 30_000, 75, rate)
     found = mapper.map((f"r{i}", row.tobytes().decode(), None) for i, row in enumerate(bases))
     records = [(s.mapping_quality, s.reference_start, s.is_unmapped) for s in found if not s.is_secondary]

@@ -88,7 +88,7 @@ OPTIONS = {
     "wide": {"gaps": 60},
     "local": {"mode": "local", "max_hits": 3},
     "local, cheap gaps": {"mode": "local", "scoring": Scoring(mismatch=9, gap_open=(1, 2), clip=2)},
-    "local, matches of 2": {"mode": "local", "scoring": Scoring(match=2, mismatch=3, clip=0, min_score=70)},
+    "local, matches of 2": {"mode": "local", "scoring": Scoring(match=2, mismatch=3, clip=0, min_score=38)},
 }
 
 

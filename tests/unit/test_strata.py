@@ -94,20 +94,26 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    lost, left_to_local = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
+    losses, left_to_local = np.array([[1, 0.5, 0.1, 0.02], [1, 1, 0.3, 0.1]]), rng.random(n) < 0.2
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
         settled_alone=alone[None],
-        lost=lost[None],
+        lost=losses[:1],
+        lost_as_whole=losses[1:],
         preset=SimpleNamespace(strata=1),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
-    context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
-    for partner, given_up in ((None, 0.0), (None, 0.1), (mates, 0.05)):
-        expected = []
+    for partner, given_up, whole in (
+        (None, 0.0, False),
+        (None, 0.1, False),
+        (None, 0.1, True),
+        (mates, 0.05, False),
+    ):
+        expected, lost = [], losses[int(whole)]
+        context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan, whole_reads=whole)
         for r, m in enumerate(lengths):
             enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
             open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)

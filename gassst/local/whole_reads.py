@@ -1,0 +1,78 @@
+"""Single reads whose best local alignment scores too little, but that fit as a whole: they are aligned from end to end.
+
+A score of 30 leaves out a read of 36 bases with two mismatches, and most reads of 50 bases with 10 % errors. The limit
+of errors in whole reads asks for no score, but is so tight that chance puts one random read in a hundred anywhere
+(`seeding.plan.CHANCE_HITS`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gassst._core import local_hits as _local_hits
+from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.local.places import Aligned, joined
+from gassst.params import Scoring
+from gassst.search.arrays import BatchResult, GlobalResult
+from gassst.search.backend import SearchBackend
+from gassst.search.context import BatchContext
+
+
+def with_whole_reads(backend: SearchBackend, found: GlobalResult, result: BatchResult) -> BatchResult:
+    """The result of a batch with local ends, where reads without a place get the one that they have as a whole.
+
+    Parameters
+    ----------
+    backend : SearchBackend
+    found : GlobalResult
+        Of the search of whole reads. A read that it left to the local search stays as it is: its search ended early.
+    result : BatchResult
+        What `realign` made of it.
+
+    Returns
+    -------
+    BatchResult
+        Added rows are those of --mode global: alignment and mapping quality, which was fitted to whole reads. Their
+        scores, and those of the next best places, are affine ones, as in all other rows.
+    """
+    context = backend.context
+    lost = (result.summary["best"] == NO_SCORE) & (np.diff(found.start) > 0) & ~found.left_to_local
+    if not lost.any():
+        return result
+    whole = backend.trace_back(found.without(~lost))
+    hits = whole.hits[lost[whole.hits["read"]]]
+    hits["score"] = _scores(hits, whole.cigars, context)
+    hits["cigar_start"] += np.uint32(len(result.cigars))
+    rows = joined([result.hits[~lost[result.hits["read"]]], hits])
+    rows = np.take(rows, np.argsort(rows["read"], kind="stable"))
+    summary = result.summary.copy()
+    summary[lost] = _summary(whole.summary[lost], hits, context, lost)
+    return replace(result, hits=rows, summary=summary, cigars=np.concatenate([result.cigars, whole.cigars]))
+
+
+def _scores(hits: np.ndarray, cigars: np.ndarray, context: BatchContext) -> np.ndarray:
+    """int32[k]: affine scores of hits (HIT[k]), whose runs are in `cigars` (uint32[])."""
+    read_strand = hits["read"] << np.uint32(1) | hits["strand"]
+    runs = hits["cigar_start"].copy(), hits["cigar_runs"].copy()
+    aligned = Aligned(read_strand, hits["position"].copy(), cigars, *runs)
+    return _local_hits.hits_from_alignments(aligned, context, 0)[0]["score"]
+
+
+def _summary(found: np.ndarray, hits: np.ndarray, context: BatchContext, reads: np.ndarray) -> np.ndarray:
+    """READ_SUMMARY[j] of `reads` (bool[n]) from those of the search, in scores.
+
+    The next best place is not aligned: each of its errors counts as a mismatch. It never scores more than the first.
+    """
+    scoring: Scoring = context.params.scoring
+    primary = np.flatnonzero(np.diff(hits["read"].astype(np.int64), prepend=-1))
+    best = hits["score"][primary].astype(np.int64)
+    whole = context.lengths[reads].astype(np.int64) * scoring.match
+    rival = whole - found["second"].astype(np.int64) * (scoring.match + scoring.mismatch)
+    rival = np.where(found["n_best"] > 1, best, np.minimum(rival, best))
+    known = (found["n_best"] > 1) | (found["second"] != NO_SCORE)
+    summary = found.copy()
+    summary["suboptimal"] = np.where(known, rival, NO_SUBOPTIMAL)
+    summary["n_reported"] = np.diff(np.append(primary, len(hits)))
+    return summary
