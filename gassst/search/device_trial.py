@@ -128,9 +128,7 @@ class PairTrial:
         )
 
 
-def _context_of(
-    index: Any, searched: Searched, batch: ReadBatch, whole_reads: bool = False
-) -> BatchContext:
+def _context_of(index: Any, searched: Searched, batch: ReadBatch, whole_reads: bool = False) -> BatchContext:
     return BatchContext.of(index, WholeIndex(index), *searched, batch.pack(), whole_reads=whole_reads)
 
 
