@@ -29,7 +29,7 @@ from gassst.run_device import RunDevice
 from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers
-from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OF_PAIRS, processes_for, why_threads
+from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
@@ -86,7 +86,8 @@ class FileRun:
         is_single = source.mates is None and not source.interleaved
         self._device = RunDevice.of(mapper, is_single, device_process)
         mapper = self._device.mapper
-        self._processes = _processes(mapper, self._encoder, is_single)
+        shares_processes = is_single and not self._device.is_served
+        self._processes = _processes(mapper, self._encoder, shares_processes)
         on_device = mapper.on_device is not None
         params = mapper.params if is_single else mapper.params.for_pairs()
         self._batch_size = params.reads_per_batch(self._processes, on_device, self._device.is_served)
@@ -199,10 +200,13 @@ def insert_learned(run: MappingRun[Any], source: ReadSource) -> InsertModel:
         return run.learn_insert(batches)
 
 
-def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, is_single: bool) -> int:
-    """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it."""
+def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, shares_processes: bool) -> int:
+    """How many processes map: those asked for, or as many as suit the threads, if nothing speaks against it.
+
+    `shares_processes`: whether threads search single reads on the host. That needs the lock of the interpreter least.
+    """
     params = mapper.params
-    each = THREADS_EACH if is_single else THREADS_EACH_OF_PAIRS
+    each = THREADS_EACH if shares_processes else THREADS_EACH_OTHERS
     processes = processes_for(params.threads, params.processes, each)
     if processes == 1:
         return 1

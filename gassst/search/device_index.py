@@ -290,10 +290,14 @@ class Slot:
         across, down = items if isinstance(items, tuple) else (items, 1)
         if not across or not down:
             return
-        if (name, words) not in self._kernels:
-            self._kernels[name, words] = self.cl.Kernel(self.index.program(words), name)
+        kernel = self._kernels.get((name, words))
+        if kernel is None:
+            kernel = self._kernels[name, words] = self.cl.Kernel(self.index.program(words), name)
+            # Numbers whose types are known ahead take 2 us a launch, others 100.
+            types = [each.dtype if isinstance(each, np.generic) else None for each in arguments]
+            kernel.set_scalar_arg_dtypes(types)
         size = -(-across // group) * group
-        event = self._kernels[name, words](self.queue, (size, down), (group, 1), *arguments)
+        event = kernel(self.queue, (size, down), (group, 1), *arguments)
         self._note(name, event)
 
     def _note(self, name: str, event: Any, size: int = 0) -> None:

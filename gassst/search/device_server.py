@@ -41,7 +41,14 @@ from gassst.search.device_process import (
     DeviceProcess,
     Job,
 )
-from gassst.search.device_requests import Found, Looked, QuickLooked, Request, Searched
+from gassst.search.device_requests import (
+    SEARCH,
+    Found,
+    Looked,
+    QuickLooked,
+    Request,
+    Searched,
+)
 from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.filters import Cascade
 from gassst.seeding.plan import SearchPlan
@@ -53,8 +60,11 @@ log = logging.getLogger("gassst")
 
 TOGETHER = 1 << 18
 """Reads from which on no further request is searched together with others. The device needs 10 ms for as many."""
-FEW_READS, PATIENCE = 1 << 15, 0.004
-"""Fewer reads than these wait so many seconds for more: searching them takes longer than waiting."""
+FEW_READS, PATIENCE = 1 << 17, 0.008
+"""Fewer reads to be searched than these wait so many seconds for more. A search has a hundred commands however few
+reads it has, and what drives the device is busier than the device."""
+FEW_OF_PAIRS, PATIENCE_WITH_PAIRS = 1 << 15, 0.004
+"""The same of reads that less is asked about: the quick look at pairs, and seeds."""
 SWITCH = 2e-4  # s; two threads drive the device, and what one prepares must not keep the other waiting
 
 
@@ -314,7 +324,7 @@ class Inbox:
         taken: list[tuple[int, Request]] = []
         reads = 0
         with self._lock:
-            while reads < TOGETHER and (not taken or self._has_more(reads)):
+            while reads < TOGETHER and (not taken or self._has_more(reads, taken[0][1].stage == SEARCH)):
                 if not self._calls_read:
                     message = os.read(self._calls, CALL.size * select.PIPE_BUF)
                     if not message:
@@ -332,8 +342,10 @@ class Inbox:
         with self._counting:
             self._searching -= 1
 
-    def _has_more(self, reads: int) -> bool:
+    def _has_more(self, reads: int, is_search: bool) -> bool:
+        """Whether a request waits beside so many reads; such as are searched wait longer for more."""
         if self._calls_read:
             return True
-        patience = PATIENCE if self._searching and reads < FEW_READS else 0
+        few, patience = (FEW_READS, PATIENCE) if is_search else (FEW_OF_PAIRS, PATIENCE_WITH_PAIRS)
+        patience = patience if self._searching and reads < few else 0
         return bool(select.select([self._calls], [], [], patience)[0])

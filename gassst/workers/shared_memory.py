@@ -119,10 +119,12 @@ class SharedMemory:
 
     def _place_of(self, view: NDArray[np.uint8]) -> Place | None:
         """Where in shared memory the bytes lie, if they do."""
+        if not self._lent or not len(view):  # a value whose part this is would be among them
+            return None
         address = _address(view)
         with self._lock:
             at = bisect_right(self._lent, (address, REGION)) - 1
-            if at < 0 or not len(view):
+            if at < 0:
                 return None
             begin, region = self._lent[at]
         start = address - begin

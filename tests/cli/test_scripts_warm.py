@@ -30,7 +30,7 @@ def run(small_index, small_fastq, tmp_path, monkeypatch):
 
 
 def test_neither_the_first_sample_nor_the_last_counts(run):
-    found = run("--devices", "none", "--samples", "3", "--", "--mode", "global")
+    found = run("--devices", "none", "--samples", "3", "--thread-seconds", "--", "--mode", "global")
     assert found["options"] == ["--mode", "global"] and found["threads"] == 1
     single, pairs = found["sets"]
     assert (single["reads"], pairs["reads"]) == (40, 80) and pairs["name"] == "two"

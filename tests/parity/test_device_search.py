@@ -23,17 +23,26 @@ from gassst.layouts import NO_SCORE
 from gassst.mapper import LateMapper
 from gassst.pairing.insert_size import InsertModel
 from gassst.run_device import RunDevice
-from gassst.search import device, device_arrays, device_index, device_quick, device_seeds, single
+from gassst.search import (
+    device,
+    device_arrays,
+    device_index,
+    device_quick,
+    device_seeds,
+    device_server,
+    single,
+)
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext, missed_by_row
 from gassst.search.device import DeviceSearch
-from gassst.search.device_process import DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
-from gassst.search.device_requests import Request, Searched
+from gassst.search.device_process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
+from gassst.search.device_requests import QUICK_LOOK, SEARCH, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.host import HostBackend
 from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
+from gassst.workers.shared_memory import SharedMemory
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")
@@ -651,6 +660,33 @@ def test_a_request_that_cannot_be_read_ends_the_process():
             process.verify()
 
 
+@pytest.mark.parametrize(
+    ("stage", "reads", "seconds"),
+    [
+        (SEARCH, 1 << 16, device_server.PATIENCE),
+        (SEARCH, 1 << 17, 0),
+        (QUICK_LOOK, 1 << 14, device_server.PATIENCE_WITH_PAIRS),
+        (QUICK_LOOK, 1 << 16, 0),
+    ],
+    ids=["few to search", "many", "few to look at", "enough to look at"],
+)
+def test_few_reads_wait_for_more_while_others_are_searched(monkeypatch, stage, reads, seconds):
+    """A search has more commands than a look at pairs, so more reads of it are gathered."""
+    memory, (calls, to_it), patience = SharedMemory(1), os.pipe(), []
+    nothing, lengths = np.empty(0, np.uint32), np.full(reads, 100, np.uint32)
+    asked = Request(nothing, nothing, lengths, *[nothing] * 2, stage, 0, nothing)
+    inbox = Inbox(calls, memory)
+    monkeypatch.setattr(
+        device_server.select, "select", lambda *arguments: patience.append(arguments[-1]) or ([], [], [])
+    )
+    for _ in range(2):
+        os.write(to_it, CALL.pack(0, memory.put(0, tuple(asked))))
+        assert len(inbox.take()) == 1
+    os.close(calls)
+    os.close(to_it)
+    assert patience == [0, seconds]
+
+
 def test_the_last_failure_is_told_alone():
     with closing(DeviceProcess("gpu", 1, lambda *_: None)) as process:
         process.say(FAILED, "a long failure of one thread")
@@ -710,6 +746,31 @@ def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fas
     )
     assert done.returncode != 0 and not output.exists()
     assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
+
+
+def test_beside_a_device_threads_share_no_process(small_index, small_fastq, tmp_path):
+    """Half as many threads again, as some wait for it."""
+    command = [
+        sys.executable,
+        "-m",
+        "gassst",
+        "map",
+        str(small_index),
+        str(small_fastq),
+        "-v",
+        "-v",
+        "-t",
+        "5",
+    ]
+    command += ["-o", str(tmp_path / "out.sam"), "--device"]
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    environment.pop("GASSST_OPENCL", None)
+    for name, layout in (
+        ("none", "3 worker processes of 5 threads"),
+        ("gpu", "5 worker processes of 8 threads"),
+    ):
+        done = subprocess.run([*command, name], env=environment, capture_output=True, text=True)
+        assert layout in done.stderr
 
 
 def test_a_gpu_that_nobody_named_may_fail(small_index, small_fastq, tmp_path):
