@@ -529,8 +529,8 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     Parameters
     ----------
     reads : int64[k]
-    windows : int64[3, n]
-        First and last diagonal and strand by read.
+    windows : int64[3, k]
+        First and last diagonal and strand. A read may occur with several.
     context : search.context.BatchContext
         Read: `packed`, `reference.planes`, `shift`, `lead`, `words`.
     most : int
@@ -541,7 +541,7 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     Returns
     -------
     read_strand, band_start : uint32[b], words : uint8[b]
-        Bands of 64 * words diagonals, by read and bucket.
+        Bands of 64 * words diagonals, in the order of `reads`.
     """
     packed = context.packed
     cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start, lead = context.lead
@@ -559,7 +559,7 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     words.at, words.known, strip.wanted, strip.shift = &at[0], &known[0], &wanted[0], shift
     with nogil:
         for i in range(reads.shape[0]):
-            count = (windows[1, reads[i]] >> shift) - (max(windows[0, reads[i]], 0) >> shift) + 1
+            count = (windows[1, i] >> shift) - (max(windows[0, i], 0) >> shift) + 1
             room += min(max(count, 0), most)
     columns, words_array = np.empty((2, room), np.uint32), np.empty(room, np.uint8)
     cdef uint32_t[:, ::1] out = columns
@@ -567,17 +567,17 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     with nogil:
         for i in range(reads.shape[0]):
             r = reads[i]
-            m, low = lengths[r], max(windows[0, r], 0) >> shift
-            if windows[1, r] < max(windows[0, r], 0) or (windows[1, r] >> shift) - low >= most:
+            m, low = lengths[r], max(windows[0, i], 0) >> shift
+            if windows[1, i] < max(windows[0, i], 0) or (windows[1, i] >> shift) - low >= most:
                 continue
-            strip.n, strip.found = (windows[1, r] >> shift) - low + 1, 0
+            strip.n, strip.found = (windows[1, i] >> shift) - low + 1, 0
             strip.start, strip.width = (low << shift) - lead[r], 64 * words_of_read[r]
             memset(strip.wanted, 0, strip.n)
-            list_words(strands, 64 * (plane_start[r] + windows[2, r] * ((m + 63) >> 6)), m, &words)
-            find_runs(reference, strands, 64 * (plane_start[r] + windows[2, r] * ((m + 63) >> 6)), m, run, &words, &strip)
+            list_words(strands, 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6)), m, &words)
+            find_runs(reference, strands, 64 * (plane_start[r] + windows[2, i] * ((m + 63) >> 6)), m, run, &words, &strip)
             for b in range(strip.n):
                 if strip.wanted[b]:
-                    out[0, k], out[1, k] = <uint32_t>(2 * r + windows[2, r]), <uint32_t>(strip.start + (b << shift))
+                    out[0, k], out[1, k] = <uint32_t>(2 * r + windows[2, i]), <uint32_t>(strip.start + (b << shift))
                     words_out[k] = words_of_read[r]
                     k += 1
     return columns[0, :k].copy(), columns[1, :k].copy(), words_array[:k]

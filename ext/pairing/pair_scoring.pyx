@@ -13,8 +13,6 @@ from gassst._core.orientation cimport leads, partner_strand, partner_window, tem
 
 cdef extern from *:
     """
-    /* Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell. */
-    static const double EDIT_PHRED = 18.0;
     /* Costs that differ by less are equal: what is left is rounding. */
     static const double SAME_COST = 0.01;
     /* 5 / ln 10: Phred of half a squared deviate. */
@@ -22,7 +20,6 @@ cdef extern from *:
     /* ln 10 / 10: the natural logarithm of one Phred. */
     static const double PHRED_TO_LOG = 0.23025850929940458;
     """
-    const double EDIT_PHRED
     const double SAME_COST
     const double SQUARE_TO_PHRED
     const double PHRED_TO_LOG
@@ -74,6 +71,7 @@ cdef struct insert_t:
     window_t window
     double mean, sd
     double unpaired_phred
+    double edit_phred
 
 
 def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[::1] borders):
@@ -117,7 +115,7 @@ def places_of_rows(found, selected, const uint32_t[::1] lengths, const int64_t[:
     return *columns, edits_array, contig_array
 
 
-def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired_phred):
+def choose_pairs(places, const double[::1] odds, reads, double unpaired_phred, double edit_phred):
     """The best pair of places of every pair of reads.
 
     Parameters
@@ -126,12 +124,9 @@ def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired
         h places of n reads.
     odds : float64[n]
         Of each read: how much less likely a place becomes with one error more.
-    context : search.context.BatchContext
-        Read: `flip`, `lengths`; `digest`, which draws among equally good pairs.
-    pairs : search.context.PairContext
-        Read: `mate`, `insert`.
-    unpaired_phred : float
-        What mates that are not concordant cost.
+    reads : pairing.pair_scoring.PairedReads
+    unpaired_phred, edit_phred : float
+        What mates that are not concordant cost, and an error of either.
 
     Returns
     -------
@@ -145,12 +140,12 @@ def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired
     decided : uint8[n]
         1 where both mates have places, so that `wrong` speaks of the pair.
     """
-    cdef const uint32_t[::1] read_strand = places.read_strand, ends = places.ends, lengths = context.lengths
+    cdef const uint32_t[::1] read_strand = places.read_strand, ends = places.ends, lengths = reads.lengths
     cdef const uint16_t[::1] edits = places.edits
     cdef const int32_t[::1] contig = places.contig
     cdef const int64_t[::1] start = places.start
-    cdef const uint8_t[::1] mate = pairs.mate, flip = context.flip
-    cdef const uint64_t[::1] digest = context.digest
+    cdef const uint8_t[::1] mate = reads.mate, flip = reads.flip
+    cdef const uint64_t[::1] digest = reads.digest
     cdef Py_ssize_t n = mate.shape[0], r, i, widest = 1
     cdef insert_t insert
     cdef options_t options = options_t(NULL, 0, 0)
@@ -161,8 +156,8 @@ def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired
     cdef int64_t[::1] primary = primary_array
     cdef uint8_t[::1] proper = proper_array, decided = decided_array
     cdef double[::1] wrong = wrong_array
-    insert.window, insert.unpaired_phred = window_of(pairs.insert), unpaired_phred
-    insert.mean, insert.sd = pairs.insert.mean, pairs.insert.sd
+    insert.window, insert.unpaired_phred, insert.edit_phred = window_of(reads.insert), unpaired_phred, edit_phred
+    insert.mean, insert.sd = reads.insert.mean, reads.insert.sd
     for r in range(n):
         widest = max(widest, start[r + 1] - start[r])
         if start[r] < start[r + 1]:
@@ -187,7 +182,7 @@ def choose_pairs(places, const double[::1] odds, context, pairs, double unpaired
                 status = list_pairs(&mates[0], &mates[1], &insert, &keys, &options)
                 if status:
                     break
-                proper[r] = proper[r + 1] = choose_pair(&mates[0], &mates[1], &options, insert.unpaired_phred,
+                proper[r] = proper[r + 1] = choose_pair(&mates[0], &mates[1], &options, &insert,
                                                         digest[r] + digest[r + 1], &primary[r], &wrong[r])
         if status:
             raise MemoryError
@@ -274,12 +269,12 @@ cdef int list_pairs(const mate_t *a, const mate_t *b, const insert_t *insert, co
             z = (d - insert.mean) / insert.sd
             weight = likelihood(a, own) * likelihood(b, other) * exp(-0.5 * z * z)
             if add_option(options, <int32_t>own, <int32_t>other,
-                          EDIT_PHRED * (a.edits[own] + b.edits[other]) + SQUARE_TO_PHRED * z * z, weight):
+                          insert.edit_phred * (a.edits[own] + b.edits[other]) + SQUARE_TO_PHRED * z * z, weight):
                 return -1
     return 0
 
 
-cdef bint choose_pair(const mate_t *a, const mate_t *b, const options_t *options, double unpaired_phred,
+cdef bint choose_pair(const mate_t *a, const mate_t *b, const options_t *options, const insert_t *insert,
                       uint64_t digest, int64_t *primary, double *wrong) noexcept nogil:
     """Choose the places of two mates; returns whether they are concordant: also where each is taken for itself, because
     the template length is so far from the mean that chance is the better explanation. `primary` and `wrong` are those
@@ -295,8 +290,8 @@ cdef bint choose_pair(const mate_t *a, const mate_t *b, const options_t *options
         sum_a += likelihood(a, i)
     for i in range(b.n):
         sum_b += likelihood(b, i)
-    unpaired = exp(-PHRED_TO_LOG * unpaired_phred)
-    least = EDIT_PHRED * (a.best + b.best) + unpaired_phred
+    unpaired = exp(-PHRED_TO_LOG * insert.unpaired_phred)
+    least = insert.edit_phred * (a.best + b.best) + insert.unpaired_phred
     for i in range(options.n):
         total += options.all[i].weight
         least = min(least, options.all[i].cost)

@@ -1,9 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.pairing.pair_scoring import PlacesByRead
+from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.backend import Grouped, Selected
-from gassst.search.context import BatchContext, PairContext
 
 _U8 = NDArray[np.uint8]
 _U16 = NDArray[np.uint16]
@@ -16,5 +15,5 @@ def places_of_rows(
     found: Grouped, selected: Selected, lengths: _U32, borders: _I64
 ) -> tuple[_U32, _U32, _U16, _I32]: ...
 def choose_pairs(
-    places: PlacesByRead, odds: _F64, context: BatchContext, pairs: PairContext, unpaired_phred: float
+    places: PlacesByRead, odds: _F64, reads: PairedReads, unpaired_phred: float, edit_phred: float
 ) -> tuple[_I64, _U8, _F64, _U8]: ...

@@ -1,8 +1,8 @@
 """Local alignments of pairs: where one mate has a place, the other is looked for around it, clipped or not.
 
 Pairs that the whole-read search settled keep their places. Of the others, a mate without a concordant place is scored
-in every band of the window that the insert sizes leave around its partner. A concordant place is taken where it costs
-less than `PAIR_BONUS` in score.
+in every band of the windows that the insert sizes leave around the best places of its partner. Of all concordant pairs
+of places the best one is taken, if it costs less than `PAIR_BONUS` in score.
 """
 
 from __future__ import annotations
@@ -11,22 +11,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gassst._core import local_places as _local_places
 from gassst._core import mate_anchors as _mate_anchors
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
-from gassst.local.places import Lines, Places, at, best_of, line_of_read, of_reads
-from gassst.local.rivals import Rivals, SeedCoverage, quality_of, rivals_of
+from gassst.local.joint import NOWHERE, PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
+from gassst.local.places import Lines, Places, at, line_of_read, of_reads
+from gassst.local.rivals import Rivals, SeedCoverage, quality_of
 from gassst.pairing.orientation import leads, partner_strand, partner_window
-from gassst.search.arrays import I64, U8, U32, Bool
+from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
-from gassst.search.mapq import MAX_MAPQ, library_odds, phred, raised
+from gassst.search.mapq import (
+    AS_LIKELY,
+    HiddenPairs,
+    chance_of,
+    doubt_is_seen,
+    library_odds,
+    phred,
+    raised,
+    unseen_local_pairs,
+)
 
-# Score that a concordant place is worth: bwa's -U.
-PAIR_BONUS = 17
-# Mapping quality up to which another place is as likely: at 3 that is one chance in two. 0 to 10 give the same
-# shares (docs/benchmarks/constants.md).
-EVEN = 3
+# Weight of other known pairs of places from which on a pair is in doubt. 0.001 to 0.1 place the same reads right.
+DOUBTFUL = 1e-3
+# Share of the bases of both mates with seeds that occur too often from which on a pair is in doubt, too: it may lie in
+# a family of more copies than such seeds were followed to.
+OFTEN = 1 / 3
 # Bases in a row that a band must have in common with a mate to be scored. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (docs/benchmarks/constants.md).
@@ -34,7 +43,6 @@ RUN = 9
 # Buckets of a window from which on a mate is left to its own seeds. Windows of usual libraries are narrower
 # (docs/benchmarks/constants.md).
 MOST_BUCKETS = 256
-NOWHERE = -(1 << 40)  # less than any score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,30 +56,44 @@ class PairedPlaces:
     places : Places
         All known places, those found beside mates included.
     joined : uint32[j]
-        Reads that were placed beside their mate here.
+        Reads that lie beside their mate by what the scores of both say; both mates of a pair.
     rescued : bool[n]
         Those of them whose place was found beside the mate alone.
-    concordant : bool[k]
-        The `places` that lie where the line of the mate asks for.
+    wrong : float64[n]
+        Of the joined: weight of all other known pairs of places, relative to those with the place that is reported.
     """
 
     primary: Lines
     places: Places
     joined: U32
     rescued: Bool
-    concordant: Bool
+    wrong: F64
 
     @classmethod
     def none(cls, n: int, primary: Lines, places: Places) -> PairedPlaces:
         """Where no mates were placed together."""
-        nowhere = np.zeros(len(places.read), bool)
-        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool), nowhere)
+        return cls(primary, places, np.empty(0, np.uint32), np.zeros(n, bool), np.zeros(n))
+
+    def put(self, again: PairedPlaces, concerned: Bool) -> PairedPlaces:
+        """With the `concerned` pairs (bool[n], both mates) as they were placed `again`, which holds nothing else."""
+        kept = [some.take(~concerned[some.read]) for some in (self.primary, self.places)]
+        rescued, wrong = (
+            np.where(concerned, new, old)
+            for old, new in ((self.rescued, again.rescued), (self.wrong, again.wrong))
+        )
+        return PairedPlaces(
+            Lines.concatenate([kept[0], again.primary]),
+            Places.concatenate([kept[1], again.places]),
+            np.concatenate([self.joined[~concerned[self.joined]], again.joined]),
+            rescued,
+            wrong,
+        )
 
 
 def pair_up(
     aligner: Aligner, pairs: PairContext, decided: Bool, clear: Lines, primary: Lines, places: Places
 ) -> PairedPlaces:
-    """Place mates together where a concordant place costs less than it is worth.
+    """Place mates together where the best concordant pair of places costs less than it is worth.
 
     `decided` bool[n]: reads that keep their place. `clear`: lines of the settled reads.
     """
@@ -82,83 +104,123 @@ def pair_up(
     if not movable.any():
         return PairedPlaces.none(n, primary, places)
     concerned = movable | movable[pairs.partner]
-    lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
-    line = line_of_read(lines, n)
-    windows = _windows(context, pairs, np.flatnonzero(movable), lines, line)
-    fits = _fitting(aligner, places, movable, windows)
-    lonely = movable & pairs.rescuable
-    lonely[places.read[fits]] = False
+    candidates = Candidates.of(aligner, concerned, clear, places)
     n_known = len(places.read)
-    wanted = np.flatnonzero(lonely)
-    new = score_bands(aligner, *_mate_anchors.bands_in_windows(wanted, windows, context, MOST_BUCKETS, RUN))
+    new = _beside_guides(aligner, pairs, movable & pairs.rescuable, aligned, candidates)
     if len(new.read):
-        fits = np.concatenate([fits, _fitting(aligner, new, movable, windows)])
         places = Places.concatenate([places, new])
-    rows = np.flatnonzero(fits)
-    some = places.take(rows)
-    rows = rows[best_of(some, np.ones(rows.size, bool), context)]
-    taken = _better_mates(pairs, places, rows, lines, line)
-    moved = aligner.align_places(places.take(taken))
+        candidates = Candidates.of(aligner, concerned, clear, places)
+    lines = Lines.concatenate([some.take(concerned[some.read]) for some in (clear, primary)])
+    choice = choose(context, pairs, np.flatnonzero(concerned), candidates, lines)
+    return _moved(aligner, choice, candidates, (clear, primary), places, n_known)
+
+
+def _beside_guides(
+    aligner: Aligner, pairs: PairContext, wanted: Bool, aligned: Bool, known: Candidates
+) -> Places:
+    """Places of `wanted` mates (bool[n]) in the windows that the best places of `aligned` mates leave (bool[n]).
+
+    Mates with a `known` candidate in such a window are not looked for in it.
+    """
+    guides = known.take(aligned[known.read] & wanted[pairs.partner[known.read]]).guides()
+    mates, (low, high, strand) = pairs.partner[guides.read], _windows(aligner.context, pairs, guides)
+    lonely = np.flatnonzero((low <= high) & ~known.any_within(2 * mates + strand, low, high))
+    if not lonely.size:
+        return Places.none()
+    windows = np.stack([low[lonely], high[lonely], strand[lonely]])
+    bands = _mate_anchors.bands_in_windows(mates[lonely], windows, aligner.context, MOST_BUCKETS, RUN)
+    found = score_bands(aligner, *bands)
+    return found.take(found.score >= aligner.least_scores(found.read_strand, PAIR_BONUS))
+
+
+def _moved(
+    aligner: Aligner,
+    choice: Joint,
+    candidates: Candidates,
+    known: tuple[Lines, Lines],
+    places: Places,
+    n_known: int,
+) -> PairedPlaces:
+    """The primaries, with mates where their concordant pair has them. `known`: settled lines and others."""
+    n, (clear, primary) = aligner.context.n, known
+    reads, chosen = choice.reads, candidates.take(choice.rows)
+    line = line_of_read(primary, n)[reads]
+    stays = (line >= 0) & (at(primary.read_strand, line) == chosen.read_strand)
+    near = [
+        np.abs(at(diagonal, line) - chosen.diagonal) <= SAME_PLACE
+        for diagonal in (primary.first_diagonal, primary.last_diagonal)
+    ]
+    stays &= near[0] | near[1]
+    moves = chosen.row[~stays & (chosen.row >= 0)]
+    leaves = np.zeros(n, bool)
+    leaves[places.read[moves]] = True
+    if moves.size:
+        moved = aligner.align_places(places.take(moves))
+        primary = Lines.concatenate([primary.take(~leaves[primary.read]), moved])
+    placed = of_reads(primary, n) | of_reads(clear, n)
     rescued = np.zeros(n, bool)
-    rescued[places.read[taken[taken >= n_known]]] = True
-    staying = primary.take(~of_reads(moved, n)[primary.read])
-    return PairedPlaces(Lines.concatenate([staying, moved]), places, moved.read, rescued, fits)
+    rescued[chosen.read] = chosen.row >= n_known
+    # Mates are neighbouring rows.
+    both = np.repeat(placed[reads].reshape(-1, 2).all(axis=1), 2)
+    wrong = np.zeros(n)
+    wrong[reads] = choice.wrong
+    return PairedPlaces(primary, places, reads[both].astype(np.uint32), rescued, wrong)
 
 
-def _fitting(aligner: Aligner, places: Places, movable: Bool, windows: np.ndarray) -> Bool:
-    """bool[k]: places of movable reads (bool[n]) in their windows, worth reporting beside a mate."""
-    fits = movable[places.read]
-    rows = np.flatnonzero(fits)
-    some = places.take(rows)
-    inside = _local_places.in_windows(some.read_strand, some.diagonal, windows)
-    fits[rows] = inside & (some.score >= aligner.least_scores(some.read_strand, PAIR_BONUS))
-    return fits
+def in_doubt(
+    lengths: U32, pairs: PairContext, paired: PairedPlaces, movable: Bool, seed_coverage: SeedCoverage
+) -> Bool:
+    """bool[n]: reads worth a look at seeds that occur often: of pairs that are not sure, with a mate aligned.
 
-
-def _better_mates(pairs: PairContext, places: Places, rows: I64, lines: Lines, line: I64) -> I64:
-    """Those of the concordant places (rows of `places`, one a read) to take: of a pair the one that gains more."""
-    read = places.read[rows]
-    gain = np.full(len(line), np.iinfo(np.int32).min, np.int64)
-    gain[read] = places.total[rows] + PAIR_BONUS - at(lines.total, line[read])
-    own, other = gain[read], gain[pairs.partner[read]]
-    return rows[(own >= 0) & ((own > other) | ((own == other) & (pairs.mate[read] == 1)))]
+    A pair is sure where both mates have a place by themselves, and no known rival together, and most seeds of one were
+    looked at. A tie is not in doubt: few of them lie elsewhere, and more rivals make no difference. `movable` bool[n]:
+    reads that neither stay where they are nor are proved to.
+    """
+    n, bases = len(movable), seed_coverage.passed_over.bases
+    often = bases >= OFTEN * lengths
+    aligned = of_reads(paired.primary, n)
+    joined = np.zeros(n, bool)
+    joined[paired.joined] = True
+    doubtful = ~joined | (paired.wrong >= DOUBTFUL) | paired.rescued | paired.rescued[pairs.partner]
+    doubtful |= often & often[pairs.partner]
+    doubtful &= ~(joined & (paired.wrong > AS_LIKELY))
+    left_out = np.where(seed_coverage.reseeded, bases, seed_coverage.share) > 0
+    return movable & pairs.paired & left_out & (aligned | aligned[pairs.partner]) & doubtful
 
 
 def pair_quality(
     context: BatchContext,
     pairs: PairContext,
     paired: PairedPlaces,
-    rivals: Rivals,
     seed_coverage: SeedCoverage,
     quality: U8,
 ) -> None:
-    """Raise `quality` (uint8[n], changed in place) of mates that were placed together.
+    """Set `quality` (uint8[n], changed in place) of mates that were placed together.
 
-    A reported place can be wrong in two ways. Both mates lie elsewhere together: each is as unlikely as its own quality
-    says. Or this one lies elsewhere alone, which costs it the worth of a concordant place. A mate that was found only
-    around the other one has no quality of its own.
+    Other known pairs of places are weighed by the scores of both mates. Beside these, both mates may lie in unseen
+    rivals, or one of them may fit near the other by chance.
     """
-    reads = np.r_[paired.joined, pairs.partner[paired.joined]]
-    concerned = np.zeros(context.n, bool)
-    concerned[reads] = True
-    primary = paired.primary
-    some = np.flatnonzero(concerned[primary.read])
-    lines = primary.take(some)
-    # A rival that is not concordant lacks the worth of a concordant place; chance has the window alone.
-    beside_mate = PAIR_BONUS, pairs.window_bases / 2
-    near = quality_of(context, lines, rivals.take(some), seed_coverage, PAIR_BONUS, *beside_mate)
-    # Rivals that are concordant, too, as the copies of a tandem repeat are, gain as much as the reported place.
-    beside, _ = rivals_of(context, lines, paired.places.take(paired.concordant))
-    near = np.minimum(near, quality_of(context, lines, beside, seed_coverage, 0, *beside_mate))
-    given_mate = np.full(context.n, MAX_MAPQ, np.uint8)
-    given_mate[primary.read[some]] = near
-    alone = np.where(paired.rescued, 0, quality).astype(np.uint8)
-    # Both mates are misplaced together, or this one leaves a mate that stays.
-    own, other = alone[reads].astype(np.int64), alone[pairs.partner[reads]].astype(np.int64)
-    # Two mates that may as well lie elsewhere do not make each other sure.
-    both = np.where(np.maximum(own, other) <= EVEN, np.maximum(own, other), own + other)
-    shared = np.minimum(both, given_mate[reads]).astype(np.uint8)
-    quality[reads] = np.maximum(alone[reads], shared)
+    reads, n = paired.joined, context.n
+    if not reads.size:
+        return
+    of_read = np.full(n, -1, np.int64)
+    of_read[reads] = np.arange(len(reads))
+    lines = paired.primary.take(of_read[paired.primary.read] >= 0)
+    row, mate = of_read[lines.read], of_read[pairs.partner[reads]]
+    nothing = Rivals.none(len(row))
+    unseen, near = chance_of(quality[reads]), np.zeros(len(reads))
+    unseen[row] = chance_of(quality_of(context, lines, nothing, seed_coverage))
+    unseen[paired.rescued[reads]] = 1
+    beside_mate = 0, PAIR_BONUS, pairs.window_bases / 2
+    near[row] = chance_of(quality_of(context, lines, nothing, seed_coverage, *beside_mate))
+    aligned, edits = context.lengths[reads].astype(np.float64), np.zeros(len(reads))
+    aligned[row] = lines.end - lines.begin
+    edits[row] = lines.mismatches(context.params.scoring)
+    odds = library_odds(edits, aligned, pairs.insert.errors)
+    known, never = paired.wrong[reads], np.zeros(len(reads), bool)
+    hidden = HiddenPairs(unseen, unseen[mate], np.sqrt(odds * odds[mate]), known, never)
+    assumed = unseen_local_pairs(hidden, np.sqrt(aligned * aligned[mate])) + near
+    quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed))
 
 
 def bounded_by_scores(
@@ -190,12 +252,12 @@ def bounded_by_scores(
         return
     reported = at(primary.total, line[read]) + at(primary.total, line[partner])
     lost = np.maximum(reported - rivals.total - total, 0) / mismatch
-    aligned = primary.end - primary.begin
-    edits = -(-(aligned * context.params.scoring.match - primary.hits["score"]) // mismatch)
-    odds = library_odds(edits, aligned, pairs.insert.errors)
+    odds = library_odds(
+        primary.mismatches(context.params.scoring), primary.end - primary.begin, pairs.insert.errors
+    )
     weight = np.bincount(read[some], (odds[line[read]] ** lost)[some], n)
     reads = np.flatnonzero(weight)
-    quality[reads] = np.minimum(quality[reads], raised(phred(weight[reads])))
+    quality[reads] = np.minimum(quality[reads], raised(phred(weight[reads]), is_seen=True))
 
 
 def _best_concordant(context: BatchContext, pairs: PairContext, places: Places, others: Places) -> I64:
@@ -220,23 +282,19 @@ def _best_concordant(context: BatchContext, pairs: PairContext, places: Places, 
     return best
 
 
-def _windows(context: BatchContext, pairs: PairContext, reads: I64, lines: Lines, line: I64) -> np.ndarray:
-    """int64[3, n]: first and last diagonal and strand that the partner's line leaves each of the reads.
+def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> tuple[I64, I64, I64]:
+    """First and last diagonal and strand that each of the guides leaves the mate, int64[k] each.
 
-    The windows of all other reads are empty. A window ends where the partner's contig does.
+    A window ends where the contig of the guide does.
     """
-    partner = pairs.partner[reads]
-    row = line[partner]
-    diagonal = lines.first_diagonal[row].astype(np.int64)
-    length, own = (context.lengths[r].astype(np.int64) for r in (partner, reads))
-    strand = (lines.read_strand[row] & 1).astype(np.int64)
+    read = guides.read
+    partner, diagonal = pairs.partner[read], guides.diagonal.astype(np.int64)
+    length, other = (context.lengths[r].astype(np.int64) for r in (read, partner))
+    strand = (guides.read_strand & 1).astype(np.int64)
     insert, reference = pairs.insert, context.reference
-    leading = leads(insert.orientation, strand, pairs.mate[partner].astype(np.int64))
-    low, high = partner_window(leading, diagonal, length, own, insert.low, insert.high)
-    contig = contig_before(reference.starts, lines.hits["position"][row])
-    windows = np.zeros((3, context.n), np.int64)
-    windows[1] = -1
-    windows[0, reads] = np.maximum(low, reference.starts[contig] - own)
-    windows[1, reads] = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
-    windows[2, reads] = partner_strand(insert.orientation, strand)
-    return windows
+    leading = leads(insert.orientation, strand, pairs.mate[read].astype(np.int64))
+    low, high = partner_window(leading, diagonal, length, other, insert.low, insert.high)
+    contig = contig_before(reference.starts, guides.inside)
+    low = np.maximum(low, reference.starts[contig] - other)
+    high = np.minimum(high, reference.starts[contig] + reference.lengths[contig])
+    return low, high, partner_strand(insert.orientation, strand)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst.params import Scoring
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 
@@ -103,6 +104,12 @@ class Places(Columns):
     diagonal: U32
     given: Bool
 
+    @classmethod
+    def none(cls) -> Places:
+        """No places at all."""
+        kinds = "uint32 uint32 int64 int32 int32 uint8 uint16 uint32 bool"
+        return cls(*[np.empty(0, kind) for kind in kinds.split()])
+
     @cached_property
     def read(self) -> U32:
         """uint32[k]"""
@@ -177,6 +184,11 @@ class Lines(Columns):
     def clipped(self, lengths: U32) -> I64:
         """int64[k]: bases that are not aligned."""
         return lengths[self.read] - (self.end - self.begin)
+
+    def mismatches(self, scoring: Scoring) -> I64:
+        """int64[k]: as many as cost what each loses against an alignment of the same bases without errors."""
+        lost = (self.end - self.begin) * scoring.match - self.hits["score"]
+        return -(-lost // (scoring.match + scoring.mismatch))
 
 
 def best_of(places: Places, eligible: Bool, context: BatchContext) -> I64:

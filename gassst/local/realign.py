@@ -12,6 +12,7 @@ Places compare by their score with the bonus for each end that is reached; AS an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
-from gassst.local.mates import PAIR_BONUS, PairedPlaces, bounded_by_scores, pair_quality, pair_up
+from gassst.local.joint import PAIR_BONUS
+from gassst.local.mates import PairedPlaces, bounded_by_scores, in_doubt, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -30,7 +32,7 @@ from gassst.local.places import (
     of_reads,
     rank,
 )
-from gassst.local.reseed import PassedOver, look_again
+from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
@@ -89,6 +91,23 @@ class Known:
         return self.found.bands.take(rows)
 
 
+class Looked(NamedTuple):
+    """What a batch of `n` reads is known to have.
+
+    Attributes
+    ----------
+    primary : Lines
+        Of the reads that were not settled at once.
+    places : Places
+    passed_over : PassedOver
+        Of the reads that dense seeds were looked up for.
+    """
+
+    primary: Lines
+    places: Places
+    passed_over: PassedOver
+
+
 def realign(backend: SearchBackend, found: GlobalResult, pairs: PairContext | None) -> BatchResult:
     """The best local alignments of a batch: its primary, supplementary and secondary rows."""
     with backend.stats.timed("local"):
@@ -139,32 +158,81 @@ class _Realignment:
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
         much = primary.clipped(lengths) >= MUCH_CLIPPED
         far[primary.read] = much | self.known.found.left_to_local[primary.read]
-        decided, passed_over = self.known.found.proper.copy(), PassedOver.none(n)
+        decided, known = self.known.found.proper.copy(), Looked(primary, places, PassedOver.none(n))
         if far.any():
-            reads = np.flatnonzero(far).astype(np.uint32)
             # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
-            decided[reads] = False
+            decided[far] = False
             if self.pairs is not None:
-                decided[self.pairs.partner[reads]] = False
-            promising, found = look_again(self.backend, reads)
-            passed_over = passed_over.put(reads, found)
-            new = score_promising(self.aligner, promising)
-            enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(far[places.read]))
-            places = Places.concatenate([places, new.take(enough)])
-            better = self._primary(places.take(far[places.read]), decided)
-            primary = Lines.concatenate([primary.take(~far[primary.read]), better])
+                decided[self.pairs.partner[far]] = False
+            known = self._look_up(known, far, decided)
         # A mate may vouch for what scores less than -T.
-        primary = self._reportable(primary, self._paired())
-        paired = PairedPlaces.none(n, primary, places)
+        known = known._replace(primary=self._reportable(known.primary, self._paired()))
+        paired = PairedPlaces.none(n, known.primary, known.places)
         if self.pairs is not None:
-            paired = pair_up(self.aligner, self.pairs, decided, clear, primary, places)
+            clear, known = self._reopened(self.pairs, clear, known, decided)
+            paired, far, passed_over = self._pair_up(self.pairs, known, far, decided, clear)
+            known = known._replace(passed_over=passed_over)
             clear, paired = self._concordant(self.pairs, clear, paired, decided)
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
-        seed_coverage = SeedCoverage(
-            far | self.known.found.hopeless, self.known.found.passed_over, passed_over
+        return self._report(
+            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, (summary, quality)
         )
-        return self._report(clear, paired, parts, seed_coverage, decided, (summary, quality))
+
+    def _look_up(self, known: Looked, reads: Bool, decided: Bool, depth: Depth | None = None) -> Looked:
+        """What is known with the places that dense seeds of some `reads` (bool[n]) lead to.
+
+        `decided` bool[n]: reads that stay near the place that the search chose.
+        """
+        primary, places, passed_over = known
+        rows = np.flatnonzero(reads).astype(np.uint32)
+        promising, found = look_again(self.backend, rows, depth)
+        new = score_promising(self.aligner, promising)
+        enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
+        places = Places.concatenate([places, new.take(enough)])
+        better = self._primary(places.take(reads[places.read]), decided)
+        primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
+        return Looked(primary, places, passed_over.put(rows, found))
+
+    def _reopened(
+        self, pairs: PairContext, clear: Lines, known: Looked, decided: Bool
+    ) -> tuple[Lines, Looked]:
+        """Settled reads of open pairs are no longer `clear`: the mate may tell which of several places it is."""
+        settled = of_reads(clear, self.context.n)
+        again = settled & pairs.paired & ~decided & ~settled[pairs.partner]
+        if not again.any():
+            return clear, known
+        rows = _local_places.known_places(self.known, again.view(np.uint8), self.context.flip)
+        places = Places.concatenate([known.places, self._known_places(rows, np.zeros_like(again))])
+        is_open = again[clear.read]
+        primary = Lines.concatenate([known.primary, clear.take(is_open)])
+        return clear.take(~is_open), known._replace(primary=primary, places=places)
+
+    def _pair_up(
+        self, pairs: PairContext, known: Looked, far: Bool, decided: Bool, clear: Lines
+    ) -> tuple[PairedPlaces, Bool, PassedOver]:
+        """Mates placed together; the reads that were looked up by then (`far` and more, bool[n]), what was passed over.
+
+        Pairs in doubt are looked up with seeds that occur often, and placed once more.
+        """
+        paired = pair_up(self.aligner, pairs, decided, clear, known.primary, known.places)
+        movable = ~decided & ~of_reads(clear, self.context.n)
+        coverage = self._seed_coverage(far, known.passed_over)
+        doubtful = in_doubt(self.context.lengths, pairs, paired, movable, coverage)
+        if not doubtful.any():
+            return paired, far, known.passed_over
+        # Few pairs: all else stays as it is, and is not copied.
+        concerned = doubtful | doubtful[pairs.partner]
+        primary, places = (some.take(concerned[some.read]) for some in (known.primary, known.places))
+        deep = self._look_up(Looked(primary, places, known.passed_over), doubtful, ~concerned, DEEP)
+        primary = self._reportable(deep.primary, self._paired())
+        again = pair_up(self.aligner, pairs, decided | ~concerned, clear, primary, deep.places)
+        return paired.put(again, concerned), far | doubtful, deep.passed_over
+
+    def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
+        """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
+        found = self.known.found
+        return SeedCoverage(far | found.hopeless, found.passed_over, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -183,7 +251,7 @@ class _Realignment:
         n = self.context.n
         placed = of_reads(clear, n) | of_reads(paired.primary, n)
         concordant = decided.copy()
-        concordant[paired.joined] = concordant[pairs.partner[paired.joined]] = True
+        concordant[paired.joined] = True
         concordant &= placed[pairs.partner]
         primary = self._reportable(paired.primary, concordant)
         return self._reportable(clear, concordant), replace(paired, primary=primary)
@@ -320,7 +388,7 @@ class _Realignment:
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage, single=single)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
-            pair_quality(context, self.pairs, paired, rivals, seed_coverage, quality)
+            pair_quality(context, self.pairs, paired, seed_coverage, quality)
         for lines in (clear, primary):
             quality[lines.read] = self._beside_copies(lines, quality[lines.read])
         quality = stretched(quality)

@@ -92,14 +92,34 @@ class Promising(NamedTuple):
     alone: Bool
 
 
-def look_again(backend: SearchBackend, reads: U32) -> tuple[Promising, PassedOver]:
-    """The promising bands of `reads` (uint32[a], ascending), and what was passed over."""
+class Depth(NamedTuple):
+    """How far a look goes: occurrences of a seed that are looked at, and buckets of a read that are scored."""
+
+    occurrences: int
+    places: int
+
+
+# For pairs in doubt. Of human133 (100 bases, 5 %) 5,719 instead of 5,765 of 5,836 such mates are right with 128
+# occurrences, and 5,753 with 32 places (docs/benchmarks/tried.md).
+DEEP = Depth(512, 128)
+
+
+def look_again(
+    backend: SearchBackend, reads: U32, depth: Depth | None = None
+) -> tuple[Promising, PassedOver]:
+    """The promising bands of `reads` (uint32[a], ascending), and what was passed over.
+
+    `depth`: None for the first look, whose seeds the level of sensitivity limits, too.
+    """
     context = backend.context
-    caps = np.minimum(context.plan.caps, np.uint32(OCCURRENCES))
+    if depth is None:
+        caps, places = np.minimum(context.plan.caps, np.uint32(OCCURRENCES)), NEW_PLACES
+    else:
+        caps, places = np.full_like(context.plan.caps, depth.occurrences), depth.places
     seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
     anchors = backend.gather(seeds, reads, None)
     reach = 64 * max(int(context.words.max(initial=0)), WORDS)
-    found = _stretches.promising_buckets(anchors, context, NEW_PLACES, RELEVANT, reach)
+    found = _stretches.promising_buckets(anchors, context, places, RELEVANT, reach)
     read_strand, bucket, diagonal, alone = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)

@@ -7,6 +7,33 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.pairing.insert_size import InsertModel
+
+# Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
+EDIT_PHRED = 18.0
+
+
+class PairedReads(NamedTuple):
+    """What the choice looks at of `n` reads, of which mates are neighbours.
+
+    Attributes
+    ----------
+    lengths : uint32[n]
+    flip : uint8[n]
+        1 where the reverse strand is the canonical one.
+    digest : uint64[n]
+        Hash of the bases, which draws among equally good pairs.
+    mate : uint8[n]
+        0 single, 1 first, 2 last mate.
+    insert : InsertModel
+    """
+
+    lengths: NDArray[np.uint32]
+    flip: NDArray[np.uint8]
+    digest: NDArray[np.uint64]
+    mate: NDArray[np.uint8]
+    insert: InsertModel
+
 
 class PairChoice(NamedTuple):
     """What was chosen for the `n` reads of a batch.
@@ -37,6 +64,7 @@ class PlacesByRead(NamedTuple):
     read_strand, ends : uint32[k]
         `ends` are the coordinates behind the last aligned bases.
     edits : uint16[k]
+        Errors, or points of score that each place loses.
     contig : int32[k]
         A number for the contig that each lies on.
     start : int64[n + 1]

@@ -9,7 +9,7 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
-from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
+from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
 from gassst.pairing.read_through import fragment_lengths
 from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
@@ -18,6 +18,7 @@ from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     HiddenPairs,
     clipped,
+    doubt_is_seen,
     library_odds,
     mapping_quality,
     phred,
@@ -168,7 +169,10 @@ class HostPairPasses:
             columns = _pair_scoring.places_of_rows(found, selected, *where)
             places = PlacesByRead(*columns, selected.start)
             unpaired = self.pairs.insert.unpaired_phred(context.plan.n_bases)
-            chosen = _pair_scoring.choose_pairs(places, odds, context, self.pairs, unpaired)
+            reads = PairedReads(
+                context.lengths, context.flip, context.digest, self.pairs.mate, self.pairs.insert
+            )
+            chosen = _pair_scoring.choose_pairs(places, odds, reads, unpaired, EDIT_PHRED)
         primary, proper, wrong, decided = chosen
         return PairChoice(primary, proper.view(bool), wrong, decided.view(bool))
 
@@ -208,7 +212,7 @@ class HostPairPasses:
         )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        quality = raised(phred(choice.wrong + together))
+        quality = raised(phred(choice.wrong + together), doubt_is_seen(choice.wrong, together))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.left_to_local

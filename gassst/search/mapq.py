@@ -20,6 +20,8 @@ REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
 SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
 # Qualities of mates from the first to the second are reported as the second: `raised`.
 NEARLY_CONFIDENT, CONFIDENT = 17, 20
+# The same where nearly all the doubt is in rivals that were seen and counted; the unseen weigh no more than this share.
+NEARLY_IF_SEEN, MOST_UNSEEN = 15, 0.1
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
@@ -76,6 +78,7 @@ class PairModel:
     rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
     before_rescue : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
+    local_length : exponent by which there are fewer beside longer alignments, in pairs that scores decide; set by hand
     """
 
     common: float = 0.104
@@ -84,6 +87,7 @@ class PairModel:
     rate: float = 0.7
     before_rescue: float = 0.3
     equal: float = 1e-5
+    local_length: float = 2.0
 
 
 PAIR_MODEL = PairModel()
@@ -148,14 +152,20 @@ def stretched(quality: np.ndarray) -> np.ndarray:
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
 
 
-def raised(quality: np.ndarray) -> np.ndarray:
-    """uint8[n]: qualities of mates, no longer just below 20.
+def raised(quality: np.ndarray, is_seen: np.ndarray | bool = False) -> np.ndarray:
+    """uint8[n]: qualities of mates, no longer just below 20. `is_seen`: of `doubt_is_seen`.
 
-    Where errors are frequent, one mismatch more is all that most rivals of a pair have. That is 18 at 5 %, which leaves
-    out what callers take from other mappers. A bin stays within a factor of 2 of its promise (docs/mapq.md).
+    Where errors are frequent, one mismatch more is all that most rivals of a pair have. At 5 % that is 18 for one rival
+    and 15 for two, which leaves out what callers take from other mappers. A bin stays within a factor of 2 of its
+    promise (docs/mapq.md).
     """
-    almost = (quality >= NEARLY_CONFIDENT) & (quality < CONFIDENT)
+    almost = (quality >= np.where(is_seen, NEARLY_IF_SEEN, NEARLY_CONFIDENT)) & (quality < CONFIDENT)
     return np.where(almost, CONFIDENT, quality).astype(np.uint8)
+
+
+def doubt_is_seen(known: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+    """bool[n]: whether what speaks against pairs are known rivals, whose weight is exact, and hardly assumed ones."""
+    return unseen <= MOST_UNSEEN * known
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:
@@ -168,6 +178,11 @@ def phred(wrong: np.ndarray) -> np.ndarray:
     quality = np.minimum(MAX_MAPQ, np.floor(-10 * np.log10(share))).astype(np.uint8)
     quality[wrong > AS_LIKELY] = 0
     return quality
+
+
+def chance_of(quality: np.ndarray) -> np.ndarray:
+    """float64[n]: that alignments of these mapping qualities (uint8[n]) are wrong."""
+    return 10 ** (quality.astype(np.float64) / -10)
 
 
 def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) -> np.ndarray:
@@ -270,6 +285,16 @@ def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarra
     times = np.where(known > KNOWN_PAIR, model.beside, model.common) + model.alike * known
     both = times * np.sqrt(own * other) * (odds / REFERENCE_ODDS) ** model.rate
     return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
+
+
+def unseen_local_pairs(pairs: HiddenPairs, aligned: np.ndarray, model: PairModel = PAIR_MODEL) -> np.ndarray:
+    """float64[n]: as `unseen_pairs`, of pairs that the scores of both mates decide.
+
+    `own` and `other` are the unseen rivals of both alignments. `aligned` (float64[n]): geometric mean of their bases.
+    The fewer there are, the fewer seeds lie in what both mates have in common with a rival.
+    """
+    hidden = unseen_pairs(pairs, model) - model.equal
+    return model.equal + hidden * (REFERENCE_LENGTH / np.maximum(aligned, 1)) ** model.local_length
 
 
 def _unseen_rivals(

@@ -71,7 +71,6 @@ GROUPS = {
         Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),
         Varied("NEAR", "gassst.local.realign", (16, 64, 256), CLIPPED),
         Varied("MOST_BUCKETS", "gassst.local.mates", (32, 256, 1024), CLIPPED),
-        Varied("EVEN", "gassst.local.mates", (0, 3, 10), CLIPPED),
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
         Varied("SURE_ERRORS", "gassst.search.host", (2, 4, 8), CLIPPED),
         Varied("LEAST_STRETCH", "gassst.search.state", (14, 18, 24), CLIPPED),

@@ -56,6 +56,8 @@ def commands(args: argparse.Namespace) -> dict[str, list[str]]:
     found = {"gassst": [*GASSST, "map", "-q", "-t", threads, "--device", "none", *mode, args.index]}
     if args.bwa_mem2:
         found["bwa-mem2"] = ["bwa-mem2", "mem", "-t", threads, args.bwa_mem2]
+    if args.bwa:
+        found["bwa"] = ["bwa", "mem", "-t", threads, args.bwa]
     if args.minibwa:
         found["minibwa"] = ["minibwa", "map", "-t", threads, args.minibwa]
     return found
@@ -151,6 +153,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("reference", nargs="?", help="FASTA")
     p.add_argument("index", nargs="?", help="the gassst index of it")
     p.add_argument("--bwa-mem2", metavar="IDX", help="prefix of its index")
+    p.add_argument("--bwa", metavar="IDX", help="prefix of its index; bwa mem has the records of bwa-mem2")
     p.add_argument("--minibwa", metavar="IDX", help="prefix of its index")
     p.add_argument("-n", "--number", type=int, default=20_000, help="pairs or single reads of a set [20000]")
     p.add_argument("--single", action="store_true", help="single reads")

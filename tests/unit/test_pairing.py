@@ -15,9 +15,17 @@ from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
 from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.pairing.pair_scoring import PlacesByRead
+from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
-from gassst.search.mapq import PAIR_MODEL, HiddenPairs, phred, raised, unseen_pairs
+from gassst.search.mapq import (
+    PAIR_MODEL,
+    HiddenPairs,
+    doubt_is_seen,
+    phred,
+    raised,
+    unseen_local_pairs,
+    unseen_pairs,
+)
 
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
@@ -664,6 +672,13 @@ def test_bands_in_windows_that_have_bases_in_a_row(run):
     got = _mate_anchors.bands_in_windows(np.arange(n), windows, context, most, run)
     assert list(zip(*(column.tolist() for column in got), strict=True)) == expected
     assert expected
+    # A read may have several windows, in any order.
+    some = expected[0][0] >> 1, expected[-1][0] >> 1
+    again = np.array([some[1], some[0], 3, some[1]])
+    got = _mate_anchors.bands_in_windows(again, windows[:, again].copy(), context, most, run)
+    of_read = [[band for band in expected if band[0] >> 1 == r] for r in again]
+    assert list(zip(*(column.tolist() for column in got), strict=True)) == sum(of_read, [])
+    assert sum(map(bool, of_read)) >= 3
 
 
 def test_what_lies_behind_a_read_is_no_base_of_it():
@@ -698,7 +713,7 @@ def on_contig(place) -> int:
     return int(place[1] >= BORDER)
 
 
-def weigh(orientation, insert, places, lengths, odds, unpaired):
+def weigh(orientation, insert, places, lengths, odds, unpaired, each):
     """(cost, weight, is concordant) of every pair of places, which are (reverse, left end, edits)."""
     (first, last), best = places, [min(p[2] for p in side) for side in places]
     u = 10 ** (-unpaired / 10)
@@ -709,7 +724,7 @@ def weigh(orientation, insert, places, lengths, odds, unpaired):
             t = template(orientation, (*a[:2], lengths[0]), (*b[:2], lengths[1]))
             fits = t is not None and insert.low <= t <= insert.high and on_contig(a) == on_contig(b)
             z = (t - insert.mean) / insert.sd if fits else 0.0
-            cost = 18 * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
+            cost = each * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
             weight = likelihood * (math.exp(-z * z / 2) * fits + u)
             table[i, j] = (cost, weight, fits)
     return table
@@ -725,18 +740,16 @@ def random_places(rng, size, n):
     return [list(places)[i] for i in rng.permutation(n)]
 
 
-def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired):
+def choose(sides, lengths, mate, odds, digest, flip, insert, unpaired, each=18.0):
     rows = [(r << 1 | p[0], p[1] + lengths[r], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     contig = np.array([on_contig(p) for side in sides for p in side], np.int32)
     places = PlacesByRead(*flat(rows, np.uint32, np.uint32, np.uint16), contig, start)
-    context = SimpleNamespace(
-        flip=np.array(flip, np.uint8),
-        lengths=np.array(lengths, np.uint32),
-        digest=np.array(digest, np.uint64),
+    of_reads = flat(
+        [*zip(lengths, flip, digest, mate, strict=True)], np.uint32, np.uint8, np.uint64, np.uint8
     )
-    pairs = SimpleNamespace(mate=np.array(mate, np.uint8), insert=insert)
-    return _pair_scoring.choose_pairs(places, np.array(odds), context, pairs, unpaired), start
+    reads = PairedReads(*of_reads, insert)
+    return _pair_scoring.choose_pairs(places, np.array(odds), reads, unpaired, each), start
 
 
 @pytest.mark.parametrize("orientation, seed", CASES)
@@ -750,12 +763,13 @@ def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
         sides = [random_places(rng, int(rng.choice([500, 4000])), k) for k in n]
         odds, unpaired = [float(x) for x in rng.uniform(0.001, 0.3, 2)], float(rng.uniform(20, 70))
         digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
+        each = float(rng.choice([18.0, 3.6]))  # of an error, of a point of score
         (primary, proper, wrong, decided), start = choose(
-            sides, lengths, (1, 2), odds, digest, rng.integers(0, 2, 2), insert, unpaired
+            sides, lengths, (1, 2), odds, digest, rng.integers(0, 2, 2), insert, unpaired, each
         )
-        table = weigh(orientation, insert, sides, lengths, odds, unpaired)
+        table = weigh(orientation, insert, sides, lengths, odds, unpaired, each)
         best = [min(p[2] for p in side) for side in sides]
-        alone = 18 * sum(best) + unpaired
+        alone = each * sum(best) + unpaired
         least = min([alone, *(cost for cost, _, fits in table.values() if fits)])
         i, j = int(primary[0] - start[0]), int(primary[1] - start[1])
         assert decided.tolist() == [1, 1]
@@ -866,13 +880,39 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
-def test_qualities_of_mates_below_20_stay_within_a_factor_of_two_of_their_promise():
-    """What is raised is at most twice as often wrong as it says; all else stays, in the same order."""
+def test_qualities_of_mates_just_below_20_are_raised_as_far_as_their_doubt_is_seen():
+    """All else stays, in the same order. Of assumed rivals none is taken for less than half of its weight."""
     quality = np.arange(61, dtype=np.uint8)
-    told = raised(quality)
-    assert (np.diff(told.astype(int)) >= 0).all()
-    assert np.array_equal(told[told != quality], [20, 20, 20])
-    assert (10 ** (-quality / 10) <= 2 * 10 ** (-told / 10)).all()
+    for is_seen, first in ((False, 17), (True, 15)):
+        told = raised(quality, is_seen)
+        assert (np.diff(told.astype(int)) >= 0).all()
+        assert np.flatnonzero(told != quality).tolist() == [*range(first, 20)]
+        assert (told[first:20] == 20).all()
+    assert (10 ** (-quality / 10) <= 2 * 10 ** (-raised(quality) / 10)).all()
+    both = raised(np.array([15, 15, 17, 17], np.uint8), np.array([True, False, True, False]))
+    assert both.tolist() == [20, 15, 20, 20]
+
+
+def test_two_known_rivals_with_one_mismatch_more_are_seen_and_one_beside_assumed_ones_is_not():
+    """At 5 % errors, 4 % of them mismatches: 0.0139 each."""
+    known, unseen = np.array([0.0278, 0.0139, 0.0, 0.0]), np.array([1e-5, 0.0139, 0.0278, 0.0])
+    assert doubt_is_seen(known, unseen).tolist() == [True, False, False, True]
+    assert raised(phred(known + unseen), doubt_is_seen(known, unseen)).tolist() == [20, 15, 15, 60]
+
+
+def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
+    """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help."""
+    own, other = np.array([1.0, 1.0, 1e-6, 0.0]), np.array([1.0, 1e-6, 1e-6, 1.0])
+    known, odds, never = np.array([0, 0, 0.01, 0]), np.full(4, 0.01), np.zeros(4, bool)
+    hidden = HiddenPairs(own, other, odds, known, never)
+    weight = [unseen_local_pairs(hidden, np.full(4, float(m))) - PAIR_MODEL.equal for m in (50, 100, 150)]
+    assert np.allclose(weight[1], unseen_pairs(hidden) - PAIR_MODEL.equal)
+    assert weight[1][0] / weight[1][1] == pytest.approx(1000)
+    for at in weight:
+        assert at[3] == 0
+        assert (at[:3] > 0).all()
+    assert (weight[0][:3] > 3 * weight[1][:3]).all()
+    assert (weight[1][:3] > 2 * weight[2][:3]).all()
 
 
 def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
