@@ -9,7 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.planes cimport bases64_t, bases_at, first_bases, planes_of, planes_t
+from gassst._core.planes cimport any_masked, bases64_t, bases_at, first_base, first_bases, planes_of, planes_t
 
 from gassst.local.arms import INNER
 
@@ -22,18 +22,6 @@ cdef struct strand_t:
 cdef struct arms_t:
     int64_t bases, number   # as in gassst/local/arms.py
     int64_t inner, outer    # the nearest and the furthest diagonals of an arm
-
-
-cdef inline bint any_masked(planes_t bases, int64_t first, int64_t last) noexcept nogil:
-    """Whether there is a masked base, or the end of the planes, in the rows of bases first .. last."""
-    cdef int64_t row = first >> 6
-    if first < 0 or last >> 6 >= bases.rows:
-        return True
-    while row <= last >> 6:
-        if bases.words[3 * row + 2]:
-            return True
-        row += 1
-    return False
 
 
 cdef inline uint64_t arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, int64_t bases) noexcept nogil:
@@ -169,8 +157,7 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
                 t += 1
             if t < proofs.shape[0]:
                 strand.m = lengths[read_strand[row] >> 1]
-                strand.first = 64 * (plane_start[read_strand[row] >> 1]
-                                     + <int64_t>(read_strand[row] & 1) * ((strand.m + 63) >> 6))
+                strand.first = first_base(plane_start[read_strand[row] >> 1], read_strand[row], strand.m)
                 arms.bases, arms.number, arms.outer = proofs[t, 0], proofs[t, 1], (loss - opened) // extended
                 if no_arm_fits(&strand, diagonal[row], &arms):
                     continue

@@ -17,6 +17,7 @@ from gassst._core.planes cimport (
     count_bits,
     count_differences,
     differences,
+    first_base,
     first_bases,
     planes_of,
     planes_t,
@@ -40,11 +41,6 @@ cdef struct costs_t:
 cdef struct stretch_t:
     int32_t total
     int64_t begin, end
-
-
-cdef inline int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m) noexcept nogil:
-    """Where the bases of a strand begin in the planes of the reads, of which each begins a row."""
-    return 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6))
 
 
 cdef inline int32_t total_with(int32_t mismatches, int64_t m, costs_t costs) noexcept nogil:

@@ -22,9 +22,11 @@ from gassst._core.alignments cimport ungapped_diagonal
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    any_masked,
     bases64_t,
     bases_at,
     count_bits,
+    first_base,
     first_bases,
     planes_of,
     planes_t,
@@ -78,7 +80,7 @@ cdef costs_t costs_of(scoring) except *:
 
 cdef inline strand_t strand_of(planes_t reference, planes_t reads, uint32_t plane_start, uint32_t read_strand,
                                int64_t m) noexcept nogil:
-    return strand_t(reference, reads, 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6)), m)
+    return strand_t(reference, reads, first_base(plane_start, read_strand, m), m)
 
 
 cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcept nogil:
@@ -112,18 +114,6 @@ cdef inline bint clipping_pays(const found_t *found, int64_t m, const costs_t *c
             return True
         if costs.clip + (m - found.at[i]) * costs.match <= (found.n - i) * costs.each:
             return True
-    return False
-
-
-cdef inline bint any_masked(planes_t reference, int64_t first, int64_t last) noexcept nogil:
-    """Whether there is a masked base, or the end of the reference, in the rows of bases first .. last."""
-    cdef int64_t row = first >> 6
-    if first < 0 or last >> 6 >= reference.rows:
-        return True
-    while row <= last >> 6:
-        if reference.words[3 * row + 2]:
-            return True
-        row += 1
     return False
 
 
