@@ -2,13 +2,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gassst.local.places import Lines, Places
+from gassst.local.places import Places
 from gassst.local.realign import Known
 from gassst.search.arrays import I64, U32, Bool
 from gassst.search.context import BatchContext
 
 def are_whole(places: Places, context: BatchContext) -> Bool: ...
-def maybe_ungapped(lines: Lines, context: BatchContext) -> I64: ...
 def settle(
     known: Known, reads: I64, sure: int, context: BatchContext
 ) -> tuple[NDArray[Any], U32, I64, U32, Bool, Bool]: ...

@@ -157,34 +157,14 @@ class Aligner:
 
         Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
         """
-        gapped = _ungapped.maybe_ungapped(lines, self.context)
-        if not gapped.size:
+        rows, diagonal, begin, end = _stretches.ungapped_instead(lines, self.context)
+        if not rows.size:
             return lines
-        some = lines.take(gapped)
-        total, begin, end = self._stretches(some.read_strand, some.first_diagonal, some.total)
-        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal, some.total)
-        at_last = last_total >= total
-        better = np.flatnonzero(np.maximum(total, last_total) >= some.total)
-        if not better.size:
-            return lines
-        some, at_last = some.take(better), at_last[better]
-        begin, end = (
-            np.where(at_last, last[better], first[better])
-            for first, last in ((begin, last_begin), (end, last_end))
-        )
-        diagonal = np.where(at_last, some.last_diagonal, some.first_diagonal)
+        some = lines.take(rows)
         plain = self._ungapped_part(some.read_strand, diagonal, begin, end, some.given)
         # The end of a contig may have cut it.
         stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
-        return lines.put(gapped[better[stands]], plain.take(stands))
-
-    def _stretches(
-        self, read_strand: U32, diagonal: U32, least: np.ndarray | None = None
-    ) -> tuple[np.ndarray, U16, U16]:
-        """Total, first and last base of the best ungapped alignments on diagonals; of any where none has `least`."""
-        packed = self.context.packed
-        planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
-        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring, least)
+        return lines.put(rows[stands], plain.take(stands))
 
     def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
