@@ -30,6 +30,7 @@ from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
 SOFT_CLIP = 4  # BAM operation
+OF_TARGETS = ("read_strand", "given")  # columns of lines that are those of their targets
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -147,24 +148,23 @@ class Aligner:
         if strayed.size:
             again = self._align(_closest(targets, strayed))
             better = again.total >= lines.total[strayed]
-            lines = lines.put(strayed[better], again.take(better))
-        lines = self._without_needless_gaps(lines)
+            lines.overwrite(strayed[better], again.take(better), OF_TARGETS)
+        self._leave_out_needless_gaps(lines)
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
 
-    def _without_needless_gaps(self, lines: Lines) -> Lines:
-        """The lines, ungapped where that scores as well on the diagonal on which they begin or end.
+    def _leave_out_needless_gaps(self, lines: Lines) -> None:
+        """Make lines ungapped, in place, where that scores as well on the diagonal on which they begin or end.
 
         Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
         """
         rows, diagonal, begin, end = _stretches.ungapped_instead(lines, self.context)
         if not rows.size:
-            return lines
-        some = lines.take(rows)
-        plain = self._ungapped_part(some.read_strand, diagonal, begin, end, some.given)
+            return
+        plain = self._ungapped_part(lines.read_strand[rows], diagonal, begin, end, lines.given[rows])
         # The end of a contig may have cut it.
-        stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
-        return lines.put(rows[stands], plain.take(stands))
+        stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
+        lines.overwrite(rows[stands], plain.take(stands), OF_TARGETS)
 
     def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
