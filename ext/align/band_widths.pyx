@@ -9,9 +9,12 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from gassst._core.planes cimport bases64_t, bases_at, first_bases, planes_of, planes_t
+from gassst._core.planes cimport any_masked, bases64_t, bases_at, first_base, first_bases, planes_of, planes_t
 
 from gassst.local.arms import INNER
+
+cdef enum:
+    FEW = 3     # bases after which most diagonals of an arm are ruled out
 
 cdef struct strand_t:
     # A strand of a read, and the reference.
@@ -24,45 +27,41 @@ cdef struct arms_t:
     int64_t inner, outer    # the nearest and the furthest diagonals of an arm
 
 
-cdef inline bint any_masked(planes_t bases, int64_t first, int64_t last) noexcept nogil:
-    """Whether there is a masked base, or the end of the planes, in the rows of bases first .. last."""
-    cdef int64_t row = first >> 6
-    if first < 0 or last >> 6 >= bases.rows:
-        return True
-    while row <= last >> 6:
-        if bases.words[3 * row + 2]:
-            return True
-        row += 1
-    return False
+cdef inline bint arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, const arms_t *arms) noexcept nogil:
+    """Whether the bases of an arm, from `at` on, fit without an error on a diagonal that is inner .. outer away.
 
-
-cdef inline uint64_t arm_fits(const strand_t *strand, int64_t diagonal, int64_t at, int64_t bases) noexcept nogil:
-    """Bit i: the bases from `at` on fit without an error on diagonal + i, up to 64 - `bases`."""
-    cdef bases64_t here = bases_at(strand.reference, diagonal + at), read = bases_at(strand.reads, strand.first + at)
-    cdef uint64_t differ = 0
+    All diagonals of a side are bits of one word; those of both sides are, where they are few.
+    """
+    cdef bases64_t read = bases_at(strand.reads, strand.first + at)
+    cdef bases64_t before = bases_at(strand.reference, diagonal - arms.outer + at), behind
+    cdef bint two = 2 * arms.outer + arms.bases > 64
+    cdef uint64_t beside = first_bases(arms.outer - arms.inner + 1), fits = beside, others = 0, low, high
     cdef int64_t j
-    for j in range(bases):
-        differ |= (here.low >> j ^ -(read.low >> j & 1)) | (here.high >> j ^ -(read.high >> j & 1))
-    return ~differ
+    if two:
+        others, behind = beside, bases_at(strand.reference, diagonal + arms.inner + at)
+    else:
+        fits |= beside << (arms.outer + arms.inner)
+    for j in range(arms.bases):
+        low, high = -(read.low >> j & 1), -(read.high >> j & 1)
+        fits &= ~((before.low >> j ^ low) | (before.high >> j ^ high))
+        if two:
+            others &= ~((behind.low >> j ^ low) | (behind.high >> j ^ high))
+        if j >= FEW and not fits | others:
+            return False
+    return True
 
 
 cdef bint no_arm_fits(const strand_t *strand, int64_t diagonal, const arms_t *arms) noexcept nogil:
     """Whether no arm fits on a diagonal that is inner .. outer away, where no base is masked."""
-    cdef int64_t i, at, side
-    cdef uint64_t beside = first_bases(arms.outer - arms.inner + 1)
+    cdef int64_t i
     if (arms.bases * arms.number > strand.m
             or any_masked(strand.reference, diagonal - arms.outer, diagonal + strand.m + arms.outer)
             or any_masked(strand.reads, strand.first, strand.first + strand.m - 1)):
         return False
     for i in range(arms.number):
-        for side in range(2):
-            at = strand.m - (i + 1) * arms.bases if side else i * arms.bases
-            if 2 * arms.outer + arms.bases <= 64:   # one word holds the diagonals of both sides
-                if arm_fits(strand, diagonal - arms.outer, at, arms.bases) & (beside | beside << (arms.outer + arms.inner)):
-                    return False
-            elif ((arm_fits(strand, diagonal - arms.outer, at, arms.bases)
-                    | arm_fits(strand, diagonal + arms.inner, at, arms.bases)) & beside):
-                return False
+        if (arm_fits(strand, diagonal, i * arms.bases, arms)
+                or arm_fits(strand, diagonal, strand.m - (i + 1) * arms.bases, arms)):
+            return False
     return True
 
 
@@ -169,8 +168,7 @@ def widen_unproved(uint16_t[::1] width, const int64_t[::1] rows, found, int64_t 
                 t += 1
             if t < proofs.shape[0]:
                 strand.m = lengths[read_strand[row] >> 1]
-                strand.first = 64 * (plane_start[read_strand[row] >> 1]
-                                     + <int64_t>(read_strand[row] & 1) * ((strand.m + 63) >> 6))
+                strand.first = first_base(plane_start[read_strand[row] >> 1], read_strand[row], strand.m)
                 arms.bases, arms.number, arms.outer = proofs[t, 0], proofs[t, 1], (loss - opened) // extended
                 if no_arm_fits(&strand, diagonal[row], &arms):
                     continue

@@ -3,7 +3,7 @@
 
 The arrays are those of `gassst.extension.cpu`, which checks them; all functions release the GIL for the whole call.
 """
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -141,12 +141,54 @@ cdef class Band:
 def pack_cigars(const uint32_t[::1] runs, const uint32_t[::1] slot_end, const uint16_t[::1] n_runs):
     """Slots to one array: (cigars uint32[sum of n_runs], cigar_start uint32[n]). At least one pair."""
     cdef uint32_t n = <uint32_t>n_runs.shape[0]
-    cigars = np.empty(max(1, int(np.sum(n_runs, dtype=np.int64))), np.uint32)
+    cdef int64_t runs_in_all = np.sum(n_runs, dtype=np.int64)
+    cigars = np.empty(max(1, runs_in_all), np.uint32)
     cigar_start = np.empty(n, np.uint32)
     cdef uint32_t[::1] to = cigars, at = cigar_start
     with nogil:
         nw_pack(&runs[0], &slot_end[0], &n_runs[0], n, &to[0], &at[0])
-    return cigars[: int(np.sum(n_runs, dtype=np.int64))], cigar_start
+    return cigars[:runs_in_all], cigar_start
+
+
+def local_slots(const uint32_t[::1] read_strand, const uint32_t[::1] lengths, scoring, uint64_t least_gap):
+    """Room for the runs of local alignments, as kernels/local.h wants it.
+
+    Parameters
+    ----------
+    read_strand : uint32[n]
+    lengths : uint32[]
+        Of the reads.
+    scoring : params.Scoring
+    least_gap : int
+        What the cheapest gap costs.
+
+    Returns
+    -------
+    slot_end : uint32[n]
+        Where the slot of each pair ends.
+    rows : int
+        The length of the longest read.
+
+    Raises
+    ------
+    ValueError
+        So many alignments do not fit one call.
+    """
+    cdef uint64_t match = scoring.match, bonus = 2 * scoring.clip, end = 0
+    cdef uint32_t length, longest = 0
+    cdef Py_ssize_t n = read_strand.shape[0], i
+    end_array = np.empty(n, np.uint32)
+    cdef uint32_t[::1] slot_end = end_array
+    with nogil:
+        for i in range(n):
+            length = lengths[read_strand[i] >> 1]
+            longest = max(longest, length)
+            # Matches and bonus pay for all gaps.
+            end += 2 * (length if least_gap == 0 else min((length * match + bonus) // least_gap, length)) + 3
+            slot_end[i] = <uint32_t>end
+    if end >> 32:
+        raise ValueError("too many alignments for one call")
+    return end_array, longest
 
 
 def without_bonus(const uint16_t[:, ::1] ends, const uint32_t[::1] read_strand, const uint32_t[::1] lengths, int bonus):

@@ -10,13 +10,14 @@ from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport free, malloc
 
 from gassst._core.key_sort cimport sort_keys
-from gassst._core.layouts cimport NO_SCORE
+from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport (
     bases64_t,
     bases_at,
     count_bits,
     count_differences,
     differences,
+    first_base,
     first_bases,
     planes_of,
     planes_t,
@@ -40,11 +41,6 @@ cdef struct costs_t:
 cdef struct stretch_t:
     int32_t total
     int64_t begin, end
-
-
-cdef inline int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m) noexcept nogil:
-    """Where the bases of a strand begin in the planes of the reads, of which each begins a row."""
-    return 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6))
 
 
 cdef inline int32_t total_with(int32_t mismatches, int64_t m, costs_t costs) noexcept nogil:
@@ -138,49 +134,65 @@ cdef inline bint may_reach(planes_t reference, int64_t diagonal, planes_t reads,
     return True
 
 
-def best_stretches(const uint64_t[:, ::1] reference, const uint64_t[:, ::1] planes, const uint32_t[::1] plane_start,
-                   const uint32_t[::1] lengths, const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, scoring,
-                   const int32_t[::1] least=None):
-    """The ungapped alignment with the highest total on each diagonal.
+def ungapped_instead(lines, context):
+    """The lines with a gap that an ungapped alignment equals on the diagonal on which they begin or end.
 
     Parameters
     ----------
-    reference, planes, plane_start, lengths
-        Planes of reference and reads.
-    read_strand, diagonal : uint32[k]
-    scoring : params.Scoring
-    least : int32[k], optional
-        Totals to reach: where none does, any alignment on the diagonal may be returned.
+    lines : local.places.Lines
+        k lines. Read: `hits`, `read_strand`, `begin`, `end`, `total`, `first_diagonal`, `last_diagonal`.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
 
     Returns
     -------
-    total : int32[k]
-        Score and the bonus of each end of the read that is reached.
-    begin, end : uint16[k]
+    rows : int64[j]
+        Ascending.
+    diagonal : uint32[j]
+        That of the better ungapped alignment; of equals the last one.
+    begin, end : uint16[j]
         Bases begin .. end - 1 of the strand are aligned.
     """
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t m
+    packed = context.packed
+    cdef const hit_t[::1] hits = lines.hits
+    cdef const uint32_t[::1] strands = lines.read_strand
+    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
+    cdef const int64_t[::1] begin = lines.begin, end = lines.end
+    cdef const int32_t[::1] total = lines.total
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = strands.shape[0], i, done = 0
     cdef uint32_t r
-    cdef planes_t bases, reads
-    cdef costs_t costs = costs_of(scoring)
-    cdef stretch_t found
-    total_array, ends_array = np.empty(k, np.int32), np.empty((2, k), np.uint16)
-    cdef int32_t[::1] total = total_array
+    cdef int64_t m, first
+    cdef bint at_last
+    cdef stretch_t best, last
+    rows_array, diagonal_array, ends_array = np.empty(k, np.int64), np.empty(k, np.uint32), np.empty((2, k), np.uint16)
+    cdef int64_t[::1] rows = rows_array
+    cdef uint32_t[::1] diagonal = diagonal_array
     cdef uint16_t[:, ::1] ends = ends_array
-    if k:
-        bases.words, bases.rows = &reference[0, 0], reference.shape[0]
-        reads.words, reads.rows = &planes[0, 0], planes.shape[0]
     with nogil:
         for i in range(k):
             if i + AHEAD < k:
-                prefetch_bases(bases, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>READ)
-            r = read_strand[i] >> 1
+                prefetch_bases(bases, first_diagonal[i + AHEAD], first_diagonal[i + AHEAD] + <int64_t>READ)
+            r = strands[i] >> 1
             m = lengths[r]
-            found = best_stretch(bases, diagonal[i], reads, first_base(plane_start[r], read_strand[i], m), m, costs,
-                                 INT32_MIN if least is None else least[i])
-            total[i], ends[0, i], ends[1, i] = found.total, <uint16_t>found.begin, <uint16_t>found.end
-    return total_array, *ends_array
+            if hits[i].cigar_runs <= 1 + (begin[i] > 0) + (end[i] < m):
+                continue
+            first = first_base(plane_start[r], strands[i], m)
+            best = last = stretch_t(INT32_MIN, 0, 0)
+            if may_reach(bases, first_diagonal[i], reads, first, m, costs, total[i]):
+                best = best_stretch(bases, first_diagonal[i], reads, first, m, costs, total[i])
+            if may_reach(bases, last_diagonal[i], reads, first, m, costs, total[i]):
+                last = best_stretch(bases, last_diagonal[i], reads, first, m, costs, total[i])
+            at_last = last.total >= best.total
+            if at_last:
+                best = last
+            if best.total >= total[i]:
+                rows[done], diagonal[done] = i, last_diagonal[i] if at_last else first_diagonal[i]
+                ends[0, done], ends[1, done] = <uint16_t>best.begin, <uint16_t>best.end
+                done += 1
+    return rows_array[:done], diagonal_array[:done], ends_array[0, :done], ends_array[1, :done]
 
 
 def leave_to_local(anchors, state, context, among, chosen, partner, int sure_errors, int gain):

@@ -19,12 +19,15 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.alignments cimport ungapped_diagonal
+from gassst._core.cigar cimport CIGAR_DELETION, CIGAR_INSERTION, CIGAR_MATCH
 from gassst._core.intrinsics cimport trailing_zeros
 from gassst._core.layouts cimport NO_SCORE, hit_t, read_summary_t
 from gassst._core.planes cimport (
+    any_masked,
     bases64_t,
     bases_at,
     count_bits,
+    first_base,
     first_bases,
     planes_of,
     planes_t,
@@ -78,7 +81,7 @@ cdef costs_t costs_of(scoring) except *:
 
 cdef inline strand_t strand_of(planes_t reference, planes_t reads, uint32_t plane_start, uint32_t read_strand,
                                int64_t m) noexcept nogil:
-    return strand_t(reference, reads, 64 * (plane_start + <int64_t>(read_strand & 1) * ((m + 63) >> 6)), m)
+    return strand_t(reference, reads, first_base(plane_start, read_strand, m), m)
 
 
 cdef inline found_t mismatches(const strand_t *strand, int64_t diagonal) noexcept nogil:
@@ -112,18 +115,6 @@ cdef inline bint clipping_pays(const found_t *found, int64_t m, const costs_t *c
             return True
         if costs.clip + (m - found.at[i]) * costs.match <= (found.n - i) * costs.each:
             return True
-    return False
-
-
-cdef inline bint any_masked(planes_t reference, int64_t first, int64_t last) noexcept nogil:
-    """Whether there is a masked base, or the end of the reference, in the rows of bases first .. last."""
-    cdef int64_t row = first >> 6
-    if first < 0 or last >> 6 >= reference.rows:
-        return True
-    while row <= last >> 6:
-        if reference.words[3 * row + 2]:
-            return True
-        row += 1
     return False
 
 
@@ -271,71 +262,6 @@ def are_whole(places, context):
     return whole_array.view(bool)
 
 
-cdef inline bint may_fit(const strand_t *strand, int64_t diagonal, int64_t loss, int64_t clipped,
-                         const costs_t *costs) noexcept nogil:
-    """Whether an ungapped alignment on a diagonal may lose no more than `loss`: it clips `clipped` bases of an end at
-    most, and keeps all mismatches between."""
-    cdef int64_t at, left = loss
-    cdef bases64_t x, y
-    cdef uint64_t kept
-    for at in range(0, strand.m, 64):
-        kept = first_bases(strand.m - clipped - at) if strand.m - clipped > at else 0
-        if clipped > at:
-            kept &= ~first_bases(clipped - at)
-        if not kept:
-            continue
-        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
-        left -= costs.each * count_bits(((x.low ^ y.low) | (x.high ^ y.high)) & ~(x.masked | y.masked) & kept)
-        if left < 0:
-            return False
-    return True
-
-
-def maybe_ungapped(lines, context):
-    """The lines with a gap that an ungapped alignment may equal, on the diagonal on which they begin or end.
-
-    Parameters
-    ----------
-    lines : local.places.Lines
-        k lines. Read: `hits`, `read_strand`, `begin`, `end`, `total`, `first_diagonal`, `last_diagonal`.
-    context : search.context.BatchContext
-        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
-
-    Returns
-    -------
-    int64[j]
-        Rows, ascending.
-    """
-    packed = context.packed
-    cdef const hit_t[::1] hits = lines.hits
-    cdef const uint32_t[::1] strands = lines.read_strand
-    cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
-    cdef const int64_t[::1] begin = lines.begin, end = lines.end
-    cdef const int32_t[::1] total = lines.total
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t reference = planes_of(context.reference.planes), reads = planes_of(packed.planes)
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = strands.shape[0], i, done = 0
-    cdef uint32_t r
-    cdef int64_t loss, clipped
-    cdef strand_t strand
-    rows_array = np.empty(k, np.int64)
-    cdef int64_t[::1] rows = rows_array
-    with nogil:
-        for i in range(k):
-            r = strands[i] >> 1
-            if hits[i].cigar_runs <= 1 + (begin[i] > 0) + (end[i] < lengths[r]):
-                continue
-            strand = strand_of(reference, reads, plane_start[r], strands[i], lengths[r])
-            loss = strand.m * costs.match + 2 * costs.clip - total[i]
-            clipped = max((loss - costs.clip) // costs.match, 0)
-            if (may_fit(&strand, first_diagonal[i], loss, clipped, &costs)
-                    or may_fit(&strand, last_diagonal[i], loss, clipped, &costs)):
-                rows[done] = i
-                done += 1
-    return rows_array[:done]
-
-
 cdef inline int64_t diagonal_of(const strand_t *strand, uint32_t diagonal, int edits, uint32_t reach,
                                 found_t *found) noexcept nogil:
     """As `ungapped_diagonal`, with the mismatches if there are few; 0 for none."""
@@ -424,6 +350,140 @@ def settle(known, const int64_t[::1] reads, int sure, context):
             left_over += 1
     return (hits_array[:s], strand_array[:s], left_array[:left_over], diagonal_array[:left_over],
             ungapped_array[:left_over].view(bool), alone_array[:left_over].view(bool))
+
+
+cdef inline int64_t matches_before(const strand_t *strand, int64_t diagonal) noexcept nogil:
+    """Bases at the start of the strand that equal those of a diagonal, on which no base is masked."""
+    cdef int64_t at
+    cdef bases64_t x, y
+    cdef uint64_t differ
+    for at in range(0, strand.m, 64):
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        differ = ((x.low ^ y.low) | (x.high ^ y.high)) & first_bases(strand.m - at)
+        if differ:
+            return at + trailing_zeros(differ)
+    return strand.m
+
+
+cdef inline int64_t matches_behind(const strand_t *strand, int64_t diagonal) noexcept nogil:
+    """As many at the end of the strand."""
+    cdef int64_t at = (strand.m - 1) >> 6 << 6, last
+    cdef bases64_t x, y
+    cdef uint64_t differ
+    while at >= 0:
+        x, y = bases_at(strand.reference, diagonal + at), bases_at(strand.reads, strand.first + at)
+        differ = ((x.low ^ y.low) | (x.high ^ y.high)) & first_bases(strand.m - at)
+        if differ:
+            last = at
+            while differ > 1:
+                differ >>= 1
+                last += 1
+            return strand.m - 1 - last
+        at -= 64
+    return strand.m
+
+
+cdef inline bint fits_elsewhere(const strand_t *strand, int64_t diagonal, int64_t at, int64_t own) noexcept nogil:
+    """Whether the ARM bases from base `at` on fit on a diagonal within REACH, but on its neighbour `own`."""
+    cdef bases64_t here = bases_at(strand.reference, diagonal + at - REACH)
+    cdef bases64_t read = bases_at(strand.reads, strand.first + at)
+    cdef uint64_t fits = first_bases(2 * REACH + 1) & ~(<uint64_t>1 << (REACH + own - diagonal))
+    cdef int64_t j
+    for j in range(ARM):
+        fits &= ~((here.low >> j ^ -(read.low >> j & 1)) | (here.high >> j ^ -(read.high >> j & 1)))
+        if not fits:
+            return False
+    return True
+
+
+cdef int64_t one_gap(const strand_t *strand, int64_t diagonal, const costs_t *costs, int64_t *first,
+                     int64_t *before) noexcept nogil:
+    """What the whole read loses with a gap of one base as its only error, if that is proved to be the best alignment.
+
+    It ends on `diagonal`, and begins on `first`, with `before` bases before the gap, which lies as far left as it can.
+    0 where nothing is proved. What loses no more than this one and goes another way has one mismatch, one clipped end,
+    or one gap. So an arm of its own at one end of the read or the other fits without an error. Either arm fits on the
+    diagonal of this alignment alone, and both are behind all that the other diagonal shares with the read.
+    """
+    cdef int64_t behind = matches_behind(strand, diagonal), ahead, room, most, loss = 0, m = strand.m
+    if any_masked(strand.reference, diagonal - REACH, diagonal + m + REACH) or any_masked(strand.reads, strand.first,
+                                                                                         strand.first + m - 1):
+        return 0
+    ahead = matches_before(strand, diagonal - 1)
+    if ahead + behind >= m:
+        first[0], before[0] = diagonal - 1, m - behind
+        loss = costs.open_deletion + costs.extend_deletion
+    room = matches_before(strand, diagonal + 1)
+    if room + behind >= m - 1:
+        if loss:
+            return 0
+        first[0], before[0], ahead = diagonal + 1, m - 1 - behind, room
+        loss = costs.open_insertion + costs.extend_insertion
+    if not loss or loss >= min(min(2 * costs.each, costs.gap + costs.event),
+                               costs.clip + costs.match + min(costs.each, costs.clip + costs.match)):
+        return 0
+    room = max((loss - costs.open_insertion) // costs.extend_insertion, (loss - costs.clip) // costs.match)
+    most = m - ARM - 1 - max(room, 1)
+    if (not ARM <= ahead <= most or not ARM <= behind <= most
+            or lost_by_whole(strand, first[0], costs, loss) <= loss or lost_by_whole(strand, diagonal, costs, loss) <= loss
+            or fits_elsewhere(strand, diagonal, 0, first[0])
+            or fits_elsewhere(strand, diagonal, m - ARM, diagonal)):
+        return 0
+    return loss
+
+
+def with_one_gap(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, context):
+    """Reads whose best alignment is proved to have a gap of one base, and no other error.
+
+    Parameters
+    ----------
+    read_strand, diagonal : uint32[k]
+        Strands that the search aligned with one error, and where these alignments end.
+    context : search.context.BatchContext
+        Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
+
+    Returns
+    -------
+    hits : HIT[j]
+        `cigar_start` counts from 0.
+    rows : int64[j]
+        Which of the strands these are, ascending.
+    cigars : uint32[3 * j]
+    """
+    packed = context.packed
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t k = read_strand.shape[0], i, s = 0
+    cdef int64_t loss, first = 0, before = 0
+    cdef uint32_t r
+    cdef bint deleted
+    cdef strand_t strand
+    hits_array, rows_array, cigars_array = np.zeros(k, HIT), np.empty(k, np.int64), np.empty(3 * k, np.uint32)
+    cdef hit_t[::1] hits = hits_array
+    cdef int64_t[::1] rows = rows_array
+    cdef uint32_t[::1] cigars = cigars_array
+    with nogil:
+        for i in range(k):
+            if i + AHEAD < k:
+                prefetch_bases(reference, diagonal[i + AHEAD], diagonal[i + AHEAD] + <int64_t>PREFETCHED)
+            r = read_strand[i] >> 1
+            strand = strand_of(reference, strands, plane_start[r], read_strand[i], lengths[r])
+            loss = one_gap(&strand, diagonal[i], &costs, &first, &before)
+            if not loss:
+                continue
+            deleted = first < diagonal[i]
+            hits[s].read, hits[s].position, hits[s].edits = r, <uint32_t>first, 1
+            hits[s].cigar_start, hits[s].cigar_runs = <uint32_t>(3 * s), 3
+            hits[s].strand = read_strand[i] & 1
+            hits[s].flag = <uint16_t>(REVERSE * (read_strand[i] & 1))
+            hits[s].score = <int32_t>(strand.m * costs.match - loss)
+            cigars[3 * s] = <uint32_t>before << 4 | CIGAR_MATCH
+            cigars[3 * s + 1] = <uint32_t>1 << 4 | (CIGAR_DELETION if deleted else CIGAR_INSERTION)
+            cigars[3 * s + 2] = <uint32_t>(strand.m - before - (not deleted)) << 4 | CIGAR_MATCH
+            rows[s] = i
+            s += 1
+    return hits_array[:s], rows_array[:s], cigars_array[: 3 * s]
 
 
 cdef inline int64_t least_loss(int64_t edits, const costs_t *costs) noexcept nogil:

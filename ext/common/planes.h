@@ -75,6 +75,23 @@ INLINE int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_
     return count;
 }
 
+/* Whether there is a masked base, or the end of the planes, in the rows of bases first .. last. */
+INLINE int any_masked(planes_t planes, int64_t first, int64_t last)
+{
+    if (first < 0 || last >> 6 >= planes.rows)
+        return 1;
+    for (int64_t row = first >> 6; row <= last >> 6; row++)
+        if (planes.words[3 * row + 2])
+            return 1;
+    return 0;
+}
+
+/* Where the m bases of a strand of a read begin in the planes of reads, of which each strand begins a row. */
+INLINE int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
+{
+    return 64 * (plane_start + (int64_t)(read_strand & 1) * ((m + 63) >> 6));
+}
+
 enum { MASKED_BASE = 4 };
 
 /* A 0, C 1, G 2, T 3; MASKED_BASE also where there are no bases. */

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.params import Scoring
+
 def instruction_sets() -> list[str]: ...
 def pack_cigars(
     runs: NDArray[np.uint32], slot_end: NDArray[np.uint32], n_runs: NDArray[np.uint16]
@@ -50,6 +52,9 @@ class Band:
         NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint32]
     ]: ...
 
+def local_slots(
+    read_strand: NDArray[np.uint32], lengths: NDArray[np.uint32], scoring: Scoring, least_gap: int
+) -> tuple[NDArray[np.uint32], int]: ...
 def without_bonus(
     ends: NDArray[np.uint16], read_strand: NDArray[np.uint32], lengths: NDArray[np.uint32], bonus: int
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...

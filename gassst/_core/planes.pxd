@@ -1,5 +1,5 @@
 # Bit planes, from ext/common/planes.h; nothing here is to be imported at run time.
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef extern from "planes.h" nogil:
     ctypedef struct planes_t:
@@ -13,6 +13,8 @@ cdef extern from "planes.h" nogil:
     int64_t clamped(int64_t row, int64_t rows)
     int count_bits(uint64_t x)
     int count_differences(planes_t a, int64_t a_first, planes_t b, int64_t b_first, int64_t n, int limit)
+    bint any_masked(planes_t planes, int64_t first, int64_t last)
+    int64_t first_base(uint32_t plane_start, uint32_t read_strand, int64_t m)
     int MASKED_BASE
     int base_at(planes_t planes, int64_t coordinate)
     void prefetch_bases(planes_t planes, int64_t first, int64_t end)

@@ -1,22 +1,14 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.local.places import Lines
 from gassst.search.arrays import I64, U8, Anchors, Bool
 from gassst.search.context import BatchContext
 from gassst.search.state import SearchState
 
-def best_stretches(
-    reference: NDArray[np.uint64],
-    planes: NDArray[np.uint64],
-    plane_start: NDArray[np.uint32],
-    lengths: NDArray[np.uint32],
-    read_strand: NDArray[np.uint32],
-    diagonal: NDArray[np.uint32],
-    scoring: Any,
-    least: NDArray[np.int32] | None = None,
-) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]: ...
+def ungapped_instead(
+    lines: Lines, context: BatchContext
+) -> tuple[I64, NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16]]: ...
 def leave_to_local(
     anchors: Anchors,
     state: SearchState,

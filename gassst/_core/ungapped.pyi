@@ -2,13 +2,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gassst.local.places import Lines, Places
+from gassst.local.places import Places
 from gassst.local.realign import Known
 from gassst.search.arrays import I64, U32, Bool
 from gassst.search.context import BatchContext
 
 def are_whole(places: Places, context: BatchContext) -> Bool: ...
-def maybe_ungapped(lines: Lines, context: BatchContext) -> I64: ...
 def settle(
     known: Known, reads: I64, sure: int, context: BatchContext
 ) -> tuple[NDArray[Any], U32, I64, U32, Bool, Bool]: ...
@@ -18,3 +17,4 @@ def needed_places(
 def tied_places(
     known: Known, rows: I64, may_leave_out: Bool, breaking: int, context: BatchContext
 ) -> tuple[NDArray[Any], U32, NDArray[Any], I64]: ...
+def with_one_gap(read_strand: U32, diagonal: U32, context: BatchContext) -> tuple[NDArray[Any], I64, U32]: ...

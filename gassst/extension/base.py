@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from gassst._core.banded import pack_cigars, without_bonus
+from gassst._core.banded import local_slots, pack_cigars, without_bonus
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
@@ -32,10 +32,9 @@ def doubled(scoring):
     return 2 * np.array([scoring.match, scoring.mismatch, *gaps, scoring.clip], np.int16)
 
 
-def most_gaps(lengths, scoring):
-    """Most gaps of a local alignment of so many bases (int64[n]): matches and bonus pay for all of them."""
-    least = min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
-    return np.minimum(scoring.perfect(lengths) // least, lengths)
+def least_gap(scoring):
+    """What the cheapest gap costs."""
+    return min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
 
 
 @dataclass
@@ -182,12 +181,7 @@ class ReadsHandle(ABC):
         if not len(pairs[0]):
             types = np.int32, np.uint8, np.uint32, np.uint32, np.uint32, np.uint16, np.uint16
             return tuple(np.empty(0, dtype) for dtype in types)
-        lengths = self.lengths[pairs[0] >> 1].astype(np.int64)
-        slot_end = np.cumsum(2 * most_gaps(lengths, scoring) + 3)
-        if slot_end[-1] >> 32:
-            raise ValueError("too many alignments for one call")
-        slot_end = u32(slot_end)
-        rows = int(lengths.max())
+        slot_end, rows = local_slots(pairs[0], self.lengths, scoring, least_gap(scoring))
         found = self._align_local(*pairs, width, doubled(scoring), slot_end, rows)
         ends, position, edits, n_runs, runs = found
         cigars, cigar_start = pack_cigars(runs, slot_end, n_runs)

@@ -30,6 +30,7 @@ from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
 SOFT_CLIP = 4  # BAM operation
+OF_TARGETS = ("read_strand", "given")  # columns of lines that are those of their targets
 
 
 def leaving_cost(scoring: Scoring, width: int) -> int:
@@ -147,44 +148,23 @@ class Aligner:
         if strayed.size:
             again = self._align(_closest(targets, strayed))
             better = again.total >= lines.total[strayed]
-            lines = lines.put(strayed[better], again.take(better))
-        lines = self._without_needless_gaps(lines)
+            lines.overwrite(strayed[better], again.take(better), OF_TARGETS)
+        self._leave_out_needless_gaps(lines)
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
 
-    def _without_needless_gaps(self, lines: Lines) -> Lines:
-        """The lines, ungapped where that scores as well on the diagonal on which they begin or end.
+    def _leave_out_needless_gaps(self, lines: Lines) -> None:
+        """Make lines ungapped, in place, where that scores as well on the diagonal on which they begin or end.
 
         Of equal alignments the one without a gap is the more likely one: callers take each gap for an indel.
         """
-        gapped = _ungapped.maybe_ungapped(lines, self.context)
-        if not gapped.size:
-            return lines
-        some = lines.take(gapped)
-        total, begin, end = self._stretches(some.read_strand, some.first_diagonal, some.total)
-        last_total, last_begin, last_end = self._stretches(some.read_strand, some.last_diagonal, some.total)
-        at_last = last_total >= total
-        better = np.flatnonzero(np.maximum(total, last_total) >= some.total)
-        if not better.size:
-            return lines
-        some, at_last = some.take(better), at_last[better]
-        begin, end = (
-            np.where(at_last, last[better], first[better])
-            for first, last in ((begin, last_begin), (end, last_end))
-        )
-        diagonal = np.where(at_last, some.last_diagonal, some.first_diagonal)
-        plain = self._ungapped_part(some.read_strand, diagonal, begin, end, some.given)
+        rows, diagonal, begin, end = _stretches.ungapped_instead(lines, self.context)
+        if not rows.size:
+            return
+        plain = self._ungapped_part(lines.read_strand[rows], diagonal, begin, end, lines.given[rows])
         # The end of a contig may have cut it.
-        stands = np.flatnonzero((plain.total >= some.total) & (plain.hits["cigar_runs"] > 0))
-        return lines.put(gapped[better[stands]], plain.take(stands))
-
-    def _stretches(
-        self, read_strand: U32, diagonal: U32, least: np.ndarray | None = None
-    ) -> tuple[np.ndarray, U16, U16]:
-        """Total, first and last base of the best ungapped alignments on diagonals; of any where none has `least`."""
-        packed = self.context.packed
-        planes = self.context.reference.planes, packed.planes, packed.plane_start, self.lengths
-        return _stretches.best_stretches(*planes, read_strand, diagonal, self.scoring, least)
+        stands = np.flatnonzero((plain.total >= lines.total[rows]) & (plain.hits["cigar_runs"] > 0))
+        lines.overwrite(rows[stands], plain.take(stands), OF_TARGETS)
 
     def _ungapped_part(self, read_strand: U32, diagonal: U32, begin: U16, end: U16, given: Bool) -> Lines:
         """Ungapped alignments of the bases begin .. end - 1 of strands, in their order."""
@@ -200,14 +180,30 @@ class Aligner:
 
     def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
         """Lines of whole reads without a gap; `hits` (HIT[k]) point to runs 0 .. k - 1 and are changed in place."""
-        length = self.lengths[read_strand >> 1]
+        return self._settled(
+            hits, read_strand, hits["position"].copy(), self.lengths[read_strand >> 1] << np.uint32(4)
+        )
+
+    def with_one_gap(self, read_strand: U32, diagonal: U32) -> tuple[Lines, I64]:
+        """Lines of those reads that are proved to have a gap of one base and no other error, and which these are.
+
+        Parameters
+        ----------
+        read_strand, diagonal : uint32[k]
+            Strands that the search aligned with one error, and where these alignments end.
+        """
+        hits, rows, cigars = _ungapped.with_one_gap(read_strand, diagonal, self.context)
+        return self._settled(hits, read_strand[rows], diagonal[rows], cigars), rows
+
+    def _settled(self, hits: np.ndarray, read_strand: U32, last_diagonal: U32, cigars: U32) -> Lines:
+        """Lines of whole reads, whose `hits` (HIT[k]) point into `cigars`, and are changed in place."""
         hits["cigar_start"] += np.uint32(self._n_runs)
-        self._cigars.append(length << np.uint32(4))
-        self._n_runs += len(hits)
+        self._cigars.append(cigars)
+        self._n_runs += len(cigars)
         total = hits["score"] + np.int32(2 * self.scoring.clip)
-        ends = np.zeros(len(hits), np.int64), length.astype(np.int64)
-        position = hits["position"].copy()
-        return Lines(hits, read_strand, *ends, total, position, position, np.ones(len(hits), bool))
+        ends = np.zeros(len(hits), np.int64), self.lengths[read_strand >> 1].astype(np.int64)
+        first_diagonal = hits["position"].copy()
+        return Lines(hits, read_strand, *ends, total, first_diagonal, last_diagonal, np.ones(len(hits), bool))
 
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)

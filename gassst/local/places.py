@@ -42,6 +42,12 @@ class Columns:
             column[index] = getattr(rows, name)
         return type(self)(*columns)
 
+    def overwrite(self, index: np.ndarray, rows: Any, shared: tuple[str, ...] = ()) -> None:
+        """Other rows at `index`, in place; but columns that are `shared` with others stay as they are."""
+        for name in self._names():
+            if name not in shared:
+                getattr(self, name)[index] = getattr(rows, name)
+
     @classmethod
     def concatenate(cls, parts: list) -> Any:
         """All rows, in order."""

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from gassst._core import local_hits as _local_hits
+from gassst._core import local_rows as _local_rows
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
-from gassst.local.places import Aligned, joined
+from gassst.local.places import Aligned
 from gassst.params import Scoring
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
@@ -42,11 +43,11 @@ def with_whole_reads(backend: SearchBackend, found: GlobalResult, result: BatchR
     if not lost.any():
         return result
     whole = backend.trace_back(found.without(~lost))
-    hits = whole.hits[lost[whole.hits["read"]]]
+    hits = whole.hits.take(np.flatnonzero(lost[whole.hits["read"]]))
     hits["score"] = _scores(hits, whole.cigars, context)
     hits["cigar_start"] += np.uint32(len(result.cigars))
-    rows = joined([result.hits[~lost[result.hits["read"]]], hits])
-    rows = np.take(rows, np.argsort(rows["read"], kind="stable"))
+    kept = result.hits.take(np.flatnonzero(~lost[result.hits["read"]]))
+    rows, _ = _local_rows.in_order([kept, hits], context.n)
     summary = result.summary.copy()
     summary[lost] = _summary(whole.summary[lost], hits, context, lost)
     return replace(result, hits=rows, summary=summary, cigars=np.concatenate([result.cigars, whole.cigars]))

@@ -403,7 +403,7 @@ def test_a_band_is_widened_where_an_alignment_leaves_it(scoring):
 def test_what_arms_prove_follows_from_the_scoring():
     """Of bwa's scoring, counted by hand: a gap of 8 bases and one mismatch lose 19, and spoil one arm."""
     assert proofs(Scoring(), 16).tolist() == [[8, 1, 19], [7, 2, 24], [6, 3, 28]]
-    assert proofs(Scoring(), 32)[-1].tolist() == [8, 3, 37]
+    assert proofs(Scoring(), 32)[-3:].tolist() == [[8, 3, 37], [8, 4, 42], [7, 5, 44]]
     assert len(proofs(Scoring(), 128)) == len(proofs(Scoring(gap_open=(0, 6)), 16)) == 0
 
 

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core.stretches import best_stretches, leave_to_local, promising_buckets
+from gassst._core.stretches import leave_to_local, promising_buckets, ungapped_instead
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import NO_SCORE
+from gassst.layouts import HIT, NO_SCORE
+from gassst.local.places import Lines
 from gassst.params import Scoring
 
 
@@ -45,23 +46,33 @@ def test_the_best_stretch_is_found(scoring, length, masked):
         read[wrong] = rng.choice(list("ACGTN" if masked else "ACGT"), wrong.sum())
         reads.append("".join(read))
     packed = batch_of_records([(f"r{i}", read, None) for i, read in enumerate(reads)]).pack()
-    columns = packed.planes, packed.plane_start, packed.lengths
-    diagonal = (reference.starts[0] + places).astype(np.uint32)
-    strands = np.arange(0, 2 * len(reads), 2, dtype=np.uint32)
-    total, begin, end = best_stretches(reference.planes, *columns, strands, diagonal, scoring)
-    for i, (read, at) in enumerate(zip(reads, places, strict=True)):
-        bases, facing = np.array(list(read)), genome[at : at + length]
-        assert total[i] == max(textbook(bases, facing, scoring), 0)
-        if total[i]:
-            here = slice(begin[i], end[i])
-            bonus = scoring.clip * (int(begin[i] == 0) + int(end[i] == length))
-            assert total[i] == score(bases[here], facing[here], scoring).sum() + bonus
-    least = total + rng.integers(-20, 21, len(total)).astype(np.int32)
-    found = best_stretches(reference.planes, *columns, strands, diagonal, scoring, least)
-    reached = total >= least
-    for known, column in zip((total, begin, end), found, strict=True):
-        assert (column[reached] == known[reached]).all()
-    assert (found[0] < least)[~reached].all()
+    k = len(reads)
+    context = SimpleNamespace(
+        lengths=packed.lengths, packed=packed, reference=reference, params=SimpleNamespace(scoring=scoring)
+    )
+    hits = np.zeros(k, HIT)
+    hits["cigar_runs"] = 3  # as with a gap
+    strands, whole = np.arange(0, 2 * k, 2, dtype=np.uint32), (np.zeros(k, np.int64), np.full(k, length))
+    elsewhere = np.full(k, 1850)
+
+    def best(row, at):
+        return textbook(np.array(list(reads[row])), genome[at : at + length], scoring)
+
+    for first, last in ((places, elsewhere), (elsewhere, places), (places, places)):
+        scores = np.array([(best(i, first[i]), best(i, last[i])) for i in range(k)])
+        for more in (0, 1):
+            total = np.maximum(scores.max(axis=1) + more - (rng.random(k) < 0.5), 1).astype(np.int32)
+            diagonals = ((reference.starts[0] + at).astype(np.uint32) for at in (first, last))
+            lines = Lines(hits, strands, *whole, total, *diagonals, np.ones(k, bool))
+            rows, chosen, begin, end = ungapped_instead(lines, context)
+            as_good, more = scores.max(axis=1) >= total, total >= scoring.mismatch + scoring.clip
+            assert as_good[rows].all()
+            assert np.isin(np.flatnonzero(as_good & more), rows).all()
+            for i, at, head, tail in zip(rows, chosen - reference.starts[0], begin, end, strict=True):
+                assert at == (last if scores[i, 1] >= scores[i, 0] else first)[i]
+                bonus = scoring.clip * (int(head == 0) + int(tail == length))
+                bases, facing = np.array(list(reads[i]))[head:tail], genome[at + head : at + tail]
+                assert score(bases, facing, scoring).sum() + bonus == scores[i].max()
 
 
 M, SURE, GAIN = 100, 4, 11

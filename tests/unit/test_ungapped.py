@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 
+from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.local.align import breaking_cost
@@ -158,6 +159,36 @@ def test_whole_reads_are_told_from_their_score(case):
     assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
 
 
+@pytest.mark.parametrize("costs", ["bwa", "cheap gaps", "no bonus"])
+def test_a_gap_that_is_proved_is_the_only_best_alignment(costs):
+    """Against the textbook's alignment, with its ties, within 17 diagonals: repeats have others as good."""
+    rng, scoring = np.random.default_rng(11), SCORINGS[costs]
+    reference = repetitive(rng, 64 * 94)
+    at = rng.integers(100, len(reference) - 300, 800)
+    reads = []
+    for end in at:
+        gap, split = rng.choice([-1, 1]), int(rng.integers(1, LENGTH - 1))
+        read = np.concatenate([reference[end - gap :][:split], reference[end + split :][: LENGTH - split]])
+        if gap < 0:
+            read[split] = rng.integers(0, 4)
+        if rng.random() < 0.3:
+            wrong = rng.choice([rng.integers(0, 4), LENGTH - 1 - rng.integers(0, 4), rng.integers(0, LENGTH)])
+            read[wrong] = (read[wrong] + rng.integers(1, 5)) % 5  # MASKED now and then
+        reads.append(read)
+    _, context = known_of(reference, reads, at, scoring)
+    strands = (2 * np.arange(len(reads))).astype(np.uint32)
+    hits, rows, cigars = _ungapped.with_one_gap(strands, at.astype(np.uint32), context)
+    assert (np.diff(rows) > 0).all() and (hits["read"] == rows).all() and (hits["edits"] == 1).all()
+    assert len(rows) > 50 or costs != "bwa"
+    first = (at - WIDTH // 2).astype(np.uint32)
+    truth = local_textbook([reads[row] for row in rows], reference, first[rows], WIDTH, scoring)
+    runs = [["MIDNS"[run & 15] for run in cigars[3 * i : 3 * i + 3]] for i in range(len(rows))]
+    lengths = (cigars >> 4).reshape(-1, 3).tolist()
+    for hit, ops, sizes, best in zip(hits, runs, lengths, truth, strict=True):
+        assert (hit["score"], hit["position"]) == (best[0], best[3])
+        assert list(zip(sizes, ops, strict=True)) == [tuple(run) for run in best[4]]
+
+
 def test_no_line_that_may_be_ungapped_is_left_out(case):
     """Against the best stretch on either diagonal."""
     known, context = known_of(case.reference, case.reads, case.at, case.scoring)
@@ -175,17 +206,19 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
         return int(totals[np.triu_indices(LENGTH + 1, 1)].max())
 
     reach = [max(best(r, int(a)), best(r, int(b))) for r, a, b in zip(case.reads, *diagonals, strict=True)]
-    total = np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32)
+    total = np.maximum(np.array(reach, np.int32) + rng.integers(-2, 3, k).astype(np.int32), 1)
     hits = np.zeros(k, _ungapped.settle(known, np.arange(0), 0, context)[0].dtype)
     hits["cigar_runs"] = rng.choice([1, 3], k)
     whole = np.zeros(k, np.int64), np.full(k, LENGTH)
     lines = Lines(hits, known.found.bands.read_strand, *whole, total, *diagonals, np.ones(k, bool))
-    rows = _ungapped.maybe_ungapped(lines, context)
+    rows, *_ = _stretches.ungapped_instead(lines, context)
     gapped = hits["cigar_runs"] == 3
     assert gapped[rows].all() and (np.diff(rows) > 0).all()
-    assert np.isin(np.flatnonzero(gapped & (np.array(reach) >= total)), rows).all()
-    hopeless = gapped & (np.array(reach) + 40 * scoring.match < total)
-    assert not hopeless[rows].any()
+    as_good = gapped & (np.array(reach) >= total)
+    assert as_good[rows].all()
+    # Short runs at an end of the read, with its bonus alone, are passed over.
+    more = total >= scoring.mismatch + scoring.clip
+    assert np.isin(np.flatnonzero(as_good & more), rows).all()
 
 
 def test_places_are_left_out_only_where_two_better_ones_are_known():
