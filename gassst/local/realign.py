@@ -162,7 +162,10 @@ class _Realignment:
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         seed_coverage = SeedCoverage(
-            far | self.known.found.hopeless, self.known.found.passed_over, passed_over
+            far | self.known.found.hopeless,
+            self.known.found.passed_over,
+            self.known.found.unseen,
+            passed_over,
         )
         return self._report(clear, paired, parts, seed_coverage, decided, (summary, quality))
 
