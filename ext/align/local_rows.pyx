@@ -47,8 +47,8 @@ def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
 
 cdef struct odds_t:
     # local.rivals.Unseen
-    double prior, near_repeats, repeat_slope, unseen, single, beside_known, beside_none, reference_length, length_rate
-    double strata
+    double prior, near_repeats, repeat_slope, unseen, single, family, beside_known, beside_none, reference_length
+    double length_rate, strata
     double over_unseen      # in mismatches
     double as_likely, most_quality
     int64_t seed, stride, match, mismatch, over_known, much_clipped
@@ -97,8 +97,8 @@ cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rival
         return wrong + unseen_by_seeds(part, by, odds)
     if not part.reseeded:
         return wrong + part.searched
-    wrong += by.single * unseen_by_seeds(part, by, odds)
-    return wrong + ((by.beside_known if rivals > 0 else by.beside_none)
+    wrong = by.family * wrong + by.single * unseen_by_seeds(part, by, odds)
+    return wrong + ((by.beside_known if rivals > 0 else by.beside_none * odds)
                     * pow(by.reference_length / part.aligned, by.length_rate) * odds)
 
 

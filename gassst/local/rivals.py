@@ -33,9 +33,10 @@ PARTS = 3  # supplementary alignments of a read
 # largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
 # reads with many errors: docs/mapq.md.
 UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
-# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and how many with
-# one difference, for 100 aligned bases: beside a known rival, and without one. There are fewer in longer alignments.
-SINGLE, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 0.26, 0.028, 1.39
+# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and as how many each
+# known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one difference
+# beside a known rival, and with two where none is known. There are fewer in longer alignments.
+SINGLE, FAMILY, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 5.0, 0.12, 0.7, 1.39
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,9 +100,9 @@ class Unseen(NamedTuple):
     prior : of the rate of errors
     near_repeats, repeat_slope : how many times more there are in a repeat, and how that grows with the errors
     unseen : of a read that was looked up with dense seeds
-    single : how many times more of a single read
-    beside_known, beside_none : with one difference, of a single read with `reference_length` aligned bases, where a
-        rival is known and where none is
+    single, family : how many times more of a single read, and as how many a known one counts
+    beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a rival
+        is known, and with two where none is
     length_rate : exponent by which there are fewer of these in longer ones
     strata : differences of rivals that seeds of whole reads missed, of a mate
     over_unseen : what the mate adds over these rivals, in mismatches
@@ -117,6 +118,7 @@ class Unseen(NamedTuple):
     repeat_slope: float
     unseen: float
     single: float
+    family: float
     beside_known: float
     beside_none: float
     reference_length: float
@@ -143,6 +145,7 @@ class Unseen(NamedTuple):
             repeat_slope=MATE_MODEL.lost_slope,
             unseen=min(UNSEEN * lost_growth(context.plan.n_bases, MATE_MODEL), MOST_UNSEEN),
             single=SINGLE,
+            family=FAMILY,
             beside_known=BESIDE_KNOWN,
             beside_none=BESIDE_NONE,
             reference_length=REFERENCE_LENGTH,

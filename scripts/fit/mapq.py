@@ -123,7 +123,7 @@ def observe(mapper: Mapper, path: str) -> Counts:
         plan=plan, **{name: column[name] for name in ("complete", "capped", "looked", "planned")}
     )
     features = UnseenFeatures(
-        best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0),
+        best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0), column["complete"],
         clipped(seen), column["capped"] > 0, missed_shares(best, lengths, seen),
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
