@@ -33,9 +33,9 @@ PARTS = 3  # supplementary alignments of a read
 # largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
 # reads with many errors: docs/mapq.md.
 UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
-# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and as how many each
-# known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one difference
-# beside a known rival, and with two where none is known. There are fewer in longer alignments.
+# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and as how many
+# each known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one
+# difference beside a known rival, and with two where none is known. There are fewer in longer alignments.
 SINGLE, FAMILY, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 5.0, 0.12, 0.7, 1.39
 
 
@@ -101,8 +101,8 @@ class Unseen(NamedTuple):
     near_repeats, repeat_slope : how many times more there are in a repeat, and how that grows with the errors
     unseen : of a read that was looked up with dense seeds
     single, family : how many times more of a single read, and as how many a known one counts
-    beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a rival
-        is known, and with two where none is
+    beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a
+        rival is known, and with two where none is
     length_rate : exponent by which there are fewer of these in longer ones
     strata : differences of rivals that seeds of whole reads missed, of a mate
     over_unseen : what the mate adds over these rivals, in mismatches
@@ -179,9 +179,10 @@ def quality_of(
     to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
     `single` (bool[k]): of reads without a mate. Bases that these leave out may count as errors.
 
-    The formula is that of whole reads (`search.mapq.rated`), with a difference in score counted as so many mismatches; a
-    long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to (`Unseen`). Nothing is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those
-    have many places in the reference, and all of them score more.
+    The formula is that of whole reads (`search.mapq.rated`), with a difference in score counted as so many mismatches;
+    a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to (`Unseen`). Nothing
+    is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those have many places in
+    the reference, and all of them score more.
 
     A wrong place leaves out what errors hide of the true one. So clipped ends of MUCH_CLIPPED bases and less count as
     errors. An adapter is no error, and longer ends are taken for one.

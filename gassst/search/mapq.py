@@ -33,7 +33,7 @@ SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapqModel:
-    """Constants of the mapping quality of single reads, fitted by `scripts/fit/mapq.py`; what they mean is in docs/mapq.md.
+    """Constants of the mapping quality, of single reads by default. `scripts/fit/mapq.py` fits them (docs/mapq.md).
 
     Attributes
     ----------
