@@ -47,7 +47,8 @@ def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):
 
 cdef struct odds_t:
     # local.rivals.Unseen
-    double prior, near_repeats, repeat_slope, unseen, near_clipped, beside_known, reference_length, length_rate, strata
+    double prior, near_repeats, repeat_slope, unseen, single, family, beside_known, beside_none, reference_length
+    double length_rate, strata
     double over_unseen      # in mismatches
     double as_likely, most_quality
     int64_t seed, stride, match, mismatch, over_known, much_clipped
@@ -56,7 +57,8 @@ cdef struct part_t:
     # A line, and what is known of its read.
     int64_t aligned, begin, end, edits, clipped
     double share, over      # bases of it whose seeds were passed over
-    bint reseeded
+    double searched         # weight of the rivals that the search of whole reads has not counted
+    bint reseeded, single
 
 
 cdef inline int64_t quotient_up(int64_t a, int64_t b) noexcept nogil:
@@ -83,23 +85,21 @@ cdef double unseen_by_seeds(const part_t *part, const odds_t *by, double odds) n
             differences = max(part.end - part.begin - part.over, 0) / stretch
         count = by.near_repeats * exp(by.repeat_slope * part.edits / max(part.end - part.begin, 1))
         count = by.unseen * pow(count, min(part.over / stretch, 1.0))
-    elif part.clipped > 0:
-        count = pow(by.near_clipped, part.share)
     return count * pow(odds, differences + by.over_unseen)
 
 
 cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rivals, int64_t behind) noexcept nogil:
     """Weight of the places that are not the line's. `rivals` of them are known; their totals are `behind` less."""
-    cdef double odds = odds_of(part.edits, part.aligned, by), wrong = 0
-    cdef int64_t hidden = part.clipped if part.clipped <= by.much_clipped else 0
-    if rivals > 0:
-        wrong = rivals * pow(odds, max(<double>behind / by.mismatch, 0.0))
-    odds = odds_of(part.edits + <int64_t>ceil(hidden * (<double>by.match / by.mismatch)), part.aligned, by)
-    wrong += unseen_by_seeds(part, by, odds)
-    if rivals > 0 and part.clipped > 0 and not part.reseeded:
-        wrong += (by.beside_known * pow(by.near_clipped, part.share)
-                  * pow(by.reference_length / part.aligned, by.length_rate) * odds)
-    return wrong
+    cdef int64_t hidden = part.clipped if part.single and part.clipped <= by.much_clipped else 0
+    cdef double odds = odds_of(part.edits + <int64_t>ceil(hidden * (<double>by.match / by.mismatch)), part.aligned, by)
+    cdef double wrong = rivals * pow(odds, max(<double>behind / by.mismatch, 0.0)) if rivals > 0 else 0
+    if not part.single:
+        return wrong + unseen_by_seeds(part, by, odds)
+    if not part.reseeded:
+        return wrong + part.searched
+    wrong = by.family * wrong + by.single * unseen_by_seeds(part, by, odds)
+    return wrong + ((by.beside_known if rivals > 0 else by.beside_none * odds)
+                    * pow(by.reference_length / part.aligned, by.length_rate) * odds)
 
 
 def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_t[::1] single, unseen, chance):
@@ -129,7 +129,8 @@ def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_
     cdef const int64_t[::1] begin = lines.begin, end = lines.end, count = rivals.count
     cdef const int32_t[::1] total = lines.total, rival_total = rivals.total
     cdef const uint8_t[::1] reseeded = coverage.reseeded.view(np.uint8)
-    cdef const double[::1] share = coverage.share, passed_over = coverage.passed_over.bases
+    cdef const double[::1] share = coverage.share, searched = coverage.unseen
+    cdef const double[::1] passed_over = coverage.passed_over.bases
     cdef const int64_t[::1] first = coverage.passed_over.first, behind = coverage.passed_over.end
     cdef odds_t by = unseen._asdict()
     cdef Py_ssize_t k = read_strand.shape[0], i
@@ -159,8 +160,8 @@ def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_
         for i in range(k):
             r = read_strand[i] >> 1
             part.aligned, part.begin, part.end, part.edits = aligned[i], begin[i], end[i], edits[i]
-            part.clipped = <int64_t>lengths[r] - (end[i] - begin[i]) if single[i] else 0
-            part.share, part.reseeded = share[r], reseeded[r]
+            part.clipped, part.single = <int64_t>lengths[r] - (end[i] - begin[i]), single[i]
+            part.share, part.searched, part.reseeded = share[r], searched[r], reseeded[r]
             part.over = (passed_over[r] * max(min(end[i], behind[r]) - max(begin[i], first[r]), 0)
                          / max(behind[r] - first[r], 1))
             better = total[i] + by.over_known - rival_total[i]

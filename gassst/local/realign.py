@@ -232,7 +232,7 @@ class _Realignment:
     def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
         """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
         found = self.known.found
-        return SeedCoverage(far | found.hopeless, found.passed_over, passed_over)
+        return SeedCoverage(far | found.hopeless, found.passed_over, found.unseen, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""

@@ -25,7 +25,7 @@ from gassst.local.places import (
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import AS_LIKELY, MAX_MAPQ, MODEL, REFERENCE_LENGTH, chance_places, lost_growth
+from gassst.search.mapq import AS_LIKELY, MATE_MODEL, MAX_MAPQ, REFERENCE_LENGTH, chance_places, lost_growth
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
@@ -33,10 +33,10 @@ PARTS = 3  # supplementary alignments of a read
 # largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
 # reads with many errors: docs/mapq.md.
 UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
-# How many rivals with one difference are assumed beside a known one of a clipped single read that dense seeds did not
-# look up, with 100 aligned bases. As for whole reads there are more where seeds were passed over, and fewer the longer
-# the alignment is.
-BESIDE_KNOWN = 0.066
+# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and as how many
+# each known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one
+# difference beside a known rival, and with two where none is known. There are fewer in longer alignments.
+SINGLE, FAMILY, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 5.0, 0.12, 0.7, 1.39
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,12 +76,15 @@ class SeedCoverage:
         Reads that were looked up with dense seeds.
     share : float64[n]
         Of the others, the share of the seeds of which not every occurrence was looked at.
+    unseen : float64[n]
+        Of these others, if they are single, what the rivals weigh that the search of whole reads has not counted.
     passed_over : PassedOver
         Of those that were looked up.
     """
 
     reseeded: Bool
     share: F64
+    unseen: F64
     passed_over: PassedOver
 
 
@@ -90,17 +93,18 @@ class Unseen(NamedTuple):
 
     Dense seeds may not lead to a rival. Such a one has a difference in every seed of the aligned bases that was looked
     at: in every `stride` bases one begins. Where none was passed over it has one at least, however short the alignment
-    is.
+    is. Of single reads without dense seeds the search of whole reads says what they weigh (`SeedCoverage.unseen`).
 
     Attributes
     ----------
     prior : of the rate of errors
     near_repeats, repeat_slope : how many times more there are in a repeat, and how that grows with the errors
     unseen : of a read that was looked up with dense seeds
-    near_clipped : how many times more of a clipped read where all of its seeds were passed over at first
-    beside_known : with one difference, beside a known one of a clipped read, with `reference_length` aligned bases
-    length_rate : exponent by which there are fewer in longer ones
-    strata : differences of rivals that seeds of whole reads missed
+    single, family : how many times more of a single read, and as how many a known one counts
+    beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a
+        rival is known, and with two where none is
+    length_rate : exponent by which there are fewer of these in longer ones
+    strata : differences of rivals that seeds of whole reads missed, of a mate
     over_unseen : what the mate adds over these rivals, in mismatches
     as_likely, most_quality : as in `search.mapq.phred`
     seed, stride : of dense seeds, in bases
@@ -113,8 +117,10 @@ class Unseen(NamedTuple):
     near_repeats: float
     repeat_slope: float
     unseen: float
-    near_clipped: float
+    single: float
+    family: float
     beside_known: float
+    beside_none: float
     reference_length: float
     length_rate: float
     strata: float
@@ -130,18 +136,20 @@ class Unseen(NamedTuple):
 
     @classmethod
     def of(cls, context: BatchContext, over_known: int, over_unseen: int) -> Unseen:
-        """In this reference, by `search.mapq.MODEL`."""
+        """In this reference. Rates are those of mates as wholes (`search.mapq.MATE_MODEL`)."""
         scoring = context.params.scoring
         mismatch = scoring.match + scoring.mismatch
         return cls(
-            prior=MODEL.prior,
+            prior=MATE_MODEL.prior,
             near_repeats=IN_REPEATS,
-            repeat_slope=MODEL.lost_slope,
-            unseen=min(UNSEEN * lost_growth(context.plan.n_bases), MOST_UNSEEN),
-            near_clipped=MODEL.near_clipped,
+            repeat_slope=MATE_MODEL.lost_slope,
+            unseen=min(UNSEEN * lost_growth(context.plan.n_bases, MATE_MODEL), MOST_UNSEEN),
+            single=SINGLE,
+            family=FAMILY,
             beside_known=BESIDE_KNOWN,
+            beside_none=BESIDE_NONE,
             reference_length=REFERENCE_LENGTH,
-            length_rate=MODEL.lost_length,
+            length_rate=LENGTH_RATE,
             strata=EXTRA_STRATA + 1,
             over_unseen=over_unseen / mismatch,
             as_likely=AS_LIKELY,
@@ -171,10 +179,10 @@ def quality_of(
     to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
     `single` (bool[k]): of reads without a mate. Bases that these leave out may count as errors.
 
-    The formula is that of whole reads (`search.mapq.mapping_quality`), with a difference in score counted as so many
-    mismatches; a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to
-    (`Unseen`). Nothing is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those
-    have many places in the reference, and all of them score more.
+    The formula is that of whole reads (`search.mapq.rated`), with a difference in score counted as so many mismatches;
+    a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to (`Unseen`). Nothing
+    is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those have many places in
+    the reference, and all of them score more.
 
     A wrong place leaves out what errors hide of the true one. So clipped ends of MUCH_CLIPPED bases and less count as
     errors. An adapter is no error, and longer ends are taken for one.

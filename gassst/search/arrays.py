@@ -198,6 +198,8 @@ class GlobalResult:
         Reads whose search ended early, as they fit at one end only.
     passed_over : float64[n]
         Share of the seeds of each read of which not every occurrence was looked at.
+    unseen : float64[n]
+        Of single reads, what the rivals weigh that the search has not counted (`mapq.rated`). 0 of mates.
     hopeless : bool[n]
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
@@ -212,6 +214,7 @@ class GlobalResult:
     proper: Bool
     left_to_local: Bool
     passed_over: F64
+    unseen: F64
     hopeless: Bool
     fragment: U16
 

@@ -37,7 +37,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext
-from gassst.search.mapq import beside_copies, clipped, mapping_quality, stretched, summarise_all
+from gassst.search.mapq import beside_copies, clipped, rated, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
@@ -240,7 +240,7 @@ class HostBackend:
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
-        quality = mapping_quality(selected.summary, context.lengths, seen)
+        quality, unseen = rated(selected.summary, context.lengths, seen)
         return GlobalResult(
             found.bands,
             *selected,
@@ -248,6 +248,7 @@ class HostBackend:
             proper=np.zeros(context.n, bool),
             left_to_local=state.left_to_local,
             passed_over=clipped(seen),
+            unseen=unseen,
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
         )

@@ -16,6 +16,7 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
+    MATE_MODEL,
     HiddenPairs,
     clipped,
     doubt_is_seen,
@@ -204,7 +205,7 @@ class HostPairPasses:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         self.stats.capped += int(search.capped.sum())
         hopeless, seen = search.hopeless(context), search.seen(context)
-        unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors)
+        unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
         odds = self._odds(summary["best"])
         hidden = HiddenPairs(
@@ -214,7 +215,7 @@ class HostPairPasses:
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = raised(phred(choice.wrong + together), doubt_is_seen(choice.wrong, together))
         alone = np.flatnonzero(~choice.decided)
-        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
+        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone), MATE_MODEL)
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
@@ -223,6 +224,7 @@ class HostPairPasses:
             proper=proper,
             left_to_local=search.left_to_local,
             passed_over=clipped(seen),
+            unseen=np.zeros(context.n),
             hopeless=hopeless & hopeless[partner],
             fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,
         )

@@ -35,35 +35,57 @@ SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapqModel:
-    """Constants of the mapping quality, fitted by `scripts/fit/mapq.py`; what they mean is in docs/mapq.md.
+    """Constants of the mapping quality, of single reads by default. `scripts/fit/mapq.py` fits them (docs/mapq.md).
 
     Attributes
     ----------
     prior : errors that every read is taken to have had before its own were counted
     equal, further : expected uncounted places with as many errors as the best, and one stratum further
     growth : how many times more there are in each next stratum
+    few, few_rate : how many times more there are where one disjoint seed was looked at; the rate at which this falls
+        with each one more
     near_known, near_capped : how many times more there are beside a known second place, or a seed passed over
-    near_clipped : how many times more there were if no seed had been looked at as planned; to the power of their share
+    near_clipped, clipped_power : how many times more there were if no seed had been looked at as planned; to the power
+        of their share, which is itself taken to the second
     bases : exponent by which they grow with the reference
     lost, lost_slope, lost_length, lost_bases : reads whose true place was lost, at 20 % errors; its growth with errors
         per base; its fall with the length and its growth with the reference, as exponents
     """
 
     prior: float = 0.613
-    equal: float = 1e-5
-    further: float = 0.00897
-    growth: float = 2.0
-    near_known: float = 42.9
-    near_clipped: float = 328.0
-    near_capped: float = 2.07
-    bases: float = 0.4
-    lost: float = 0.0234
-    lost_slope: float = 74.2
-    lost_length: float = 1.39
-    lost_bases: float = 0.96
+    equal: float = 3.6e-6
+    further: float = 0.0019
+    growth: float = 5.72
+    few: float = 31.3
+    few_rate: float = 1.84
+    near_known: float = 12.4
+    near_clipped: float = 37.6
+    clipped_power: float = 0.233
+    near_capped: float = 1.79
+    bases: float = 0.236
+    lost: float = 0.00022
+    lost_slope: float = 92.7
+    lost_length: float = 8.5
+    lost_bases: float = 1.22
 
 
 MODEL = MapqModel()
+# Of mates. `PairModel` was fitted beside these.
+MATE_MODEL = MapqModel(
+    equal=1e-5,
+    further=0.00897,
+    growth=2.0,
+    few=0.0,
+    near_known=42.9,
+    near_clipped=328.0,
+    clipped_power=1.0,
+    near_capped=2.07,
+    bases=0.4,
+    lost=0.0234,
+    lost_slope=74.2,
+    lost_length=1.39,
+    lost_bases=0.96,
+)
 
 
 @dataclass(frozen=True)
@@ -113,8 +135,17 @@ class Seen:
         return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
-def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
-    """Mapping quality of the primary alignment of every read: the probability that another place is the true one.
+def mapping_quality(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
+) -> np.ndarray:
+    """Mapping quality of the primary alignment of every read: the first column of `rated`."""
+    return rated(summary, lengths, seen, model)[0]
+
+
+def rated(
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
+) -> tuple[np.ndarray, np.ndarray]:
+    """How sure the primary alignment of every read is, by the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`; places that were not looked
     at, or not counted, add `unseen_rivals`.
@@ -124,22 +155,26 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
     seen : Seen
+    model : MapqModel
+        Of single reads, or `MATE_MODEL`.
 
     Returns
     -------
-    uint8[n]
+    quality : uint8[n]
         At most 60; 0 for ties and unmapped reads.
+    unseen : float64[n]
+        What the places weigh that were not looked at or not counted, but for those by chance.
     """
     first, case = _selection.distinct_cases(summary, lengths, seen)
     some, some_lengths = summary[first], lengths[first]
     best = some["best"].astype(np.int64)
     known = some["second"] != NO_SCORE
     further = np.where(known, some["second"].astype(np.int64) - best, 0)
-    odds = np.where(known, rival_odds(best, some_lengths, further), 0.0)
-    unseen = _unseen_rivals(some, some_lengths, seen.take(first), None)
-    quality = phred(summary["n_second"] * odds[case] + unseen[case])
+    odds = np.where(known, rival_odds(best, some_lengths, further, model), 0.0)
+    unseen, chance = _unseen_rivals(some, some_lengths, seen.take(first), None, model)
+    quality = phred(summary["n_second"] * odds[case] + (unseen + chance)[case])
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
-    return quality
+    return quality, unseen[case]
 
 
 def stretched(quality: np.ndarray) -> np.ndarray:
@@ -245,15 +280,16 @@ def rival_odds(
 
 
 def unseen_rivals(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None = None
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None, model: MapqModel
 ) -> np.ndarray:
     """float64[n]: weight, relative to the best place of each read, of the places that the search has not counted.
 
-    Parameters as for `mapping_quality`. `errors`: of the library; None: every read shows its own. It holds for the
-    read alone: what a mate adds is for `unseen_pairs` to weigh.
+    Parameters as for `rated`. `errors`: of the library; None: every read shows its own. It holds for the read alone:
+    what a mate adds is for `unseen_pairs` to weigh.
     """
     first, case = _selection.distinct_cases(summary, lengths, seen)
-    return _unseen_rivals(summary[first], lengths[first], seen.take(first), errors)[case]
+    unseen, chance = _unseen_rivals(summary[first], lengths[first], seen.take(first), errors, model)
+    return (unseen + chance)[case]
 
 
 class HiddenPairs(NamedTuple):
@@ -298,9 +334,9 @@ def unseen_local_pairs(pairs: HiddenPairs, aligned: np.ndarray, model: PairModel
 
 
 def _unseen_rivals(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None
-) -> np.ndarray:
-    """`unseen_rivals` of a read of each case."""
+    summary: np.ndarray, lengths: np.ndarray, seen: Seen, errors: ErrorRate | None, model: MapqModel
+) -> tuple[np.ndarray, np.ndarray]:
+    """`unseen_rivals` of a read of each case: what the model expects, and by chance, float64[k] each."""
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= EXTRA_STRATA), second - best, 0)
@@ -308,27 +344,30 @@ def _unseen_rivals(
         best,
         np.asarray(lengths, np.int64),
         counted,
+        seen.complete.astype(np.int64),
         clipped(seen),
         seen.capped > 0,
         missed_shares(best, lengths, seen),
         seen.plan.n_bases,
     )
     odds = None if errors is None else errors.odds(best, lengths)
-    return unseen_weight(features, MODEL, odds) + chance_places(lengths, best, seen.plan.n_bases)
+    return unseen_weight(features, model, odds), chance_places(lengths, best, seen.plan.n_bases)
 
 
-def lost_growth(n_bases: float, model: MapqModel = MODEL) -> float:
+def lost_growth(n_bases: float, model: MapqModel) -> float:
     """How many times more reads are lost in a reference of `n_bases` than in one of REFERENCE_BASES."""
     return (max(n_bases, SMALLEST) / REFERENCE_BASES) ** model.lost_bases
 
 
 class UnseenFeatures(NamedTuple):
     """What `unseen_weight` looks at: best, lengths int64[n]; counted int64[n], the strata to the second, 0 if not
-    known; clipped float64[n], capped bool[n]; missed float64[n, UNSEEN_STRATA]; n_bases, one number or float64[n]."""
+    known; complete int64[n]; clipped float64[n], capped bool[n]; missed float64[n, UNSEEN_STRATA]; n_bases, one number
+    or float64[n]."""
 
     best: np.ndarray
     lengths: np.ndarray
     counted: np.ndarray
+    complete: np.ndarray
     clipped: np.ndarray
     capped: np.ndarray
     missed: np.ndarray
@@ -337,7 +376,7 @@ class UnseenFeatures(NamedTuple):
 
 def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray | None = None) -> np.ndarray:
     """float64[n]: the fitted part of `unseen_rivals`. `odds` float64[n]: of one error more, by default `edit_odds`."""
-    best, lengths, counted, clipped, capped, missed, n_bases = features
+    best, lengths, counted, complete, clipped, capped, missed, n_bases = features
     step = model.growth * (edit_odds(best, lengths, model) if odds is None else odds)
     stratum = np.arange(1, UNSEEN_STRATA)
     # Of the strata behind the second nothing was counted; without a second, EXTRA_STRATA strata were found empty.
@@ -348,9 +387,11 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     errors = np.minimum(best / np.maximum(lengths, 1), STEEPEST) - STEEPEST
     lost = model.lost * np.exp(model.lost_slope * errors) * size**model.lost_bases
     lost *= (REFERENCE_LENGTH / np.maximum(lengths, 1)) ** model.lost_length
-    near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped
+    # A copy shares most seeds of its rival. The more were looked at, the likelier one of the family was seen.
+    few = 1 + model.few * np.exp(-model.few_rate * np.maximum(complete - 1, 0))
+    near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped**model.clipped_power
     near *= np.where(capped, model.near_capped, 1)
-    return near * (rivals * size**model.bases + lost)
+    return near * (few * rivals * size**model.bases + lost)
 
 
 def clipped(seen: Seen) -> np.ndarray:

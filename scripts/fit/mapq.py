@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Fits the constants of the mapping quality (`gassst.search.mapq.MapqModel`) to simulated reads, and checks them.
 
-    scripts/fit/mapq.py --fit REF.gsi=READS.fq,READS.fq --fit OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
+    scripts/fit/mapq.py --fit REF.gsi=READS.fq,READS.fq --fit 0.4*OTHER.gsi=READS.fq --test THIRD.gsi=READS.fq
 
-Reads are named as `gassst simulate` names them. They are mapped with the defaults (`-s` changes the level). Of
-every read with one best place the model's features are counted, and whether that place is right; the constants are
-found that make the counts most probable (Fisher scoring on their logarithms), but for `equal`, `growth` and `bases`,
-which stay as they are. Prints the constants and, for every set, wrong alignments observed/expected by mapping quality;
-without --fit, those of the constants in use. Needs numpy only.
+Reads are named as `gassst simulate` names them. They are mapped with `--mode global` (`-s` changes the level). Of
+every read with one best place the model's features are counted, and whether that place is right. The constants are
+found that make the counts most probable (Fisher scoring on their logarithms), but for `prior`, which stays as it is: at
+first by the reads without a known rival, then `near_known` by the others. A set counts as often as the number before
+its index says, and reads below MAPQ 13 count less, as nobody filters among them. Prints the constants and, for every
+set, wrong alignments observed/expected by mapping quality; without --fit, those of the constants in use. Needs numpy
+only.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from gassst.errors import UsageError
 from gassst.io.reads import open_reads
 from gassst.layouts import NO_SCORE
 from gassst.mapper import Mapper
+from gassst.pairing.insert_size import reference_spans
 from gassst.params import MAX_READ_LENGTH
 from gassst.search import single
 from gassst.search.context import BatchContext
@@ -46,15 +49,16 @@ from gassst.tools.truth import Alignments, detect
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from harness import run, table  # noqa: E402
 
-GIVEN = ("equal", "growth", "bases")
-FITTED = tuple(name for name in asdict(MODEL) if name not in GIVEN)
+BESIDE = ("near_known",)
+ALONE = tuple(name for name in asdict(MODEL) if name not in ("prior", *BESIDE))
+UNSURE, UNSURE_COUNT = 0.05, 0.3  # reads whose other places weigh more than the first count so often
 EDGES = (0, 3, 6, 10, 13, 16, 20, 23, 26, 30, 33, 36, 40, 50, 61)
 ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked", "planned")
 
 
 @dataclass
 class Counts:
-    """Reads with the same features: `reads` and `wrong` int64[k], and what the model looks at."""
+    """Reads with the same features: `reads` and `wrong` float64[k], and what the model looks at."""
 
     reads: np.ndarray
     wrong: np.ndarray
@@ -70,6 +74,15 @@ class Counts:
         features = (np.concatenate(column) for column in zip(*(p.features for p in parts), strict=True))
         return cls(*columns, UnseenFeatures(*features))
 
+    def take(self, some: np.ndarray) -> Counts:
+        """Those of bool[k]."""
+        features = UnseenFeatures(*(column[some] for column in self.features))
+        return Counts(*(c[some] for c in (self.reads, self.wrong, self.n_second, self.chance)), features)
+
+    def times(self, often: np.ndarray | float) -> Counts:
+        """The same, counted so often."""
+        return replace(self, reads=self.reads * often, wrong=self.wrong * often)
+
 
 def weight(counts: Counts, model: MapqModel) -> np.ndarray:
     """What other places weigh, float64[k]: as `search.mapq.mapping_quality` adds it up."""
@@ -78,12 +91,12 @@ def weight(counts: Counts, model: MapqModel) -> np.ndarray:
     return rivals + unseen_weight(f, model) + counts.chance
 
 
-def placed_right(hits: np.ndarray, names: list[str], reference) -> np.ndarray:
+def placed_right(hits: np.ndarray, spans: np.ndarray, names: list[str], reference) -> np.ndarray:
     """bool[n]: primary alignments at the place in the name, as `gassst evaluate` has it."""
     contig = np.searchsorted(reference.starts, hits["position"], side="right") - 1
     start = hits["position"].astype(np.int64) - np.asarray(reference.starts)[contig] + 1
     contigs = np.array(reference.names, dtype=object)[contig]
-    found = Alignments(names, hits["flag"].astype(np.int64), contigs, start, start, hits["mapq"])
+    found = Alignments(names, hits["flag"].astype(np.int64), contigs, start, start + spans - 1, hits["mapq"])
     return is_correct(found, detect(names[0], "the reads").truth(found, "the reads"), 10) & (
         hits["flag"] & 4 == 0
     )
@@ -99,13 +112,14 @@ def batch_rows(mapper: Mapper, batch) -> np.ndarray:
         result = backend.trace_back(single.select(backend, state))
     summary = result.summary
     primary = result.hits[result.hits["flag"] & 0x100 == 0]
+    spans = reference_spans(primary, result.cigars)
     text, at = bytes(batch.names), batch.name_offsets
     names = [text[a:b].decode() for a, b in zip(at[:-1], at[1:], strict=True)]
     second = summary["second"].astype(np.int64)
     counted = np.where(second == NO_SCORE, 0, second - summary["best"])
     values = (
         packed.lengths, summary["best"], counted, summary["n_second"], state.complete, state.capped, state.looked,
-        state.planned, ~placed_right(primary, names, mapper.index.reference),
+        state.planned, ~placed_right(primary, spans, names, mapper.index.reference),
     )  # fmt: skip
     rows = np.stack([np.asarray(v, np.int64) for v in values], axis=1)
     return rows[(summary["best"] != NO_SCORE) & (summary["n_best"] == 1)]
@@ -123,7 +137,7 @@ def observe(mapper: Mapper, path: str) -> Counts:
         plan=plan, **{name: column[name] for name in ("complete", "capped", "looked", "planned")}
     )
     features = UnseenFeatures(
-        best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0),
+        best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0), column["complete"],
         clipped(seen), column["capped"] > 0, missed_shares(best, lengths, seen),
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
@@ -156,17 +170,25 @@ def scoring(probability: Callable, x: np.ndarray, reads: np.ndarray, wrong: np.n
     return x
 
 
-def fit(counts: Counts, model: MapqModel = MODEL) -> MapqModel:
-    """The model whose FITTED constants make the counts most probable."""
+def fit(counts: Counts) -> MapqModel:
+    """The model whose constants make the counts most probable."""
+    counts = counts.times(np.where(weight(counts, MODEL) > UNSURE, UNSURE_COUNT, 1))
+    is_alone = counts.features.counted == 0
+    alone = most_probable(counts.take(is_alone), ALONE, MODEL)
+    return most_probable(counts.take(~is_alone), BESIDE, alone)
+
+
+def most_probable(counts: Counts, names: tuple[str, ...], model: MapqModel) -> MapqModel:
+    """The model whose constants `names` make the counts most probable; the others are those of `model`."""
 
     def as_model(x: np.ndarray) -> MapqModel:
-        return replace(model, **dict(zip(FITTED, np.exp(x).tolist(), strict=True)))
+        return replace(model, **dict(zip(names, np.exp(x).tolist(), strict=True)))
 
     def probability(x: np.ndarray) -> np.ndarray:
         other = weight(counts, as_model(x))
         return np.clip(other / (1 + other), 1e-9, 1 - 1e-9)
 
-    start = np.log([getattr(model, name) for name in FITTED])
+    start = np.log([getattr(model, name) for name in names])
     return as_model(scoring(probability, start, counts.reads, counts.wrong))
 
 
@@ -177,20 +199,22 @@ def calibration(counts: Counts, model: MapqModel) -> list[str]:
     quality = np.minimum(60, -10 * np.log10(np.maximum(share, 1e-9)))
     inside = [(quality >= low) & (quality < high) for low, high in zip(EDGES, EDGES[1:], strict=False)]
     return [
-        f"{counts.wrong[s].sum()}/{(counts.reads * share)[s].sum():.1f}" if s.any() else "" for s in inside
+        f"{counts.wrong[s].sum():.0f}/{(counts.reads * share)[s].sum():.1f}" if s.any() else ""
+        for s in inside
     ]
 
 
 def sets(arguments: list[str], sensitivity: int) -> dict[str, Counts]:
-    """Counts by "index reads" of all files of arguments INDEX=READS,READS."""
+    """Counts by "index reads" of all files of arguments [OFTEN*]INDEX=READS,READS."""
     found = {}
     for argument in arguments:
         index, given, files = argument.partition("=")
         if not given:
             raise UsageError(f"{argument!r} is not INDEX=READS,READS")
+        often, _, index = index.rpartition("*")
         mapper = Mapper(index, threads=1, device="none", sensitivity=sensitivity, mode="global")
         for path in files.split(","):
-            found[f"{Path(index).stem} {Path(path).stem}"] = observe(mapper, path)
+            found[f"{Path(index).stem} {Path(path).stem}"] = observe(mapper, path).times(float(often or 1))
     return found
 
 
@@ -198,7 +222,7 @@ def main() -> None:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
     for name, meaning in (("--fit", "fit to these reads"), ("--test", "show these, too")):
-        parser.add_argument(name, action="append", default=[], metavar="INDEX=READS,..", help=meaning)
+        parser.add_argument(name, action="append", default=[], metavar="[OFTEN*]INDEX=READS,..", help=meaning)
     parser.add_argument("-s", "--sensitivity", type=int, default=2, metavar="0..5", help="[2]")
     args = parser.parse_args()
     fitted, tested = sets(args.fit, args.sensitivity), sets(args.test, args.sensitivity)

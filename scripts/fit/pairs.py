@@ -29,7 +29,7 @@ from gassst.run import MappingRun, MappingWork
 from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import BatchResult
 from gassst.search.host_pairs import HostPairPasses
-from gassst.search.mapq import PAIR_MODEL, HiddenPairs, PairModel, unseen_pairs, unseen_rivals
+from gassst.search.mapq import MATE_MODEL, PAIR_MODEL, HiddenPairs, PairModel, unseen_pairs, unseen_rivals
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import Alignments, detect
 
@@ -51,7 +51,7 @@ class ObservedPasses(HostPairPasses):
     def rate(self, search, state, found, selected, choice):
         summary, partner = selected.summary, self.pairs.partner
         unseen = unseen_rivals(
-            summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors
+            summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors, MATE_MODEL
         )
         odds = self._odds(summary["best"])
         whole = (

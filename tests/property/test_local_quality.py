@@ -11,7 +11,7 @@ from gassst.local.places import MUCH_CLIPPED, Lines
 from gassst.local.reseed import STRIDE, PassedOver
 from gassst.local.rivals import Rivals, SeedCoverage, quality_of
 from gassst.params import Scoring
-from gassst.search.mapq import AS_LIKELY, MODEL, chance_places
+from gassst.search.mapq import AS_LIKELY, MATE_MODEL, chance_places
 
 K, SEED, N_BASES = 3000, 17, 3.0e8
 
@@ -24,32 +24,36 @@ def expected(case, over_known, over_unseen, n_bases):
     edits = np.maximum(np.ceil((aligned * scoring.match - case.lines.hits["score"]) / mismatch), 0).astype(
         int
     )
-    clipped = np.where(case.single, case.lengths[read] - (case.lines.end - case.lines.begin), 0)
+    single = case.single
+    clipped = np.where(single, case.lengths[read] - (case.lines.end - case.lines.begin), 0)
     hidden = np.ceil(np.where(clipped > MUCH_CLIPPED, 0, clipped) * (scoring.match / mismatch)).astype(int)
 
     def odds(errors):
-        return np.minimum((errors + MODEL.prior) / (3 * np.maximum(aligned - errors - 1, 1)), 1)
+        return np.minimum((errors + MATE_MODEL.prior) / (3 * np.maximum(aligned - errors - 1, 1)), 1)
 
     behind = (case.lines.total + over_known - case.rivals.total) / mismatch
     known = case.rivals.count > 0
-    wrong = np.where(known, case.rivals.count * odds(edits) ** np.maximum(behind, 0), 0)
+    wrong = np.where(known, case.rivals.count * odds(edits + hidden) ** np.maximum(behind, 0), 0)
     over = cover.passed_over.within(read, case.lines.begin, case.lines.end)
     seeds = np.maximum(np.floor((case.lines.end - SEED) / STRIDE) - np.ceil(case.lines.begin / STRIDE) + 1, 0)
     whole = np.maximum(np.ceil(seeds / np.ceil(SEED / STRIDE)), 1)
     apart = np.where(over > 0, np.maximum(aligned - over, 0) / (SEED + STRIDE - 1), whole)
-    near = local_rivals.IN_REPEATS * np.exp(MODEL.lost_slope * edits / aligned)
-    lost = (N_BASES / 1e7) ** MODEL.lost_bases
+    near = local_rivals.IN_REPEATS * np.exp(MATE_MODEL.lost_slope * edits / aligned)
+    lost = (N_BASES / 1e7) ** MATE_MODEL.lost_bases
     dense = min(local_rivals.UNSEEN * lost, local_rivals.MOST_UNSEEN) * near ** np.minimum(
         over / (SEED + STRIDE - 1), 1
     )
-    more = MODEL.near_clipped ** cover.share[read]
     again = cover.reseeded[read]
-    count = np.where(again, dense, np.where(clipped > 0, more, 1))
     apart = np.where(again, apart, 3 * (1 - cover.share[read]))
-    wrong += count * odds(edits + hidden) ** (apart + over_unseen / mismatch)
-    beside = local_rivals.BESIDE_KNOWN * more * (100 / aligned) ** MODEL.lost_length * odds(edits + hidden)
-    wrong += np.where(known & (clipped > 0) & ~again, beside, 0)
-    wrong += chance_places(aligned, edits, n_bases)
+    unseen = np.where(again, dense, 1) * odds(edits + hidden) ** (apart + over_unseen / mismatch)
+    beside = np.where(known, local_rivals.BESIDE_KNOWN, local_rivals.BESIDE_NONE * odds(edits + hidden))
+    beside *= (100 / aligned) ** local_rivals.LENGTH_RATE * odds(edits + hidden)
+    alone = np.where(
+        again,
+        local_rivals.FAMILY * wrong + local_rivals.SINGLE * unseen + beside,
+        wrong + cover.unseen[read],
+    )
+    wrong = np.where(single, alone, wrong + unseen) + chance_places(aligned, edits, n_bases)
     phred = np.floor(-10 * np.log10(np.maximum(wrong / (1 + wrong), 1e-9)))
     nothing = (
         (wrong > AS_LIKELY)
@@ -77,7 +81,8 @@ def case(request):
     rivals = Rivals(total - rng.integers(-3, 30, K).astype(np.int32), total, count)
     bases, first = rng.choice([0.0, 5, 40, 120], K), rng.integers(0, 40, K)
     passed_over = PassedOver(bases, first, first + rng.integers(0, 90, K))
-    coverage = SeedCoverage(rng.random(K) < 0.5, rng.choice([0, 0.25, 1.0], K), passed_over)
+    unseen = 10.0 ** -rng.integers(1, 6, K)
+    coverage = SeedCoverage(rng.random(K) < 0.5, rng.choice([0, 0.25, 1.0], K), unseen, passed_over)
     single = rng.random(K) < 0.5
     return SimpleNamespace(**locals())
 

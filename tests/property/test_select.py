@@ -1,5 +1,7 @@
 """Mapping qualities: what must hold for any constants, and calibration on a small genome with repeats."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -7,13 +9,18 @@ import gassst
 from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.params import MapParams
 from gassst.search.mapq import (
+    MATE_MODEL,
+    MODEL,
     Seen,
+    UnseenFeatures,
     clipped,
     edit_odds,
     mapping_quality,
     phred,
+    rated,
     rival_odds,
     unseen_rivals,
+    unseen_weight,
 )
 from gassst.seeding.plan import SearchPlan
 
@@ -88,8 +95,31 @@ def test_half_of_the_seeds_looked_up_as_planned_is_not_clipped():
 
 def test_beside_seeds_that_occur_too_often_more_rivals_are_assumed():
     rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
-    weights = [float(unseen_rivals(*reads(rows, 100, complete=c, looked=0b11))[0]) for c in (3, 4, 5)]
-    assert weights[0] > 2 * weights[1] > 4 * weights[2]
+    for model, times in ((MATE_MODEL, 2), (MODEL, 1)):
+        seen = [reads(rows, 100, complete=c, looked=0b11) for c in (2, 3, 4, 5)]
+        weights = [float(unseen_rivals(*each, None, model)[0]) for each in seen]
+        assert all(a > times * b for a, b in pairwise(weights))
+
+
+def test_the_fewer_seeds_were_looked_at_the_more_rivals_of_a_single_read_are_assumed():
+    """The same share is missed each time. Those of a mate do not depend on it."""
+
+    def weights(model):
+        one = np.ones(4)
+        case = np.int64(one), np.int64(50 * one), np.int64(0 * one), np.arange(1, 5), 0 * one, one > 1
+        return unseen_weight(UnseenFeatures(*case, np.full((4, 5), 0.3), 1e8), model)
+
+    single, mate = weights(MODEL), weights(MATE_MODEL)
+    assert single[0] > 4 * single[1] > 8 * single[2] > 8 * single[3]
+    assert (mate == mate[0]).all()
+
+
+def test_what_is_unseen_and_what_chance_adds_make_the_quality():
+    rows = [(2, NO_SCORE, 1, 0), (5, NO_SCORE, 1, 0)]
+    case = reads(rows, 50, complete=2, looked=0b1)
+    quality, unseen = rated(*case)
+    assert quality.tolist() == mapping_quality(*case).tolist()
+    assert unseen == pytest.approx(unseen_rivals(*case, None, MODEL), rel=1e-3) and unseen[0] < unseen[1]
 
 
 def test_a_level_that_looks_at_everything_misses_nothing():
@@ -137,7 +167,7 @@ def test_phred_of_a_place_no_likelier_than_the_others_is_0():
 
 def test_unseen_rivals_are_positive_and_finite_for_every_read():
     rows = [(b, NO_SCORE, 1, 0) for b in range(101)] + [(NO_SCORE, NO_SCORE, 0, 0)]
-    weights = unseen_rivals(*reads(rows, complete=0))
+    weights = unseen_rivals(*reads(rows, complete=0), None, MODEL)
     assert np.isfinite(weights).all()
     assert (weights > 0).all()
 

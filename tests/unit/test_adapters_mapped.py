@@ -313,7 +313,7 @@ def test_more_rivals_are_assumed_where_seeds_were_passed_over(monkeypatch):
             index=None,
         )
         passed = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([60]))
-        seed_coverage = SeedCoverage(np.ones(1, bool), np.zeros(1), passed)
+        seed_coverage = SeedCoverage(np.ones(1, bool), *np.zeros((2, 1)), passed)
         return int(quality_of(context, lines, Rivals.none(1), seed_coverage)[0])
 
     assert quality(0) > quality(0, n_bases=10**8) > quality(10, n_bases=10**8)
@@ -321,8 +321,8 @@ def test_more_rivals_are_assumed_where_seeds_were_passed_over(monkeypatch):
 
 
 def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
-    """A rival weighs more beside a short end, beside a known rival and where seeds were passed over; not in pairs."""
-    score, other = np.array([40], np.int32), np.array([20], np.int32)
+    """A rival weighs more beside a short end and beside a known rival; not in pairs. The search says what it missed."""
+    score, other = np.array([40], np.int32), np.array([30], np.int32)
     scoring = SimpleNamespace(match=1, mismatch=4)
     monkeypatch.setattr(rivals, "chance_places", lambda aligned, edits, n_bases: np.zeros(len(aligned)))
     monkeypatch.setattr(rivals, "seed_length", lambda _: 18)
@@ -332,7 +332,7 @@ def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
         hits, np.zeros(1, np.uint32), np.array([0]), np.array([40]), score, *(np.zeros(1, np.int32),) * 3
     )
 
-    def quality(length, single=True, known=0, share=0.0, looked_again=True):
+    def quality(length, single=True, known=0, unseen=0.0, looked_again=True):
         context = SimpleNamespace(
             params=SimpleNamespace(scoring=scoring),
             plan=SimpleNamespace(n_bases=10**8),
@@ -340,10 +340,12 @@ def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
             index=None,
         )
         beside = Rivals(other, other, np.array([known]))
-        seed_coverage = SeedCoverage(np.array([looked_again]), np.array([share]), PassedOver.none(1))
+        seen = np.array([looked_again]), np.zeros(1), np.array([unseen]), PassedOver.none(1)
+        seed_coverage = SeedCoverage(*seen)
         return int(quality_of(context, lines, beside, seed_coverage, single=np.array([single]))[0])
 
-    assert quality(50) < quality(40) == quality(50, single=False) == quality(100)
+    assert quality(50) < quality(40) == quality(100) < quality(50, single=False) == quality(40, single=False)
+    assert quality(40, known=1) < quality(40)
     first = {"looked_again": False, "known": 1}
-    assert quality(50, **first, share=0.5) < quality(50, **first) < quality(40, **first)
-    assert quality(50, **first, single=False) == quality(40, **first)
+    assert quality(50, **first, unseen=0.01) < quality(50, **first) < quality(40, **first)
+    assert quality(50, **first, single=False, unseen=0.01) == quality(40, **first)
