@@ -10,7 +10,7 @@ from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import PairChoice, PlacesByRead
-from gassst.pairing.read_through import fragment_lengths
+from gassst.pairing.read_through import fragment_ends
 from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -151,8 +151,8 @@ class HostPairPasses:
             which = self.pairs, stage, left_to_local, SURE_ERRORS
             asked = _read_through.pairs_to_ask(search, state, *which)
             if asked.size:
-                fragment = fragment_lengths(self.context.packed, asked)
-                _read_through.close_cut(asked, fragment, search, state, self.context, TAIL_BASES_AN_ERROR)
+                ends = fragment_ends(self.context.packed, asked)
+                _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         with self.stats.timed("pairs"):
