@@ -18,6 +18,7 @@ from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     HiddenPairs,
     clipped,
+    copies_of_same_bases,
     library_odds,
     mapping_quality,
     phred,
@@ -208,7 +209,13 @@ class HostPairPasses:
         )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        quality = raised(phred(choice.wrong + together))
+        wrong = choice.wrong + together
+        if self.pairs.same_bases:
+            chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
+            chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
+            copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
+            wrong = np.maximum(wrong, copies)
+        quality = raised(phred(wrong))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.left_to_local
