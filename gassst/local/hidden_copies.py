@@ -28,14 +28,14 @@ def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
 
     Their pair has an error, and no equally good place is known. Or it fits nowhere as a whole.
     """
-    n = len(found.summary)
+    n, partner = len(found.summary), pairs.partner
     mapped = np.flatnonzero(np.diff(found.start))
     errors = np.zeros(n, np.int64)
     errors[mapped] = found.bands.edits[found.rows[found.start[mapped]]]
-    differ = errors + errors[pairs.partner] > 0
-    hidden = np.maximum(found.passed_over, found.passed_over[pairs.partner]) > MOST_PASSED_OVER
-    open_to_rivals = found.proper & differ & (found.quality > EVEN)
-    return (open_to_rivals | found.left_to_local) & pairs.paired & hidden
+    hidden = found.passed_over > MOST_PASSED_OVER
+    unsure = found.quality <= EVEN
+    may_have_rivals = found.proper & (errors + errors[partner] > 0) & ~(unsure & unsure[partner])
+    return (may_have_rivals | found.left_to_local) & pairs.paired & (hidden | hidden[partner])
 
 
 def with_more_occurrences(context: BatchContext) -> BatchContext:
