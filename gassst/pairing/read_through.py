@@ -46,7 +46,7 @@ def fragment_lengths(packed: PackedReads, first: NDArray[np.int64]) -> NDArray[n
     return _read_through.fragment_lengths(packed, first, MIN_READ_LENGTH, BASES_AN_ERROR)
 
 
-def fragment_ends(packed: PackedReads, first: NDArray[np.int64]) -> FragmentEnds:
+def fragment_ends(packed: PackedReads, first: NDArray[np.int64], earliest: NDArray[np.int64]) -> FragmentEnds:
     """Where the fragments end that both mates of pairs run through.
 
     Either both mates have a known adapter there. Mates with insertions or deletions then differ in their ends. Or their
@@ -57,15 +57,22 @@ def fragment_ends(packed: PackedReads, first: NDArray[np.int64]) -> FragmentEnds
     packed : PackedReads
     first : int64[p]
         Rows of the first mates; the last ones follow them.
+    earliest : int64[p, 2]
+        Bases of each mate before which no adapter is looked for.
     """
-    rows = (first[:, None] + np.arange(2)).ravel()
-    starts = adapter_starts(packed, rows, np.full(rows.size, MIN_READ_LENGTH)).reshape(-1, 2)
-    kept = starts.copy()
+    starts, shared = np.zeros((len(first), 2), np.uint16), np.zeros(len(first), np.uint16)
+    earliest = np.maximum(earliest, MIN_READ_LENGTH)
+    starts[:, 0] = adapter_starts(packed, first, np.ascontiguousarray(earliest[:, 0]))
+    # The last mates of most pairs need no look.
+    rest = np.flatnonzero(starts[:, 0] == 0)
+    shared[rest] = fragment_lengths(packed, first[rest])
+    likely = np.flatnonzero((starts[:, 0] > 0) | (shared > 0))
+    starts[likely, 1] = adapter_starts(packed, first[likely] + 1, earliest[likely, 1])
     apart = np.abs(starts[:, 0].astype(np.int64) - starts[:, 1])
     is_sure = (starts > 0).all(axis=1) & (apart <= SHIFT)
-    rest = np.flatnonzero(~is_sure)
-    shared = fragment_lengths(packed, first[rest])[:, None]
-    near = (starts[rest] > 0) & (shared > 0) & (np.abs(starts[rest].astype(np.int64) - shared) <= SHIFT)
-    kept[rest] = np.where(near, starts[rest], shared)
-    is_sure[rest] = near.any(axis=1)
-    return FragmentEnds(kept, is_sure)
+    rest = np.flatnonzero((starts[:, 0] > 0) & ~is_sure)
+    shared[rest] = fragment_lengths(packed, first[rest])
+    near = (starts > 0) & (shared > 0)[:, None]
+    near &= np.abs(starts.astype(np.int64) - shared[:, None]) <= SHIFT
+    kept = np.where(is_sure[:, None] | near, starts, shared[:, None])
+    return FragmentEnds(kept, is_sure | near.any(axis=1))

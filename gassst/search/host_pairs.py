@@ -152,7 +152,9 @@ class HostPairPasses:
             which = self.pairs, stage, left_to_local, SURE_ERRORS
             asked = _read_through.pairs_to_ask(search, state, *which)
             if asked.size:
-                ends = fragment_ends(self.context.packed, asked)
+                mates = asked[:, None] + np.arange(2)
+                tails = TAIL_BASES_AN_ERROR * search.best[mates].astype(np.int64)
+                ends = fragment_ends(self.context.packed, asked, self.context.lengths[mates] - tails)
                 _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
