@@ -12,7 +12,7 @@ from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
 from gassst.io.reference import Reference
-from gassst.local import cut_tails, read_through
+from gassst.local import cut_tails, hidden_copies, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
 from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
@@ -107,19 +107,27 @@ def _map_pairs(
     mate: np.ndarray,
     insert: InsertModel,
     is_cut: bool = False,
+    is_last: bool = False,
 ) -> BatchResult:
-    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
+    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more.
+
+    Of these some are looked up again with more occurrences, and then `is_last` holds.
+    """
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert, is_cut)
         found = paired.search(backend, _pair_passes(backend, pairs))
-        is_through = found.fragment > 0
-        result = _report(backend, found.without(is_through) if is_through.any() else found, pairs)
-    rows = np.flatnonzero(is_through)
+        kept = found.fragment
+        if is_cut and not is_last:
+            kept = np.where(hidden_copies.in_doubt(found, pairs), context.lengths, 0).astype(np.uint16)
+        again = kept > 0
+        result = _report(backend, found.without(again) if again.any() else found, pairs)
+    rows = np.flatnonzero(again)
     if not rows.size:
         return result
-    fragments = read_through.fragments_of(context, rows, found.fragment[rows])
-    through = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
-    return read_through.put_back(result, through, rows, context, fragments.lengths)
+    more = hidden_copies.with_more_occurrences(context) if is_cut else context
+    some = read_through.fragments_of(more, rows, kept[rows])
+    other = _map_pairs(some, extender, stats, mate[rows], insert, is_cut=True, is_last=is_cut)
+    return read_through.put_back(result, other, rows, context, some.lengths)
 
 
 def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:

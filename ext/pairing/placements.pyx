@@ -309,7 +309,7 @@ cdef class Placements:
         state : search.state.PairState
             Read: `looked_row`. Changed: `open`, `before_rescue`, `unsettled`.
         pairs : search.context.PairContext
-            Read: `missed`, `length_rank`.
+            Read: `missed`, `length_rank`, `same_bases`.
         context : search.context.BatchContext
             Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
         guided : bool
@@ -328,7 +328,8 @@ cdef class Placements:
         cdef const double[:, :, ::1] missed = pairs.missed
         cdef const int64_t[::1] rank = pairs.length_rank
         cdef Py_ssize_t i, k = 0
-        cdef int64_t read
+        cdef int64_t read, errors, errors_of_other
+        cdef bint same_bases = pairs.same_bases
         cdef double own, other, unseen, allowed
         left_array = np.empty(before.shape[0], np.int64)
         cdef int64_t[::1] left = left_array
@@ -341,8 +342,15 @@ cdef class Placements:
                 k += 1
                 if self.paired_view[read] == NO_SCORE or self.paired_view[read + 1] == NO_SCORE:
                     continue
-                own = 1.0 if capped[read] else self.share_missed(missed, looked_row, rank, read)
-                other = 1.0 if capped[read + 1] else self.share_missed(missed, looked_row, rank, read + 1)
+                errors, errors_of_other = self.paired_view[read], self.paired_view[read + 1]
+                if same_bases:
+                    # Where the mates differ, each place fits one of them. A rival as good may share its errors out
+                    # in another way, and is hidden best where both have as many.
+                    errors_of_other = (errors + errors_of_other) >> 1
+                    errors += self.paired_view[read + 1] - errors_of_other
+                own = 1.0 if capped[read] else self.share_missed(missed, looked_row, rank, read, errors)
+                other = (1.0 if capped[read + 1]
+                         else self.share_missed(missed, looked_row, rank, read + 1, errors_of_other))
                 unseen = own + other
                 if guided:
                     own = 1.0 if self.unguided_view[read] else own
@@ -379,21 +387,22 @@ cdef class Placements:
         cdef const double[:, :, ::1] missed = pairs.missed
         cdef Py_ssize_t i
         cdef int64_t read
+        cdef double own
         out_array = np.zeros(is_open.shape[0], np.uint8)
         cdef uint8_t[::1] out = out_array
         with nogil:
             for i in range(first.shape[0]):
                 read = first[i]
                 if is_open[read] and self.paired_view[read] != NO_SCORE and self.paired_view[read + 1] != NO_SCORE:
-                    out[read] = out[read + 1] = (self.share_missed(missed, looked_row, rank, read)
-                                                 + self.share_missed(missed, looked_row, rank, read + 1)) <= most
+                    own = self.share_missed(missed, looked_row, rank, read, self.paired_view[read])
+                    own += self.share_missed(missed, looked_row, rank, read + 1, self.paired_view[read + 1])
+                    out[read] = out[read + 1] = own <= most
         return out_array
 
     cdef inline double share_missed(self, const double[:, :, ::1] missed, const uint8_t[::1] looked_row,
-                                    const int64_t[::1] rank, int64_t read) noexcept nogil:
-        """Share of places with as many errors as the read has in its pair that the seeds looked up so far miss."""
-        cdef Py_ssize_t most = missed.shape[2] - 1
-        return missed[looked_row[read], rank[self.lengths[read]], min(<Py_ssize_t>self.paired_view[read], most)]
+                                    const int64_t[::1] rank, int64_t read, int64_t errors) noexcept nogil:
+        """Share of places with so many errors that the seeds of a read looked up so far miss."""
+        return missed[looked_row[read], rank[self.lengths[read]], min(errors, missed.shape[2] - 1)]
 
     def windows(self, const uint32_t[::1] reads, const uint16_t[::1] best, int most, int shift, int64_t slack):
         """Buckets in which the mates of reads' places may lie: of their best ones, and of those no worse than the

@@ -128,16 +128,15 @@ def pairs_to_ask(search, state, pairs, Py_ssize_t stage, bint left_to_local, int
     return out_array[:k]
 
 
-def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, state, context,
-              int tail_bases_an_error):
+def close_cut(const int64_t[::1] first, ends, search, state, context, int tail_bases_an_error):
     """Close the pairs that run through their fragment, and do not fit behind it.
 
     Parameters
     ----------
     first : int64[p]
         Rows of first mates.
-    fragment : uint16[p]
-        From `fragment_lengths`.
+    ends : pairing.read_through.FragmentEnds
+        Of these pairs.
     search : search.state.SearchState
         Read: `best`, `capped`. Changed: `left_to_local`.
     state : search.state.PairState
@@ -148,24 +147,27 @@ def close_cut(const int64_t[::1] first, const uint16_t[::1] fragment, search, st
         A mate fits where it has fewer errors than one in so many of the bases behind the fragment.
     """
     cdef const uint16_t[::1] best = search.best
-    cdef const uint8_t[::1] capped = search.capped
+    cdef const uint8_t[::1] capped = search.capped, is_sure = ends.is_sure.view(np.uint8)
+    cdef const uint16_t[:, ::1] kept = ends.kept
     cdef const uint32_t[::1] lengths = context.lengths
     cdef uint8_t[::1] given_up = search.left_to_local.view(np.uint8), is_open = state.open.view(np.uint8)
     cdef uint16_t[::1] out = state.fragment
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, mate
     cdef int64_t r
-    cdef uint16_t size
+    cdef bint is_cut
     with nogil:
         for i in range(first.shape[0]):
-            size = fragment[i]
-            for r in range(first[i], first[i] + 2):
-                # A mate of which seeds were passed over may fit where nobody looked.
-                if (best[r] * tail_bases_an_error < <int64_t>lengths[r] - fragment[i]
-                        or (best[r] == NO_SCORE and capped[r])):
-                    size = 0
-            for r in range(first[i], first[i] + 2):
-                out[r] = size
-                if size:
+            is_cut = kept[i, 0] > 0
+            for mate in range(2):
+                r = first[i] + mate
+                # A mate of which seeds were passed over may fit where nobody looked, unless it has an adapter.
+                if (best[r] * tail_bases_an_error < <int64_t>lengths[r] - kept[i, mate]
+                        or (best[r] == NO_SCORE and capped[r] and not is_sure[i])):
+                    is_cut = False
+            for mate in range(2):
+                r = first[i] + mate
+                out[r] = kept[i, mate] if is_cut else 0
+                if is_cut:
                     given_up[r], is_open[r] = 1, 0
 
 

@@ -1,4 +1,5 @@
 from gassst.io.read_batch import PackedReads
+from gassst.pairing.read_through import FragmentEnds
 from gassst.search.arrays import I64, U8, U16, U32, U64, BatchResult, Structs
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.state import PairState, SearchState
@@ -14,7 +15,7 @@ def pairs_to_ask(
 ) -> I64: ...
 def close_cut(
     first: I64,
-    fragment: U16,
+    ends: FragmentEnds,
     search: SearchState,
     state: PairState,
     context: BatchContext,

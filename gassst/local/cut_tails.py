@@ -10,31 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst._core import read_through as _read_through
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner
 from gassst.local.places import Targets
+from gassst.pairing.adapters import adapter_starts
 from gassst.params import MIN_READ_LENGTH
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext
 
-# The first bases of what the reads of usual kits run into: TruSeq, Nextera, small RNA and MGI.
-ADAPTERS = (
-    "AGATCGGAAGAGCACA",
-    "AGATCGGAAGAGCGTC",
-    "CTGTCTCTTATACACA",
-    "TGGAATTCTCGGGTGC",
-    "GATCGTCGGACTGTAG",
-    "AAGTCGGAGGCCAAGC",
-    "AAGTCGGATCGTAGCC",
-)
-_CODES = np.array([["ACGT".index(base) for base in text] for text in ADAPTERS], np.uint8)
-# Of their first bases one may differ. One random read of 150 bases in 4,000 has such a place.
-FIRST_PART = 12
-# Bases that show an adapter at the end of a read, where all are equal.
-SHORTEST_ADAPTER = 8
 # Errors from which on an adapter is looked for in a read that has a place as a whole, and most bases of the adapter for
 # each of them. Of random bases more than half differ.
 LEAST_ERRORS, TAIL_BASES_AN_ERROR = 5, 4
@@ -63,9 +48,7 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     longest_tail = np.where(given_up[reads], context.lengths[reads], TAIL_BASES_AN_ERROR * best[reads])
     first = np.maximum(context.lengths[reads] - longest_tail, MIN_READ_LENGTH)
     kept = np.zeros(context.n, np.uint16)
-    kept[reads] = _read_through.adapter_starts(
-        context.packed, reads, first, _CODES, FIRST_PART, SHORTEST_ADAPTER
-    )
+    kept[reads] = adapter_starts(context.packed, reads, first)
     return kept
 
 

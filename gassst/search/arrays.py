@@ -203,7 +203,7 @@ class GlobalResult:
     hopeless : bool[n]
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
-        Bases that read and mate share, where both run through their fragment; 0 for all others.
+        Bases that the read has of its fragment, where both mates run through it; 0 for all others.
     """
 
     bands: Bands

@@ -146,6 +146,8 @@ class PairContext:
         Index into the second axis of `missed`, by read length.
     may_be_cut : bool
         Mates that run through their fragment may be cut where it ends.
+    same_bases : bool
+        The mates hold the same bases: those of their fragment, where they have been cut.
     """
 
     insert: InsertModel
@@ -160,6 +162,7 @@ class PairContext:
     missed: F64
     length_rank: I64
     may_be_cut: bool
+    same_bases: bool
 
     @classmethod
     def of(cls, context: BatchContext, mate: U8, insert: InsertModel, is_cut: bool = False) -> PairContext:
@@ -186,6 +189,7 @@ class PairContext:
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
             may_be_cut=not is_cut and reads_may_be_cut(context.params),
+            same_bases=is_cut,
         )
 
     @property

@@ -10,7 +10,7 @@ from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
-from gassst.pairing.read_through import fragment_lengths
+from gassst.pairing.read_through import fragment_ends
 from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -19,6 +19,7 @@ from gassst.search.mapq import (
     MATE_MODEL,
     HiddenPairs,
     clipped,
+    copies_of_same_bases,
     doubt_is_seen,
     library_odds,
     mapping_quality,
@@ -153,8 +154,10 @@ class HostPairPasses:
             which = self.pairs, stage, left_to_local, SURE_ERRORS
             asked = _read_through.pairs_to_ask(search, state, *which)
             if asked.size:
-                fragment = fragment_lengths(self.context.packed, asked)
-                _read_through.close_cut(asked, fragment, search, state, self.context, TAIL_BASES_AN_ERROR)
+                mates = asked[:, None] + np.arange(2)
+                tails = TAIL_BASES_AN_ERROR * search.best[mates].astype(np.int64)
+                ends = fragment_ends(self.context.packed, asked, self.context.lengths[mates] - tails)
+                _read_through.close_cut(asked, ends, search, state, self.context, TAIL_BASES_AN_ERROR)
 
     def settle(self, search: SearchState, state: PairState, guided: bool, quick: bool = False) -> None:
         with self.stats.timed("pairs"):
@@ -213,7 +216,13 @@ class HostPairPasses:
         )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        quality = raised(phred(choice.wrong + together), doubt_is_seen(choice.wrong, together))
+        wrong = choice.wrong + together
+        if self.pairs.same_bases:
+            chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
+            chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
+            copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
+            wrong = np.maximum(wrong, copies)
+        quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together))
         alone = np.flatnonzero(~choice.decided)
         quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone), MATE_MODEL)
         proper = choice.proper & ~search.left_to_local

@@ -124,7 +124,7 @@ class PairState:
     looked_row : uint8[n]
         Row of `PairContext.missed`.
     fragment : uint16[n]
-        Bases that read and mate share, where both run through their fragment and were left to be cut there; else 0.
+        Bases that the read has of its fragment, where both mates run through it and were left to be cut there; else 0.
     tried : list of uint64[]
         Sorted keys of the buckets that this stage must not score again.
     """

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -263,6 +264,15 @@ class SearchPlan:
         if not last.disjoint and self.preset.missed_alone and last.number > SPARSE:
             stages.append(last._replace(every=max(2, SPARSE // self.preset.step)))
         return [*stages, last]
+
+    def with_more_occurrences(self) -> SearchPlan:
+        """This plan for a few reads: seeds are passed over, and places left out, as at the next sensitivity level."""
+        level = min(self.params.sensitivity + 1, len(PRESETS) - 1)
+        names = "occurrences", "occurrences_short", "repeat_buckets"
+        more = copy(self)
+        more.preset = replace(self.preset, **{name: getattr(PRESETS[level], name) for name in names})
+        more.caps = np.array([more.occurrence_cap(w) for w in range(len(self.caps))], np.uint32)
+        return more
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

@@ -15,6 +15,7 @@ from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
 from gassst.local.places import Aligned
+from gassst.pairing.read_through import FragmentEnds, fragment_ends
 from gassst.params import Scoring
 from gassst.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.tools.foreign import ADAPTERS
@@ -98,6 +99,32 @@ def adapter_by_trying(read, first, adapters, first_part, shortest):
             if sum(unequal[:first_part]) <= (1 if whole_part else 0):
                 best = min(best, (sum(unequal), start))
     return best[1]
+
+
+def test_mates_end_where_their_adapter_begins_or_where_they_meet():
+    """A base inserted in one mate; an adapter that one mate does not show, or neither; no adapter at all."""
+    rng = np.random.default_rng(21)
+    reads, expected = [], []
+    for i in range(500):
+        kind, size = i % 5, int(rng.integers(40, 120))
+        fragment = random_bases(rng, size)
+        own = [fragment, reverse_complement(fragment)]
+        longer = kind == 1
+        own[1] = own[1][:20] + "ACGT"[("ACGT".index(own[1][20]) + 1) % 4] * longer + own[1][20:]
+        tails = [ADAPTERS["truseq"][0], ADAPTERS["truseq"][1]]
+        tails[1] = random_bases(rng, 40) if kind in (2, 3) else tails[1]
+        tails[0] = random_bases(rng, 40) if kind == 3 else tails[0]
+        pair = [random_bases(rng, M)] * 2 if kind == 4 else own
+        reads += [(bases + tail + random_bases(rng, M))[:M] for bases, tail in zip(pair, tails, strict=True)]
+        expected.append(([0, 0] if kind == 4 else [len(bases) for bases in own], kind in (0, 1, 2)))
+    first = np.arange(0, len(reads), 2)
+    earliest = np.where((np.arange(500) % 7 == 6)[:, None], M, 0) + np.zeros(2, np.int64)
+    kept, is_sure = fragment_ends(packed(reads), first, earliest)
+    for i, (sizes, may_be_sure) in enumerate(expected):
+        if i % 7 < 6:
+            assert kept[i].tolist() == sizes and is_sure[i] == may_be_sure
+        elif i % 5 != 1:  # where no adapter is looked for the mates alone show it, if they are as long
+            assert kept[i].tolist() == sizes and not is_sure[i]
 
 
 def test_known_adapters_are_found_where_they_begin():
@@ -260,19 +287,21 @@ def test_pairs_are_cut_that_fit_neither_as_a_whole_nor_behind_their_fragment(lef
         and (search.left_to_local[r] or (state.open[r] and not left_to_local))
     ]
     assert asked.tolist() == expected
-    sizes = rng.choice(np.array([0, 60, 99], np.uint16), len(asked))
+    kept = rng.choice(np.array([0, 60, 99], np.uint16), len(asked))[:, None] + np.array([0, 2], np.uint16)
+    kept[kept[:, 0] == 0] = 0
+    ends = FragmentEnds(kept, rng.random(len(asked)) < 0.5)
     before = SimpleNamespace(open=state.open.copy(), left_to_local=search.left_to_local.copy())
-    read_through.close_cut(asked, sizes, search, state, SimpleNamespace(lengths=lengths), an_error)
+    read_through.close_cut(asked, ends, search, state, SimpleNamespace(lengths=lengths), an_error)
     closed = 0
-    for r, size in zip(expected, sizes.tolist(), strict=True):
+    for r, sizes, is_sure in zip(expected, kept.tolist(), ends.is_sure.tolist(), strict=True):
         fits = [
             search.best[i] < (int(lengths[i]) - size) / an_error
-            or (search.best[i] == NO_SCORE and search.capped[i])
-            for i in (r, r + 1)
+            or (search.best[i] == NO_SCORE and search.capped[i] and not is_sure)
+            for i, size in zip((r, r + 1), sizes, strict=True)
         ]
-        cut = size > 0 and not any(fits)
+        cut = sizes[0] > 0 and not any(fits)
         closed += cut
-        for i in (r, r + 1):
+        for i, size in zip((r, r + 1), sizes, strict=True):
             assert state.fragment[i] == size * cut
             assert state.open[i] == (before.open[i] and not cut)
             assert search.left_to_local[i] == (before.left_to_local[i] or cut)
