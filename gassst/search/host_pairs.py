@@ -22,9 +22,9 @@ from gassst.search.mapq import (
     copies_of_same_bases,
     doubt_is_seen,
     library_odds,
-    mapping_quality,
     phred,
     raised,
+    rated,
     short_mates_by_chance,
     unseen_pairs,
     unseen_rivals,
@@ -223,8 +223,9 @@ class HostPairPasses:
             copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
             wrong = np.maximum(wrong, copies)
         quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together))
-        alone = np.flatnonzero(~choice.decided)
-        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone), MATE_MODEL)
+        # What no pair decides is as sure as a single read.
+        alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)
+        quality[alone], not_counted[alone] = rated(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
@@ -233,7 +234,7 @@ class HostPairPasses:
             proper=proper,
             left_to_local=search.left_to_local,
             passed_over=clipped(seen),
-            unseen=np.zeros(context.n),
+            unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
             fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,
         )
