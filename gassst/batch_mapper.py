@@ -76,7 +76,7 @@ class BatchMapper:
         self.index.verify_open()
         stats = Stats()
         are_mates = self.are_mates or batch.mate is not None
-        params = self.params.for_pairs() if are_mates else self.params
+        params = self.params.for_pairs() if are_mates else self.params.for_single()
         with stats.timed("pack"):
             packed = batch.pack(params.longest_read)
         searched = self.index, self.parts, self.plan, self.cascade, params
@@ -145,7 +145,7 @@ def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
     cascade = Cascade.of_run(params, plan)
     suits = OneReadSearch.suits(index, cascade, params)
-    one_read = OneReadSearch(index, plan, cascade, params) if suits else None
+    one_read = OneReadSearch(index, plan, cascade, params.for_single()) if suits else None
     return {"params": params, "plan": plan, "cascade": cascade, "one_read": one_read}
 
 

@@ -89,7 +89,7 @@ class FileRun:
         shares_processes = is_single and not self._device.is_served
         self._processes = _processes(mapper, self._encoder, shares_processes)
         on_device = mapper.on_device is not None
-        params = mapper.params if is_single else mapper.params.for_pairs()
+        params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
         self._batch_size = params.reads_per_batch(self._processes, on_device, self._device.is_served)
         if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
             # One device would not keep up with several processes.
@@ -264,11 +264,11 @@ def _written(
 
 def _effective(mapper: BatchMapper, stats: Stats) -> dict[str, Any]:
     """What the parameters came to in a run: what `None` among them has meant for a read of mean length."""
-    params = mapper.params.for_pairs() if stats.pairs else mapper.params
+    params = mapper.params.for_pairs() if stats.pairs else mapper.params.for_single()
     length = round(stats.bases / stats.reads) if stats.reads else 0
-    plan = mapper.plan.plan(min(length, mapper.params.longest_read))
+    plan = mapper.plan.plan(min(length, params.longest_read))
     return {
-        "mode": params.mode or "global",
+        "mode": params.mode,
         "read_length": length,
         "errors": plan.errors,
         "gaps": plan.gaps,

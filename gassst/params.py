@@ -122,8 +122,8 @@ class MapParams:
         Of the mates of a pair (options --fr, --rf, --ff).
     mode : str or None
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
-        local for pairs, which go to variant callers (docs/benchmarks/pairs.md), unless all hits are asked for.
-        Global for all other reads.
+        local, as clipped ends are what variant callers need (docs/benchmarks/pairs.md). Global where all hits are asked
+        for, and for single reads where `min_identity` is, which limits whole reads.
     scoring : Scoring
         Of local alignments.
     pairing, mate_rescue : bool
@@ -180,6 +180,11 @@ class MapParams:
     def reports_whole_reads(self) -> bool:
         """Whether a single read that scores too little is reported where it fits as a whole, within `min_identity`."""
         return self.mode == "local" and self.scoring.min_score is None
+
+    def for_single(self) -> MapParams:
+        """The parameters of a run on single reads: their mode is chosen."""
+        is_whole = self.all_hits or self.min_identity is not None
+        return replace(self, mode=self.mode or ("global" if is_whole else "local"))
 
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""

@@ -86,3 +86,10 @@ def note_on_max_hits(max_hits: int) -> str:
     if tool is None:
         return ""
     return f"-k {max_hits} reports up to {max_hits} alignments per read; the seed length (-k of {tool}) is set by -w"
+
+
+def note_on_mode(mode: str | None, min_identity: float | None, is_single: bool) -> str:
+    """A remark where an option that limits whole reads has chosen the mode, else ''."""
+    if mode is not None or min_identity is None or not is_single:
+        return ""
+    return f"-p {min_identity:g} limits whole reads, so they are aligned as by --mode global; --mode local clips others"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.allocator import keep_freed_memory
 from gassst.cli.checks import check_map, samples_of, verified_params
-from gassst.cli.habits import note_on_max_hits
+from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
 
@@ -83,6 +83,9 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     from gassst.stats import Stats
 
     if note := note_on_max_hits(params.max_hits):
+        log.info(note)
+    is_single = samples[0].mates is None and not args.interleaved
+    if not params.all_hits and (note := note_on_mode(params.mode, params.min_identity, is_single)):
         log.info(note)
     shard = None if args.shard is None else Shard.parse(args.shard)
     insert = None if args.insert_model is None else InsertModel.read(args.insert_model)

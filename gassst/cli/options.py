@@ -434,15 +434,15 @@ def _add_alignment(group: Any) -> None:
     add(
         "--mode",
         choices=MODES,
-        help="A global alignment covers the whole read. A local one may clip its ends or split it "
-        "(default: local for pairs, global for single reads and for --all).",
+        help="A local alignment may clip the ends of a read or split it. A global one covers the whole read "
+        "(default: local, but global with --all, and for single reads with -p).",
     )
     add(
         "-p",
         "--min-identity",
         type=float,
         metavar="PERCENT",
-        help="Report alignments with at least this identity "
+        help="Report whole reads with at least this identity; in local mode, parts of others too "
         "(default: 80, more where chance hits would be likely).",
     )
     add(

@@ -132,7 +132,7 @@ class Job(NamedTuple):
     def of(cls, index: Any, params: Any, pairs: bool = False) -> Job:
         """The job of searching in an index that the run has opened."""
         parts = tuple(part.number for part in index.parts)
-        params = params.for_pairs() if pairs else params
+        params = params.for_pairs() if pairs else params.for_single()
         return cls(index, index.path, parts, tuple(index.reference.md5), params, pairs)
 
 

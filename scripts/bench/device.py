@@ -63,9 +63,9 @@ def main() -> int:
     print(f"{info.name}: {on_device.fit}; uploaded in {uploaded:.2f} s")
     wall, total, same, reads = 0.0, dict[str, Spent](), True, 0
     for batch in pair_batches(args) if args.mates else batches(args.reads, args.n, args.batch):
-        params = mapper.params.for_pairs() if args.mates else mapper.params
+        params = mapper.params.for_pairs() if args.mates else mapper.params.for_single()
         searched = index, mapper.parts, mapper.plan, mapper.cascade, params
-        packed = batch.pack(mapper.params.longest_read)
+        packed = batch.pack(params.longest_read)
         whole_reads = params.reports_whole_reads and not args.mates
         context = BatchContext.of(*searched, packed, whole_reads=whole_reads)
         once = looked_at(search, context, batch.mate, args) if args.mates else whole(search, context, args)

@@ -593,8 +593,9 @@ def contexts(of):
     for at in range(0, 200, 50):
         reads = [(str(i), read, None) for i, read in enumerate(lines[of * 200 + at : of * 200 + at + 50])]
         packed = batch_of_records(reads).pack()
-        searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
-        yield BatchContext.of(*searched, packed)
+        params = mapper.params.for_single()
+        searched = index, mapper.parts, mapper.plan, mapper.cascade, params
+        yield BatchContext.of(*searched, packed, whole_reads=params.reports_whole_reads)
 
 def ask(of):
     found[of] = [server.search(context, Stats()) for context in contexts(of)]

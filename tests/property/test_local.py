@@ -371,11 +371,14 @@ def test_reverse_complement_flips_the_strand_and_nothing_else(local_mapper, mixe
         assert (int(a[1]) ^ int(b[1])) == (0 if before.is_unmapped else FLAG_REVERSE)
 
 
-def test_global_is_the_default_and_has_no_clips(index, mixed):
-    segments = list(gassst.Mapper(index, device="none").map(mixed))
-    assert [s.to_string() for s in gassst.Mapper(index, device="none", mode="global").map(mixed)] == [
-        s.to_string() for s in segments
-    ]
+def test_local_is_the_default_and_global_has_no_clips(index, mixed):
+    def mapped(**options):
+        return [s.to_string() for s in gassst.Mapper(index, device="none", **options).map(mixed)]
+
+    assert mapped() == mapped(mode="local") != mapped(mode="global")
+    assert mapped(min_identity=80) == mapped(min_identity=80, mode="global")
+    assert mapped(all_hits=True) == mapped(all_hits=True, mode="global")
+    segments = list(gassst.Mapper(index, device="none", mode="global").map(mixed))
     assert not any("S" in (s.cigarstring or "") or s.flag & FLAG_SUPPLEMENTARY for s in segments)
 
 
