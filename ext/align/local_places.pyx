@@ -143,32 +143,6 @@ cdef Py_ssize_t keep_known(known_t *places, Py_ssize_t kept, known_t place) noex
     return kept
 
 
-def in_windows(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
-               const int64_t[:, ::1] windows):
-    """Whether places lie in the windows of their reads.
-
-    Parameters
-    ----------
-    read_strand, diagonal : uint32[k]
-    windows : int64[3, n]
-        First and last diagonal and strand by read.
-
-    Returns
-    -------
-    bool[k]
-    """
-    cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef uint32_t r
-    inside_array = np.empty(k, np.uint8)
-    cdef uint8_t[::1] inside = inside_array
-    with nogil:
-        for i in range(k):
-            r = read_strand[i] >> 1
-            inside[i] = (windows[0, r] <= diagonal[i] and diagonal[i] <= windows[1, r]
-                         and (read_strand[i] & 1) == windows[2, r])
-    return inside_array.view(bool)
-
-
 cdef struct tied_t:
     uint64_t place      # canonical strand, diagonal
     uint64_t order      # the one chosen before first, then the highest offset in its band

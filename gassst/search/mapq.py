@@ -70,7 +70,7 @@ class MapqModel:
 
 
 MODEL = MapqModel()
-# Of mates. `PairModel` was fitted beside these.
+# Of mates that their pair decides. `PairModel` was fitted beside these.
 MATE_MODEL = MapqModel(
     equal=1e-5,
     further=0.00897,
@@ -135,16 +135,12 @@ class Seen:
         return Seen(self.complete[rows], self.capped[rows], self.looked[rows], self.planned[rows], self.plan)
 
 
-def mapping_quality(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
-) -> np.ndarray:
+def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
     """Mapping quality of the primary alignment of every read: the first column of `rated`."""
-    return rated(summary, lengths, seen, model)[0]
+    return rated(summary, lengths, seen)[0]
 
 
-def rated(
-    summary: np.ndarray, lengths: np.ndarray, seen: Seen, model: MapqModel = MODEL
-) -> tuple[np.ndarray, np.ndarray]:
+def rated(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """How sure the primary alignment of every read is, by the probability that another place is the true one.
 
     Every place of the second stratum is less likely than the best by `rival_odds`; places that were not looked
@@ -155,8 +151,6 @@ def rated(
     summary : READ_SUMMARY[n]
     lengths : uint32[n]
     seen : Seen
-    model : MapqModel
-        Of single reads, or `MATE_MODEL`.
 
     Returns
     -------
@@ -170,8 +164,8 @@ def rated(
     best = some["best"].astype(np.int64)
     known = some["second"] != NO_SCORE
     further = np.where(known, some["second"].astype(np.int64) - best, 0)
-    odds = np.where(known, rival_odds(best, some_lengths, further, model), 0.0)
-    unseen, chance = _unseen_rivals(some, some_lengths, seen.take(first), None, model)
+    odds = np.where(known, rival_odds(best, some_lengths, further), 0.0)
+    unseen, chance = _unseen_rivals(some, some_lengths, seen.take(first), None, MODEL)
     quality = phred(summary["n_second"] * odds[case] + (unseen + chance)[case])
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality, unseen[case]

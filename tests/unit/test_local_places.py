@@ -111,15 +111,3 @@ def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
         )
     assert order.tolist() == expected
     assert n < 900 or 0 < len(expected) < n
-
-
-def test_places_within_the_windows_of_their_reads():
-    rng = np.random.default_rng(7)
-    places = random_places(rng, 500)
-    windows = np.zeros((3, READS), np.int64)
-    windows[:2] = 4950 + rng.choice([0, 1, 8, 10, 12, 60], (2, READS))  # some are empty
-    windows[2] = rng.integers(0, 2, READS)
-    low, high, strand = windows[:, places.read]
-    inside = (places.diagonal >= low) & (places.diagonal <= high) & (places.read_strand & 1 == strand)
-    assert _local_places.in_windows(places.read_strand, places.diagonal, windows).tolist() == inside.tolist()
-    assert 10 < inside.sum() < 490
