@@ -176,4 +176,4 @@ def _report(backend: HostBackend, found, pairs: PairContext | None) -> BatchResu
     if backend.context.params.mode == "local":
         result = realign(backend, found, pairs)
         return with_whole_reads(backend, found, result) if backend.context.whole_reads else result
-    return backend.trace_back(found)
+    return backend.trace_back(found, pairs)

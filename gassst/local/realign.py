@@ -40,7 +40,8 @@ from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, Gl
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
-from gassst.search.mapq import beside_copies, stretched
+from gassst.search.mapq import stretched
+from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA
 
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
@@ -395,9 +396,7 @@ class _Realignment:
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, seed_coverage, quality)
-        for lines in (clear, primary):
-            quality[lines.read] = self._beside_copies(lines, quality[lines.read])
-        quality = stretched(quality)
+        quality = stretched(self._beside_copies(clear, primary, quality))
         summary = _local_rows.summarise(found, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
@@ -412,11 +411,15 @@ class _Realignment:
         summary["n_reported"] = np.where(unmapped, 0, n_reported)
         return BatchResult(hits, summary, self.aligner.cigars)
 
-    def _beside_copies(self, lines: Lines, quality: U8) -> U8:
-        """uint8[k]: qualities of lines, no higher than the copies of a tandem repeat allow."""
-        context = self.context
-        begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
-        return beside_copies(quality, (lines.read_strand, lines.first_diagonal, begin, end), loss, context)
+    def _beside_copies(self, clear: Lines, primary: Lines, quality: U8) -> U8:
+        """uint8[n]: qualities of reads, no higher than the copies of a tandem repeat beside their lines allow."""
+        context, parts = self.context, []
+        for lines in (clear, primary):
+            begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
+            parts.append(Parts(lines.read_strand, lines.first_diagonal, begin, end, loss))
+        read, quality = np.concatenate([clear.read, primary.read]), quality.copy()
+        quality[read] = beside_copies(quality[read], Parts.concatenate(parts), context, self.pairs)
+        return quality
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:
         """The next best places of each read, as many as were asked for and within the second-best strata."""

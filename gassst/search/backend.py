@@ -185,8 +185,8 @@ class SearchBackend(Protocol):
         """The result of the search of single reads, with mapping qualities. Counts reads with seeds passed over."""
         ...
 
-    def trace_back(self, found: GlobalResult) -> BatchResult:
-        """The reported rows as alignments, with a row for every unmapped read."""
+    def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
+        """The reported rows as alignments, with a row for every unmapped read; `pairs`: of reads that have mates."""
         ...
 
     def ungapped_ends(self, bands: Bands) -> U32:

@@ -36,9 +36,10 @@ from gassst.search.arrays import (
     Traced,
 )
 from gassst.search.backend import Grouped, Resolved, Selected
-from gassst.search.context import BatchContext
-from gassst.search.mapq import beside_copies, clipped, rated, stretched, summarise_all
+from gassst.search.context import BatchContext, PairContext
+from gassst.search.mapq import clipped, rated, stretched, summarise_all
 from gassst.search.state import SearchState
+from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 from gassst.stats import Stats
 
@@ -253,7 +254,7 @@ class HostBackend:
             fragment=np.zeros(context.n, np.uint16),
         )
 
-    def trace_back(self, found: GlobalResult) -> BatchResult:
+    def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped = self.ungapped_ends(bands)
@@ -264,8 +265,8 @@ class HostBackend:
         primary = start[:-1][mapped]
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
-        own = hits["edits"][primary].astype(np.float64)
-        quality[mapped] = beside_copies(quality[mapped], columns, own, self.context)
+        parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
+        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs)
         return BatchResult(_alignments.reported_rows(hits, start, stretched(quality)), found.summary, cigars)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:

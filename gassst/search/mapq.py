@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import selection as _selection
-from gassst._core import tandem as _tandem
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
 from gassst.params import MIN_READ_LENGTH
@@ -22,7 +21,8 @@ SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second
 NEARLY_CONFIDENT, CONFIDENT = 17, 20
 # The same where nearly all the doubt is in rivals that were seen and counted; the unseen weigh no more than this share.
 NEARLY_IF_SEEN, MOST_UNSEEN = 15, 0.1
-# Qualities below the first are not compared with copies of a tandem repeat, nor copies with as many more mismatches.
+# Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
+# second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
@@ -252,33 +252,6 @@ def edit_odds(edits: np.ndarray, lengths: np.ndarray, model: MapqModel = MODEL) 
 def library_odds(edits: np.ndarray, lengths: np.ndarray, library: ErrorRate | None) -> np.ndarray:
     """As `edit_odds`, by what the pairs of a library have shown of its errors, where that is known."""
     return edit_odds(edits, lengths) if library is None else library.odds(edits, lengths)
-
-
-def beside_copies(quality: np.ndarray, columns: tuple, loss: np.ndarray, context: Any) -> np.ndarray:
-    """Mapping qualities no higher than the copies of a tandem repeat allow.
-
-    Parameters
-    ----------
-    quality : uint8[k]
-        Of primary alignments.
-    columns : read_strand uint32[k], diagonal uint32[k], begin int64[k], end int64[k]
-        Bases begin .. end - 1 of each strand are aligned on the diagonal.
-    loss : float64[k]
-        What each alignment loses against one without errors, in mismatches.
-    context : search.context.BatchContext
-
-    Returns
-    -------
-    uint8[k]
-    """
-    read_strand, diagonal, begin, end = columns
-    most = np.where(quality >= LEAST_BESIDE_COPIES, np.ceil(loss) + MOST_BESIDE, 0).astype(np.uint16)
-    errors, count = _tandem.tandem_rivals(read_strand, diagonal, begin, end, most, context)
-    some = np.flatnonzero(count)
-    quality = quality.copy()
-    bound = quality_of_copies(count[some], errors[some], loss[some], (end - begin)[some])
-    quality[some] = np.minimum(quality[some], bound)
-    return quality
 
 
 def quality_of_copies(
