@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.stdlib cimport abs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.cigar cimport CIGAR_MATCH, CIGAR_SOFT_CLIP, cigar_length, cigar_op, cigar_push
@@ -236,6 +237,105 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
                                         | ((x.high & 1) != (adapters[a, j] >> 1)))
                         if unequal < fewest or (unequal == fewest and at < starts[i]):
                             starts[i], fewest = <uint16_t>at, unequal
+    return starts_array
+
+
+cdef inline int worn_head(planes_t reads, int64_t base, const uint8_t* adapter, int size, int most_moved,
+                          int* moved) noexcept nogil:
+    """Least differences of the first `size` bases of an adapter, of which the next ones begin at `base` in the planes.
+
+    One insertion or deletion of up to `most_moved` bases counts as one for each. `moved`: bases by which the adapter
+    begins behind the place where it would without any.
+    """
+    cdef int fewest = size + 1, shift, i, unequal
+    cdef int64_t k
+    cdef uint64_t behind = 0, before
+    cdef bases64_t x = bases_at(reads, base - size)
+    for i in range(size):
+        behind |= (((x.masked >> i) & 1) | (((x.low >> i) ^ adapter[i]) & 1)
+                   | (((x.high >> i) ^ (adapter[i] >> 1)) & 1)) << i
+    for k in range(2 * most_moved + 1):
+        shift = <int>((k + 1) // 2 if k & 1 else -(k // 2))     # 0, 1, -1, 2, ..: of equals the least
+        x, before = bases_at(reads, base - size + shift), 0
+        for i in range(size + 1):
+            # The bases from i on are in place, those before moved.
+            unequal = count_bits(before) + count_bits(behind >> i if i < 64 else 0) + abs(shift)
+            if unequal < fewest:
+                fewest, moved[0] = unequal, shift
+            if i < size:
+                before |= (((x.masked >> i) & 1) | (((x.low >> i) ^ adapter[i]) & 1)
+                           | (((x.high >> i) ^ (adapter[i] >> 1)) & 1)) << i
+    return fewest
+
+
+def worn_adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, const uint8_t[:, ::1] adapters,
+                        const int64_t[::1] offsets, int part, int bases_an_error, int most_moved):
+    """Where a known adapter begins in reads that have errors in its first bases.
+
+    Of a part further behind one base may differ. The bases before that differ in one of `bases_an_error` at most; an
+    insertion or deletion there counts as one for each base.
+
+    Parameters
+    ----------
+    packed : io.read_batch.PackedReads
+    rows : int64[k]
+        Reads.
+    first : int64[k]
+        The first base of each at which it may begin, at least `most_moved`.
+    adapters : uint8[a, b]
+        Codes of the first bases of each.
+    offsets : int64[o]
+        Where the parts begin in adapters; all of a part lies in them, and at most 60 bases before.
+    part : int
+        Bases of a part, at most 16.
+    bases_an_error, most_moved : int
+
+    Returns
+    -------
+    uint16[k]
+        0 where there is none; of several the one with fewest differences, of equals the first that was met.
+    """
+    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
+    cdef planes_t reads = planes_of(packed.planes)
+    cdef Py_ssize_t i, j, a, o
+    cdef int64_t m, word, base, at, offset
+    cdef int fewest, unequal, moved = 0
+    cdef bases64_t x
+    cdef uint64_t live, once, twice, found
+    cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
+    starts_array = np.zeros(rows.shape[0], np.uint16)
+    cdef uint16_t[::1] starts = starts_array
+    with nogil:
+        for i in range(rows.shape[0]):
+            m, fewest, base = lengths[rows[i]], part, 64 * <int64_t>plane_start[rows[i]]
+            for word in range(first[i], m - part + 1, 64):
+                for j in range(part):
+                    live = first_bases(m - word - j) if m > word + j else 0
+                    x = bases_at(reads, base + word + j)
+                    differ[0][j] = (x.low | x.high | x.masked) & live
+                    differ[1][j] = (~x.low | x.high | x.masked) & live
+                    differ[2][j] = (x.low | ~x.high | x.masked) & live
+                    differ[3][j] = (~x.low | ~x.high | x.masked) & live
+                live = first_bases(m - part + 1 - word)
+                for o in range(offsets.shape[0]):
+                    offset = offsets[o]
+                    for a in range(adapters.shape[0]):
+                        once = twice = 0
+                        for j in range(part):
+                            twice |= once & differ[adapters[a, offset + j]][j]
+                            once |= differ[adapters[a, offset + j]][j]
+                        found = ~twice & live
+                        while found:
+                            at = word + trailing_zeros(found)
+                            unequal = once >> trailing_zeros(found) & 1
+                            found &= found - 1
+                            if at - offset - most_moved < 0:
+                                continue
+                            j = worn_head(reads, base + at, &adapters[a, 0], <int>offset, most_moved, &moved)
+                            if j * bases_an_error > offset or at - offset + moved < first[i]:
+                                continue
+                            if unequal + j < fewest:
+                                fewest, starts[i] = <int>(unequal + j), <uint16_t>(at - offset + moved)
     return starts_array
 
 

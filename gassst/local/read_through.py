@@ -24,7 +24,8 @@ def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContex
     """The batch of some reads (int64[k]) of a batch, cut behind `fragment` (uint16[k]) bases."""
     packed = PackedReads(*_read_through.first_bases_of(context.packed, rows, fragment))
     shared = context.index, context.lookup, context.plan, context.cascade, context.params
-    return replace(BatchContext.of(*shared, packed), left_out=context.left_out)
+    some = BatchContext.of(*shared, packed, whole_reads=context.whole_reads)
+    return replace(some, left_out=context.left_out)
 
 
 def put_back(

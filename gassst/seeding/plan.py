@@ -260,6 +260,8 @@ class SearchPlan:
         if self.params.all_hits:
             return [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
+        if m // STAGE_LENGTHS[1] > 1:
+            counts = [s for s in counts if s > 1]  # a single seed says little of rivals
         stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if s < last.number]
         if not last.disjoint and self.preset.missed_alone and last.number > SPARSE:
             stages.append(last._replace(every=max(2, SPARSE // self.preset.step)))

@@ -150,6 +150,29 @@ def test_single_reads_with_a_known_adapter_are_placed_as_trimmed_ones(index, wor
     assert sum(trimmed.mapping_quality < 20 for _, trimmed in pairs) > 20
 
 
+def test_short_fragments_and_worn_adapters_make_no_difference(index, world):
+    """Fragments that score less than -T, but fit as a whole; adapters with errors where they begin."""
+    rng = np.random.default_rng(14)
+    whole, fragments = [], []
+    for i, (_, bases) in enumerate(draw_fragments(rng, world["unique"], 120, 40, 75)):
+        adapter = ADAPTERS[("nextera", "truseq")[i % 2]][0]
+        if i % 3 == 0:
+            bases = noisy(rng, bases[:18], 0.1) + bases[22:40]
+        else:
+            adapter = noisy(rng, adapter[:2], 1) + adapter[2:] if i % 3 == 1 else adapter[:3] + adapter[4:]
+        fragments.append(bases)
+        whole.append((bases + adapter + random_bases(rng, M))[:M])
+    read, trimmed = map_single(index, whole), map_single(index, fragments)
+    assert [r.is_unmapped for r in read] == [r.is_unmapped for r in trimmed]
+    # An adapter that lacks a base may begin at one of two.
+    classes = [
+        np.searchsorted((4, 20, 40), [r.mapping_quality for r in some], "right") for some in (read, trimmed)
+    ]
+    assert (classes[0] == classes[1]).mean() > 0.98
+    scores = [r.get_tag("AS") for r in trimmed if not r.is_unmapped]
+    assert min(scores) < 30 < max(scores) and len(scores) > 100
+
+
 def test_bases_like_an_adapter_do_not_hide_the_place_behind_them(index, world):
     rng = np.random.default_rng(13)
     adapter = ADAPTERS["truseq"][0][:20]

@@ -91,6 +91,13 @@ def test_stages_grow_and_fit(m, all_hits):
         assert every == 1 or not disjoint
 
 
+@pytest.mark.parametrize("m, first", [(36, (27, 1)), (40, (20, 2)), (49, (24, 2)), (50, (25, 2))])
+def test_reads_of_forty_bases_begin_with_two_seeds(m, first):
+    """A single seed would not show rivals with one error."""
+    stage = SearchPlan(MapParams(), 11, 14_000_000).plan(m).stages[0]
+    assert (stage.length, stage.number) == first and stage.disjoint
+
+
 @pytest.mark.parametrize("stage", [(3, 10, False, 1), (3, 10, False, 4), (5, 8, False, 3), (4, 3, False, 1)])
 def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
     """All sets of errors in 12 bases, one by one."""
