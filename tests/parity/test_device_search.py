@@ -626,7 +626,8 @@ assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand ==
 assert (anchors.start == expected.start).all() and len(anchors)
 assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
 kept = DeviceServer(process, is_kept=True)
-process.begin_again()  # all threads that may ask have asked
+process.begin_again()
+process.admit()  # all threads that may ask have asked
 trial = PairTrial.of(index, Searched(mapper.plan, mapper.cascade, mapper.params))
 looked = kept.quick_look(trial.context, Stats(), *trial.asked)
 assert trial.is_met_by(looked)
@@ -728,7 +729,7 @@ def test_a_process_that_has_ended_serves_no_other_sample(index):
     ended.close()
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=ended)
     with closing(run.server()) as server:
-        assert server._process is not ended
+        assert server.process is not ended
     assert replace(run, is_served=False).server() is None  # it has been looked for
 
 
