@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from gassst.io import records as sam
 from gassst.io.encoding import Encoded
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
+from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import fields_of
 from gassst.io.read_source import ReadSource
 from gassst.io.read_streams import Unparsed
@@ -26,9 +27,11 @@ from gassst.io.slices import LanePart
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.run import MappingRun, MappingWork
 from gassst.run_device import RunDevice
+from gassst.search.arrays import BatchResult
 from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers
+from gassst.workers.kept import KeptWorkers
 from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
 
@@ -48,6 +51,8 @@ class FileRun:
         As of `Mapper.map_file`.
     device_process : search.device_process.DeviceProcess, optional
         One that looks for the device already.
+    kept : KeptWorkers, optional
+        Worker processes of the run before, and for the one behind. None: of this run alone.
 
     Raises
     ------
@@ -68,6 +73,7 @@ class FileRun:
         insert: InsertModel | None = None,
         input_progress: InputProgress | None = None,
         device_process: Any = None,
+        kept: KeptWorkers | None = None,
     ):
         self._began = time.monotonic()
         if insert is not None and insert.orientation != mapper.params.orientation:
@@ -76,7 +82,7 @@ class FileRun:
             )
         self._source, self._output, self._options = source, output, options
         self._command_line, self._shard, self._insert = command_line, shard, insert
-        self._input_progress = input_progress
+        self._input_progress, self._kept = input_progress, kept
         self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
         self._parts: list[LanePart] | None = None
         if shard is not None:
@@ -136,11 +142,12 @@ class FileRun:
                 stack.enter_context(closing(server))
             if server is not None and self._device.is_served:
                 mapper, threads = mapper.replaced(on_device=server), server.threads
-            work = _work(mapper, self._encoder)
-            workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
+            work = MappingWork(mapper)
+            workers = stack.enter_context(self._workers(work, threads, server))
             if inflaters is not None:
                 inflaters.begin(workers)
-            run = MappingRun(work, workers, self._insert_for(work, workers))
+            finish = RecordsOf(self._encoder.spec, self._encoder)
+            run = MappingRun(work, finish, workers, self._insert_for(work, workers))
             with self._writer(workers) as writer:
                 total = _written(run, self._marked(batches), writer, progress)
                 if server is not None:
@@ -154,6 +161,22 @@ class FileRun:
         total.run = self._facts(total, mapper, run.insert)
         return total
 
+    def _workers(self, work: MappingWork, threads: int, server: Any) -> AbstractContextManager[Workers]:
+        """Those of the run before, where they have what this one needs, or new ones."""
+        stays = self._kept is not None and self._processes > 1
+
+        def make() -> Workers:
+            if server is not None:
+                server.admit()
+            return _workers(work, self._processes, threads, stays)
+
+        if self._kept is None or not stays:
+            return closing(make())
+        mapper = work.mapper
+        device = None if mapper.on_device is None else mapper.on_device.process
+        suit = mapper.index, mapper.params, mapper.counts_details, device, self._processes, threads
+        return self._kept.lent(suit, make)
+
     def _batches(self, inflaters: Inflaters | None) -> ClosableBatches:
         threads = self._mapper.params.threads
         return self._source.batches(self._batch_size, threads, self._input_progress, self._parts, inflaters)
@@ -162,11 +185,11 @@ class FileRun:
         """The same batches, noted for who shows how far the run has come."""
         return batches if self._input_progress is None else self._input_progress.marked(batches)
 
-    def _insert_for(self, work: MappingWork[Encoded], workers: Workers) -> InsertModel | None:
+    def _insert_for(self, work: MappingWork, workers: Workers) -> InsertModel | None:
         """The insert sizes that were given; for a shard, those of the first reads of all. Else the run learns them."""
         if self._shard is None or self._insert is not None:
             return self._insert
-        return insert_learned(MappingRun(work, workers), self._source)
+        return insert_learned(MappingRun(work, lambda *_: None, workers), self._source)
 
     def _writer(self, workers: Workers) -> sam.AlignmentWriter:
         arrays = self._mapper.reference.arrays
@@ -224,18 +247,29 @@ def _processes(mapper: BatchMapper, encoder: sam.RecordEncoder, shares_processes
     return 1 if why else processes
 
 
-def _work(mapper: BatchMapper, encoder: sam.RecordEncoder) -> MappingWork[Encoded]:
-    """Mapping of a batch to the bytes of its records."""
-    return MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
+class RecordsOf:
+    """Makes the bytes of the records of a batch. A worker process makes an encoder of the spec once."""
+
+    def __init__(self, spec: sam.EncoderSpec, encoder: sam.RecordEncoder | None = None):
+        self._spec, self._encoder = spec, encoder
+
+    def __call__(self, mapper: BatchMapper, batch: ReadBatch, result: BatchResult) -> Encoded:
+        encoder = self._encoder
+        if encoder is None:
+            encoder = self._encoder = self._spec.encoder(mapper.reference.arrays)
+        return encoder.encode(batch, *result.rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecordsOf, (self._spec,)
 
 
-def _workers(work: MappingWork[Any], processes: int, threads: int) -> Workers:
+def _workers(work: MappingWork, processes: int, threads: int, stays: bool) -> Workers:
     """Workers of so many processes; where the system grants none, threads do the work."""
     if processes > 1:
         from gassst.workers.processes import ProcessWorkers
 
         try:
-            workers = ProcessWorkers(work, processes, threads)
+            workers = ProcessWorkers(work, processes, threads, stays)
         except OSError as error:
             log.debug("no worker processes: %s", error.strerror or error)
         else:

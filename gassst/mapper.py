@@ -33,6 +33,7 @@ from gassst.search.arrays import BatchResult
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
+from gassst.workers.kept import KeptWorkers
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment
@@ -85,6 +86,8 @@ class Mapper(BatchMapper):
 
     _device_process: Any = None
     """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
+    _kept: KeptWorkers | None = None
+    """Worker processes that stay from run to run."""
     _owns_index: bool = False
 
     def __init__(
@@ -219,11 +222,11 @@ class Mapper(BatchMapper):
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
         builder = sam.record_builder(self.header(), self.reference.arrays)
 
-        def segments_of(batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
+        def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
-        work = MappingWork(self.replaced(counts_details=False), segments_of)
-        with closing(MappingRun(work).results(batches)) as results:
+        work = MappingWork(self.replaced(counts_details=False))
+        with closing(MappingRun(work, segments_of).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -235,8 +238,10 @@ class Mapper(BatchMapper):
         Parameters and errors are those of `map`, but that all errors come at once.
         """
         batches = self._batches(reads1, reads2, interleaved)
-        work = MappingWork(self, lambda batch, result: arrays_of(batch, result, self.reference))
-        with closing(MappingRun(work).results(batches)) as results:
+        run = MappingRun(
+            MappingWork(self), lambda mapper, batch, result: arrays_of(batch, result, mapper.reference)
+        )
+        with closing(run.results(batches)) as results:
             parts = [arrays for arrays, _ in results]
         return HitArrays.joined(parts, self.reference.names)
 
@@ -434,6 +439,7 @@ class Mapper(BatchMapper):
             insert=insert,
             input_progress=input_progress,
             device_process=self._device_process,
+            kept=self._kept,
         )
         return run.map(progress)
 
@@ -442,19 +448,19 @@ class Mapper(BatchMapper):
 
         The model that was given with the parameters, where there is one. Raises InputError.
         """
-        return insert_learned(MappingRun(MappingWork(self, lambda *_: None)), source)
+        return insert_learned(MappingRun(MappingWork(self), lambda *_: None), source)
 
 
 class LateMapper(Mapper):
     """A mapper that looks for a GPU while it maps: so does `gassst map`."""
 
-    def beside(self, device_process: Any) -> LateMapper:
+    def beside(self, device_process: Any, kept: KeptWorkers | None = None) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
         Runs that follow find the index on the device. `device_process`: a `search.device_process.DeviceProcess`, or
-        None; whoever started it ends it.
+        None; `kept`: worker processes that stay from run to run. Whoever made them ends them.
         """
-        return self.replaced(_device_process=device_process)
+        return self.replaced(_device_process=device_process, _kept=kept)
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
         if is_late(device):

@@ -29,7 +29,7 @@ from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
 from gassst.stats import Stats
-from gassst.workers.base import Workers
+from gassst.workers.base import Shared, Workers
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
@@ -46,35 +46,36 @@ LEARN_PART = 256
 # clean human pairs of 100 bases 0.2 to 0.5 % look so, as they lie in tandem repeats.
 ADAPTERS_COMMON = 0.05
 Finished = TypeVar("Finished")
-Finish = Callable[[ReadBatch, BatchResult], Finished]
+Finish = Callable[[BatchMapper, ReadBatch, BatchResult], Finished]
 
 
-class MappingWork(Generic[Finished]):
-    """What every worker of a run has, and the calls that it makes.
+class MappingWork:
+    """What every worker of a run has, and the calls that it makes. Runs of one mapper can share it.
 
     Parameters
     ----------
     mapper : BatchMapper
-    finish : callable
-        Makes of a batch and its result what the run yields.
     """
 
-    def __init__(self, mapper: BatchMapper, finish: Finish[Finished]):
+    def __init__(self, mapper: BatchMapper):
         self.mapper = mapper
-        self._finish = finish
         self._counted_before = Times()
 
-    def map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
-        """What becomes of a batch, and its counters."""
+    def map(
+        self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Shared[Finish[Finished]]
+    ) -> tuple[Finished, Stats]:
+        """What becomes of a batch, and its counters. `finish` makes it of the mapper, the batch and its result."""
         with self._turn():
-            return self._map(batch, insert)
+            return self._map(batch, insert, finish.value)
 
     def _turn(self) -> AbstractContextManager[object]:
         """In which a thread computes; where a device searches, there are more threads than may compute at once."""
         device = self.mapper.on_device
         return nullcontext() if device is None else device.turns
 
-    def _map(self, batch: ReadBatch | Unparsed, insert: InsertModel) -> tuple[Finished, Stats]:
+    def _map(
+        self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Finish[Finished]
+    ) -> tuple[Finished, Stats]:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
@@ -82,7 +83,7 @@ class MappingWork(Generic[Finished]):
         result, counted = self.mapper.map_batch(batch, insert)
         stats += counted
         with stats.timed("encode"):
-            finished = self._finish(batch, result)
+            finished = finish(self.mapper, batch, result)
         return finished, stats
 
     def sample(self, batch: ReadBatch) -> PairSample:
@@ -118,6 +119,8 @@ class MappingRun(Generic[Finished]):
     Parameters
     ----------
     work : MappingWork
+    finish : callable
+        Makes of the mapper, a batch and its result what the run yields. It is pickled for workers in other processes.
     workers : Workers, optional
         Of this work, ended by whoever has made them. None: threads of this process, ended with the run.
     insert : InsertModel, optional
@@ -131,14 +134,15 @@ class MappingRun(Generic[Finished]):
 
     def __init__(
         self,
-        work: MappingWork[Finished],
+        work: MappingWork,
+        finish: Finish[Finished],
         workers: Workers | None = None,
         insert: InsertModel | None = None,
     ):
         self.mapper = work.mapper
         self.insert: InsertModel = insert or self.mapper.insert
         self._is_insert_known = insert is not None or self.mapper.params.insert is not None
-        self._work, self._workers = work, workers
+        self._work, self._finish, self._workers = work, finish, workers
         self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
 
@@ -160,8 +164,9 @@ class MappingRun(Generic[Finished]):
             # Where some wait for a device, batches differ more.
             ahead = max(workers.threads // 4 + 2, 2 * (workers.threads - self._threads))
             most = workers.threads + ahead
+            finish = workers.share(self._finish)
             for batch in self._with_insert_learned(batches, workers):
-                waiting.append(workers.submit(MappingWork.map, batch, self.insert))
+                waiting.append(workers.submit(MappingWork.map, batch, self.insert, finish))
                 while len(waiting) > most or (waiting and waiting[0].done()):
                     yield self._finished(waiting.popleft())
             while waiting:

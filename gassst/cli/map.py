@@ -21,6 +21,7 @@ from gassst.cli.reference import load_index
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
     from gassst.io.shards import Shard
+    from gassst.mapper import LateMapper
     from gassst.params import MapParams
     from gassst.stats import Stats
 
@@ -146,14 +147,27 @@ def _mapped_here(
     started: Any,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
+    from gassst.mapper import LateMapper
+    from gassst.workers.kept import KeptWorkers
+
+    index = load_index(args.index, args.threads, args.check, () if params.servers else None)
+    with closing(KeptWorkers()) as kept:
+        mapper = LateMapper(index, **vars(params)).beside(started, kept if len(samples) > 1 else None)
+        log.debug("extension: %s", mapper.extender.describe())
+        return _mapped_with(mapper, args, samples, options_for, shard)
+
+
+def _mapped_with(
+    mapper: LateMapper,
+    args: argparse.Namespace,
+    samples: list[Sample],
+    options_for: Callable[[Sample], dict[str, Any]],
+    shard: Shard | None,
+) -> dict[str, Stats]:
     from gassst.cli.progress import Progress
     from gassst.io.input_progress import InputProgress
-    from gassst.mapper import LateMapper
 
     runs = {}
-    index = load_index(args.index, args.threads, args.check, () if params.servers else None)
-    mapper = LateMapper(index, **vars(params)).beside(started)
-    log.debug("extension: %s", mapper.extender.describe())
     for sample in samples:
         inputs = InputProgress([*sample.reads, *(sample.mates or [])])
         in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal

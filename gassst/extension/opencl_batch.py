@@ -8,7 +8,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.base import Times
-from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory
+from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
 
 log = logging.getLogger("gassst")
 
@@ -33,11 +33,16 @@ class Worker:
         self.times = Times()
         self.batches = 0
 
-    def kernel(self, name, words):
-        """This worker's own kernel object: their arguments are state, so threads must not share them."""
+    def kernel(self, name, words, arguments):
+        """This worker's own kernel object: their arguments are state, so threads must not share them.
+
+        Every launch of a kernel has arguments of the same types.
+        """
         if (name, words) not in self.kernels:
             names = LOCAL_SOURCES if name.startswith("local") else SOURCES
-            self.kernels[name, words] = self.cl.Kernel(self.engine.program(words, names), name)
+            made = self.cl.Kernel(self.engine.program(words, names), name)
+            made.set_scalar_arg_dtypes(scalar_types(arguments))
+            self.kernels[name, words] = made
         return self.kernels[name, words]
 
     def buffer(self, name, size):
@@ -71,7 +76,7 @@ class Worker:
     def launch(self, name, words, items, *arguments):
         """So many work-items, in work-groups that suit the device."""
         local = 64 if self.engine.lanes == 1 else 1
-        kernel = self.kernel(name, words)
+        kernel = self.kernel(name, words, arguments)
         event = kernel(self.queue, (-(-items // local) * local,), (local,), *arguments)
         self._note("kernel", event)
 

@@ -11,9 +11,11 @@ import re
 import threading
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -287,6 +289,14 @@ class Engine:
         """Adds one handle's counters to the engine's."""
         with self.lock:
             self.times += times
+
+
+def scalar_types(arguments: Sequence[Any]) -> list[Any]:
+    """The types of the numbers among the arguments of a kernel, as `Kernel.set_scalar_arg_dtypes` takes them.
+
+    Ten numbers whose types are known ahead take 8 us a launch, others 100.
+    """
+    return [each.dtype if isinstance(each, np.generic) else None for each in arguments]
 
 
 class OutOfDeviceMemory(DeviceError):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -239,6 +239,20 @@ def to_aligned_segments(
     return builder.aligned_segments(HitBatch(reads, hits, summaries, cigars))
 
 
+class EncoderSpec(NamedTuple):
+    """A `RecordEncoder` without the reference: so it travels to processes that have that."""
+
+    file_format: str
+    header: str
+    options: OutputOptions
+
+    def encoder(self, reference: ReferenceArrays) -> RecordEncoder:
+        """Raises UsageError for senseless options."""
+        return RecordEncoder(
+            self.file_format, self.header, record_builder(self.header, reference, self.options), self.options
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordEncoder:
     """Makes of batches what an `AlignmentWriter` for the same output writes; any thread or process may do it.
@@ -277,9 +291,14 @@ class RecordEncoder:
         file_format = output_format(Destination(path), options.format)
         header = in_coordinate_order(header) if options.sort else header
         header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
-        encoder = cls(file_format, header, record_builder(header, reference, options), options)
+        encoder = EncoderSpec(file_format, header, options).encoder(reference)
         encoder.cram_options.verify_for(file_format)
         return encoder
+
+    @property
+    def spec(self) -> EncoderSpec:
+        """This one but for the reference."""
+        return EncoderSpec(self.file_format, self.header, self.options)
 
     @property
     def cram_options(self) -> CramOptions:

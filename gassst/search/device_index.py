@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory, scalar_types
 from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY, borders_of
@@ -293,9 +293,7 @@ class Slot:
         kernel = self._kernels.get((name, words))
         if kernel is None:
             kernel = self._kernels[name, words] = self.cl.Kernel(self.index.program(words), name)
-            # Numbers whose types are known ahead take 2 us a launch, others 100.
-            types = [each.dtype if isinstance(each, np.generic) else None for each in arguments]
-            kernel.set_scalar_arg_dtypes(types)
+            kernel.set_scalar_arg_dtypes(scalar_types(arguments))
         size = -(-across // group) * group
         event = kernel(self.queue, (size, down), (group, 1), *arguments)
         self._note(name, event)

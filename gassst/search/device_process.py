@@ -253,11 +253,14 @@ class DeviceProcess:
         return self._told == job._replace(index=None) and bool(self._open)
 
     def begin_again(self) -> None:
-        """For other threads, after all that could call have ended."""
+        """For another run."""
+        self.load.begin_again()
+
+    def admit(self) -> None:
+        """Have threads call that are about to start, after all that could call have ended."""
         while select.select([self.tickets], [], [], 0)[0]:
             os.read(self.tickets, TICKET.size)
         self._put_tickets()
-        self.load.begin_again()
 
     @property
     def can_be_told(self) -> bool:

@@ -86,10 +86,11 @@ class DeviceServer:
         That may ask.
     turns : Turns
         Of these threads, to be taken by what computes.
+    process : DeviceProcess
     """
 
     def __init__(self, process: DeviceProcess, named: bool = True, is_kept: bool = False):
-        self._process, self._named, self._is_kept = process, named, is_kept
+        self.process, self._named, self._is_kept = process, named, is_kept
         self.threads, self.turns = process.threads, process.turns
         self._local = threading.local()
 
@@ -132,7 +133,7 @@ class DeviceServer:
             return None
 
     def _asked_of_device(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
-        process, reads = self._process, request.n_asked
+        process, reads = self.process, request.n_asked
         if process.status != READY:
             return None
         client, load = self._client(), process.load
@@ -148,18 +149,22 @@ class DeviceServer:
         (load.left if found is None else load.taken)[client] += reads
         return found
 
+    def admit(self) -> None:
+        """As `DeviceProcess.admit`."""
+        self.process.admit()
+
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched so many reads in so much time."""
-        self._process.load.note(HOST, reads, nanoseconds)
+        self.process.load.note(HOST, reads, nanoseconds)
 
     def _answer(self, client: int, request: Request) -> tuple[Any, ...] | None:
         with suppress(BrokenPipeError):  # told of by the answer that does not come
-            os.write(self._process.calls, CALL.pack(client, self._process.memory.put(client, tuple(request))))
-        with self._process.turns.given_up():
-            answer = os.read(self._process.answers[client], CALL.size)
+            os.write(self.process.calls, CALL.pack(client, self.process.memory.put(client, tuple(request))))
+        with self.process.turns.given_up():
+            answer = os.read(self.process.answers[client], CALL.size)
         if not answer:
-            raise DeviceError(f"device {self._process.device}: the process that drives it has ended")
-        found: tuple | DeviceError | None = self._process.memory.get(*CALL.unpack(answer))
+            raise DeviceError(f"device {self.process.device}: the process that drives it has ended")
+        found: tuple | DeviceError | None = self.process.memory.get(*CALL.unpack(answer))
         if isinstance(found, DeviceError):
             raise found
         return found
@@ -167,37 +172,37 @@ class DeviceServer:
     def _client(self) -> int:
         """The number of the thread that calls: its region, and its pipe of answers."""
         if not hasattr(self._local, "client"):
-            (self._local.client,) = TICKET.unpack(os.read(self._process.tickets, TICKET.size))
+            (self._local.client,) = TICKET.unpack(os.read(self.process.tickets, TICKET.size))
         return self._local.client
 
     def describe(self) -> str:
         """One line for people."""
-        taken, left = self._process.load.counts
+        taken, left = self.process.load.counts
         what = {
             READY: f"on the device once it was ready: {taken:,} reads, and {left:,} on the host, which was free sooner",
             FOUND: "on the host: the device was not ready in time",
         }
         try:
-            where = what.get(self._process.status, "on the host")
+            where = what.get(self.process.status, "on the host")
         except DeviceError as error:
             where = f"on the host: {error}"
-        return f"search {where} ({self._process.device})"
+        return f"search {where} ({self.process.device})"
 
     def verify(self) -> None:
         """As `DeviceProcess.verify`, of a device that was named. Any other that was found and failed is a warning."""
         if self._named:
-            self._process.verify()
+            self.process.verify()
             return
         try:
-            self._process.status  # noqa: B018 - it may raise
+            self.process.status  # noqa: B018 - it may raise
         except DeviceError as error:
-            level = logging.WARNING if self._process.was_found else logging.DEBUG
+            level = logging.WARNING if self.process.was_found else logging.DEBUG
             log.log(level, "%s; the host has gone on without it", error)
 
     def close(self) -> None:
         """As `DeviceProcess.close`, of a process that is not kept."""
         if not self._is_kept:
-            self._process.close()
+            self.process.close()
 
 
 def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answers: Sequence[int]) -> None:

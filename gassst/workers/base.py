@@ -21,7 +21,7 @@ class Work(Protocol):
     """What all calls have in common; each process of workers has a copy of its own."""
 
     def enter(self) -> None:
-        """Called once in a process of workers before the first call: it has counted nothing yet."""
+        """Called in a process of workers before the first call, and after each account: it has counted nothing yet."""
 
     def account(self) -> Any:
         """What calls have counted in this process, for `Workers.accounts`."""
@@ -44,7 +44,14 @@ class Workers(Protocol):
         ...
 
     def accounts(self) -> list[Any]:
-        """End the workers, all calls being done, and return `Work.account()` of every process but this one."""
+        """End the workers, all calls being done, and return `Work.account()` of every process but this one.
+
+        Workers that stay rest, until `begin_again`.
+        """
+        ...
+
+    def begin_again(self) -> bool:
+        """Have workers that rest make calls again. False where they have ended."""
         ...
 
     def close(self) -> None:

@@ -19,19 +19,24 @@ from gassst.workers.shared_memory import SharedMemory, read_shared_values
 
 CALL = struct.Struct("<IQ")  # region, bytes
 RESULT = struct.Struct("<IQ?")  # region, bytes, whether it is an exception
+REST = (1 << 32) - 1  # in the place of a region: no more calls of this run
 LENGTH = struct.Struct("<I")  # of a message of a process's own pipe
 
 
 class Pipes(NamedTuple):
-    """File descriptors: calls to take, results to give, and this process's own messages."""
+    """File descriptors: calls to take, results to give, and this process's own messages.
+
+    `gate`: a byte of it opens the next run, its end says that there is none.
+    """
 
     calls: int
     results: int
     own: int
+    gate: int
 
 
 class Account(NamedTuple):
-    """The last message of a process: what it has counted."""
+    """The last message of a process in a run: what it has counted."""
 
     value: Any
 
@@ -55,13 +60,15 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         _send_log_lines(pipes.own)
         read_shared_values(memory)
         work.enter()
+        rest = threading.Barrier(threads, lambda: _rest(work, pipes))
+        arguments = work, memory, pipes, rest
         others = [
-            threading.Thread(target=_make_calls, args=(work, memory, pipes), name=f"gassst-{i}", daemon=True)
+            threading.Thread(target=_make_calls, args=arguments, name=f"gassst-{i}", daemon=True)
             for i in range(1, threads)
         ]
         for thread in others:
             thread.start()
-        _make_calls(work, memory, pipes)
+        _make_calls(*arguments)
         for thread in others:
             thread.join()
         _send(pipes.own, Account(work.account()))
@@ -74,10 +81,18 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         os._exit(code)
 
 
-def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes) -> None:
+def _rest(work: Work, pipes: Pipes) -> None:
+    """Between two runs, once all threads of the process have heard that the first has no more calls."""
+    _send(pipes.own, Account(work.account()))
+    work.enter()
+    if not os.read(pipes.gate, 1):  # the parent has stopped
+        os._exit(0)
+
+
+def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes, rest: threading.Barrier) -> None:
     """What fails here, and cannot be told as the result of a call, ends the process: nobody waits in vain."""
     try:
-        _make_calls_until_end(work, memory, pipes)
+        _make_calls_until_end(work, memory, pipes, rest)
     except BrokenPipeError:  # the parent has stopped
         os._exit(1)
     except BaseException:
@@ -85,9 +100,12 @@ def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes) -> None:
         os._exit(1)
 
 
-def _make_calls_until_end(work: Work, memory: SharedMemory, pipes: Pipes) -> None:
+def _make_calls_until_end(work: Work, memory: SharedMemory, pipes: Pipes, rest: threading.Barrier) -> None:
     while message := os.read(pipes.calls, CALL.size):
         region, size = CALL.unpack(message)
+        if region == REST:
+            rest.wait()
+            continue
         try:
             result = memory.put(region, _called(work, memory, region, size)), False
         except BaseException as error:

@@ -21,6 +21,7 @@ from gassst.workers.base import Result, Shared, Work
 from gassst.workers.process import (
     CALL,
     LENGTH,
+    REST,
     RESULT,
     Account,
     Pipes,
@@ -41,17 +42,19 @@ HINTS: dict[int, str] = {
 class ProcessWorkers:
     """`threads` spread over as many `processes`, which are forked here; `work` is what they inherit.
 
-    Raises OSError where the system grants no process, no pipe or no shared memory.
+    With `stays`, `accounts` leaves them to the next run. Raises OSError where the system grants no process, no pipe or
+    no shared memory.
     """
 
-    def __init__(self, work: Work, processes: int, threads: int):
-        self.threads = threads
+    def __init__(self, work: Work, processes: int, threads: int, stays: bool = False):
+        self.threads, self._stays = threads, stays
         self._memory = SharedMemory(MOST_REGIONS)
         self._regions = _Regions()
         self._lock = threading.RLock()  # a result may be collected, and its region freed, while it is held
         self._under_way: dict[int, Future[Any]] = {}
         self._why_dead: str | None = None
         self._accounts: list[Any] = []
+        self._rested: Future[None] | None = None  # while they rest, or are about to
         self._ending = False
         self._children: dict[int, _Child] = {}  # by the fd of its own pipe
         calls, self._calls = os.pipe()
@@ -66,7 +69,8 @@ class ProcessWorkers:
             self._kill()
             for child in self._children.values():
                 child.reap()
-            self._forget_pipes(self._calls, self._results, *self._children)
+            os.close(self._calls)
+            self._forget_children()
             raise
         finally:
             self._forget_pipes(calls, results)
@@ -76,6 +80,7 @@ class ProcessWorkers:
     def _fork(self, work: Work, threads: int, calls: int, results: int) -> _Child:
         parent = os.getpid()
         own_read, own = os.pipe()
+        gate_read, gate = os.pipe()
         try:
             with (
                 warnings.catch_warnings()
@@ -84,19 +89,25 @@ class ProcessWorkers:
                 pid = os.fork()
             if pid == 0:
                 # Ends of pipes that only the parent may hold: else nobody would ever see them end.
-                self._forget_pipes(self._calls, self._results, own_read, *self._children)
-                serve(work, threads, self._memory, Pipes(calls, results, own), parent)
+                gates = (child.gate for child in self._children.values())
+                self._forget_pipes(self._calls, self._results, own_read, gate, *self._children, *gates)
+                serve(work, threads, self._memory, Pipes(calls, results, own, gate_read), parent)
         except BaseException:
-            os.close(own_read)
+            self._forget_pipes(own_read, gate)
             raise
         finally:
-            os.close(own)
-        return _Child(pid, own_read)
+            self._forget_pipes(own, gate_read)
+        return _Child(pid, own_read, gate)
 
     @staticmethod
     def _forget_pipes(*fds: int) -> None:
         for fd in fds:
             os.close(fd)
+
+    def _forget_children(self) -> None:
+        gates = [child.gate for child in self._children.values()]
+        self._forget_pipes(self._results, *self._children, *gates)
+        self._children = {}
 
     # --- calls ------------------------------------------------------------------------------------------
 
@@ -127,7 +138,7 @@ class ProcessWorkers:
         return region, size
 
     def _check(self) -> None:
-        if self._why_dead is not None or self._ending:
+        if self._why_dead is not None or self._ending or self._rested is not None:
             raise WorkerError(self._why_dead or "the workers have ended")
 
     def _release(self, region: int) -> None:
@@ -180,22 +191,32 @@ class ProcessWorkers:
         if more:
             for message in child.messages(more):
                 if isinstance(message, Account):
-                    child.is_done = True
-                    self._accounts.append(message.value)
+                    self._note(child, message)
                 else:
                     logging.getLogger(message.name).handle(message)
             return True
         why = child.reap()
-        if not child.is_done:
+        if self._stays or not child.is_done:
             self._fail(why)
         return False
+
+    def _note(self, child: _Child, account: Account) -> None:
+        with self._lock:
+            child.is_done = True
+            self._accounts.append(account.value)
+            rested = self._rested if len(self._accounts) == len(self._children) else None
+        if rested is not None:
+            rested.set_result(None)
 
     def _fail(self, why: str) -> None:
         """No call has a result any more, and what the other processes still do is of no use."""
         self._kill()
         with self._lock:
             self._why_dead = self._why_dead or why
-            lost, self._under_way = list(self._under_way.values()), {}
+            lost: list[Future[Any]] = list(self._under_way.values())
+            self._under_way = {}
+            if self._rested is not None and not self._rested.done():
+                lost.append(self._rested)
         for future in lost:
             future.set_exception(WorkerError(self._why_dead))
 
@@ -203,11 +224,36 @@ class ProcessWorkers:
 
     def accounts(self) -> list[Any]:
         """As `Workers.accounts`. Raises WorkerError where a process has died."""
+        if self._stays:
+            return self._accounts_at_rest()
         self._end_calls()
         self._collector.join()
         if len(self._accounts) < len(self._children):
             raise WorkerError(self._why_dead or "a worker process has ended")
         return self._accounts
+
+    def _accounts_at_rest(self) -> list[Any]:
+        """Every thread takes one message to rest, and then waits for the others of its process, and at its gate."""
+        with self._lock:
+            self._check()
+            rested = self._rested = Future()
+            with suppress(BrokenPipeError):  # the collector is about to fail
+                for _ in range(self.threads):
+                    os.write(self._calls, CALL.pack(REST, 0))
+        rested.result()
+        return self._accounts
+
+    def begin_again(self) -> bool:
+        """As `Workers.begin_again`."""
+        with self._lock, suppress(BrokenPipeError):
+            if self._rested is None or self._why_dead is not None or not self._children:
+                return False
+            self._rested, self._accounts = None, []
+            for child in self._children.values():
+                child.is_done = False
+                os.write(child.gate, b"\0")
+            return True
+        return False
 
     def _end_calls(self) -> None:
         with self._lock:
@@ -222,8 +268,7 @@ class ProcessWorkers:
         self._end_calls()
         self._kill()
         self._collector.join()
-        self._forget_pipes(self._results, *self._children)
-        self._children = {}
+        self._forget_children()
 
     def _kill(self) -> None:
         for child in self._children.values():
@@ -272,10 +317,10 @@ class _Regions:
 
 
 class _Child:
-    """A process of workers, and the pipe of its own messages."""
+    """A process of workers, the pipe of its own messages, and the one by which it begins another run."""
 
-    def __init__(self, pid: int, pipe: int):
-        self.pid, self.pipe = pid, pipe
+    def __init__(self, pid: int, pipe: int, gate: int):
+        self.pid, self.pipe, self.gate = pid, pipe, gate
         self.is_done = False
         self._heard = b""
         self._lock = threading.Lock()

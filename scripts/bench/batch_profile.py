@@ -91,10 +91,10 @@ def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: function(self, *args)
 
 
-def learned(work: MappingWork[Any], files: list[str], size: int) -> InsertModel:
+def learned(work: MappingWork, files: list[str], size: int) -> InsertModel:
     """Insert sizes as a run learns them from the first batch."""
     with closing(ThreadWorkers(work, 1)) as workers, closing(open_unparsed(*files, size)) as batches:
-        run = MappingRun(work, workers)
+        run = MappingRun(work, lambda *_: None, workers)
         next(run._with_insert_learned(batches, workers))
     return run.insert
 
@@ -112,7 +112,8 @@ def main(argv: list[str] | None = None) -> int:
     encoder = sam.RecordEncoder.of(
         None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )
-    work = MappingWork(mapper, lambda batch, result: encoder.encode(batch, *result.rows))
+    work = MappingWork(mapper)
+    finish = ThreadWorkers(work, 1).share(lambda _, batch, result: encoder.encode(batch, *result.rows))
     size = mapper.params.reads_per_batch()
     paired = len(args.reads) > 1
     with closing(open_unparsed(args.reads[0], args.reads[1] if paired else None, size)) as batches:
@@ -120,12 +121,12 @@ def main(argv: list[str] | None = None) -> int:
     insert = learned(work, args.reads, size) if paired else mapper.insert
     clock = Clock()
     clock.watch()
-    work.map(batch, insert)
+    work.map(batch, insert, finish)
     clock.ns.clear()
     clock.calls.clear()
     start = time.thread_time_ns()
     for _ in range(args.repeats):
-        work.map(batch, insert)
+        work.map(batch, insert, finish)
     total = time.thread_time_ns() - start
     clock.ns["Python and NumPy"] = total - clock.ns.total()
     clock.ns["all"], clock.calls["all"] = total, args.repeats

@@ -20,6 +20,7 @@ import mapq as single
 import numpy as np
 
 from gassst import batch as pipeline
+from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reads import open_unparsed
@@ -98,7 +99,7 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
     ObservedPasses.observed = []
     reference = mapper.index.reference
 
-    def rows_of(batch: ReadBatch, result: BatchResult) -> np.ndarray:
+    def rows_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> np.ndarray:
         hidden, usable = ObservedPasses.observed[0]
         ObservedPasses.observed.clear()
         mapped, correct = judged(batch, result, reference)
@@ -108,7 +109,7 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
 
     first, last = files.split(",")
     batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
-    found = MappingRun(MappingWork(mapper, rows_of)).results(batches)
+    found = MappingRun(MappingWork(mapper), rows_of).results(batches)
     return np.concatenate([rows for rows, _ in found])
 
 

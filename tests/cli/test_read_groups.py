@@ -156,6 +156,29 @@ def test_a_sheet_is_as_many_runs(small_index, lanes, tmp_path, monkeypatch, capf
     assert "two.sam" in (tmp_path / "all.html").read_text()
 
 
+def test_samples_of_a_sheet_share_their_processes(small_index, lanes, tmp_path, monkeypatch, capfd):
+    """Each sample has its own header, format and read group; single reads and pairs take turns."""
+    monkeypatch.chdir(tmp_path)
+    rows = [("one", "0.fq", ""), ("two", "1.fq", ""), ("three", "0.fq", "1.fq"), ("four", "2.fq", "3.fq")]
+    outputs = ["one.sam", "two.bam", "three.sam", "four.sam"]
+    listed = [
+        f"{name},L1,{first},{second},{path}"
+        for (name, first, second), path in zip(rows, outputs, strict=True)
+    ]
+    (tmp_path / "samples.csv").write_text("\n".join(["sample,lane,R1,R2,output", *listed]) + "\n")
+    two = ["-t", "3", "--processes", "2", "--batch-size", "4", "--device", "none", "-v", "-v"]
+    assert main(["map", str(small_index), "--sheet", "samples.csv", "--stats", "all.json", *two]) == 0
+    assert capfd.readouterr().err.count("2 worker processes of 3 threads in all") == 1
+    counted = json.loads((tmp_path / "all.json").read_text())["run"]["samples"]
+    for (name, first, second), path in zip(rows, outputs, strict=True):
+        alone = tmp_path / f"alone.{path}"
+        group = f"-R@RG\\tID:{name}.L1\\tSM:{name}\\tLB:{name}\\tPL:ILLUMINA"
+        reads = [first, second] if second else [first]
+        assert run(small_index, *reads, group, "-o", alone) == 0
+        assert lines_without_program(path) == lines_without_program(alone)
+        assert counted[path]["reads"] == 10 * len(reads)
+
+
 COLUMNS = "sample,lane,R1,R2,output\n"
 
 

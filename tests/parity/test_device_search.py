@@ -1,7 +1,9 @@
 """The search on a device finds what the search on the host finds: bands, places, qualities, and what they cost."""
 
+import gzip
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -626,7 +628,8 @@ assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand ==
 assert (anchors.start == expected.start).all() and len(anchors)
 assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
 kept = DeviceServer(process, is_kept=True)
-process.begin_again()  # all threads that may ask have asked
+process.begin_again()
+process.admit()  # all threads that may ask have asked
 trial = PairTrial.of(index, Searched(mapper.plan, mapper.cascade, mapper.params))
 looked = kept.quick_look(trial.context, Stats(), *trial.asked)
 assert trial.is_met_by(looked)
@@ -728,7 +731,7 @@ def test_a_process_that_has_ended_serves_no_other_sample(index):
     ended.close()
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=ended)
     with closing(run.server()) as server:
-        assert server._process is not ended
+        assert server.process is not ended
     assert replace(run, is_served=False).server() is None  # it has been looked for
 
 
@@ -747,6 +750,74 @@ def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(small_index, small_fas
     )
     assert done.returncode != 0 and not output.exists()
     assert len(done.stderr.splitlines()) == 1 and "OpenCL" in done.stderr
+
+
+SHEET = """
+import sys, time
+from gassst.cli.main import main
+from gassst.search import device_seeds, device_start
+from gassst.search.device_process import READY, DeviceProcess, Load
+from gassst.search.device_server import DeviceServer
+
+device, *argv = sys.argv[1:]
+begin_again = DeviceProcess.begin_again
+
+def begun_again(process):
+    begin_again(process)
+    print("kept", file=sys.stderr)
+
+def admit(server, admit=DeviceServer.admit):
+    admit(server)
+    while server.process.status < READY:  # as slow as this device may be
+        time.sleep(0.01)
+    print("admitted", file=sys.stderr)
+
+device_start.DeviceProcess = lambda _, *rest, **more: DeviceProcess(device, *rest, **more)
+DeviceProcess.begin_again, DeviceServer.admit = begun_again, admit
+Load.is_host_faster = lambda *_: False
+device_seeds.LEAST_READS = 1
+sys.exit(main(argv))
+"""
+
+
+@needs_device
+@pytest.mark.parametrize("kind", ["single", "pairs"])
+def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fastq, tmp_path, kind):
+    """Threads that have asked the device keep their numbers; those that have not get others."""
+    reads = mates_of(small_fastq, tmp_path) if kind == "pairs" else [small_fastq]
+    columns = f"{reads[0]},{reads[1] if kind == 'pairs' else ''}"
+    rows = [f"{i},L1,{columns},{tmp_path / f'{i}.sam'}" for i in range(3)]
+    (tmp_path / "sheet.csv").write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
+    options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
+    argv = ["map", str(small_index), "--sheet", str(tmp_path / "sheet.csv"), *options, "--device", "gpu"]
+    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert [done.stderr.count(word) for word in ("admitted", "kept", "worker processes of")] == [1, 2, 1]
+    searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", done.stderr)
+    assert len(searched) == 3 and "0" not in searched
+    alone = ["map", str(small_index), *map(str, reads), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
+    subprocess.run([sys.executable, "-m", "gassst", *alone, "--device", "none", "-q"], check=True)
+    expected = records_without_group(tmp_path / "alone.sam")
+    assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
+
+
+def mates_of(path, folder):
+    """Two files: of each read its first 60 bases, and its last 60 on the other strand."""
+    lines, paths = gzip.decompress(path.read_bytes()).decode().split(), [folder / "1.fq", folder / "2.fq"]
+    other = str.maketrans("ACGT", "TGCA")
+    for i, path in enumerate(paths):
+        parts = (
+            (name, bases[:60] if i == 0 else bases[-60:][::-1].translate(other))
+            for name, bases in zip(lines[::4], lines[1::4], strict=True)
+        )
+        path.write_text("".join(f"{name}\n{bases}\n+\n{'I' * len(bases)}\n" for name, bases in parts))
+    return paths
+
+
+def records_without_group(path):
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("@")]
+    return [re.sub(r"\tRG:Z:[^\t]*", "", line) for line in lines]
 
 
 def test_beside_a_device_threads_share_no_process(small_index, small_fastq, tmp_path):

@@ -43,7 +43,7 @@ def batch_of(fragments: Iterable[Fragment], singles: bool = False) -> ReadBatch:
 
 def run_of(mapper: gassst.Mapper) -> MappingRun:
     """A run that yields each batch beside its result."""
-    return MappingRun(MappingWork(mapper, lambda batch, result: (batch, result)))
+    return MappingRun(MappingWork(mapper), lambda _, batch, result: (batch, result))
 
 
 def places(

@@ -36,7 +36,7 @@ def is_alive(process: DeviceProcess) -> bool:
 def test_a_run_that_suits_gets_the_process_that_was_started(index, process):
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
     with closing(run.server()) as server:
-        assert server._process is process and is_alive(process) and not process.can_be_told
+        assert server.process is process and is_alive(process) and not process.can_be_told
 
 
 def test_the_next_sample_finds_the_index_on_the_device(index, process):
@@ -44,12 +44,13 @@ def test_the_next_sample_finds_the_index_on_the_device(index, process):
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
     for _ in range(2):
         with closing(run.server()) as server:
-            assert server._process is process
+            assert server.process is process
+            server.admit()
             assert select.select([process.tickets], [], [], 0)[0]
             os.read(process.tickets, TICKET.size)  # by a thread that is about to call
         assert is_alive(process) and process.serves(Job.of(index, run.mapper.params))
     with closing(replace(run, with_mates=True).server()) as server:
-        assert server._process is not process and not is_alive(process)
+        assert server.process is not process and not is_alive(process)
 
 
 def test_a_run_that_does_not_suit_ends_the_process_at_once(index, process):
@@ -64,7 +65,7 @@ def test_a_run_that_does_not_suit_ends_the_process_at_once(index, process):
 def test_a_named_device_is_looked_for_though_the_run_has_no_use_for_it(index, process):
     run = RunDevice(LateMapper(index, device="gpu"), is_late=True, started=process)
     with closing(run.server()) as server:
-        assert server._process is process and is_alive(process)
+        assert server.process is process and is_alive(process)
 
 
 @pytest.mark.parametrize("granted", [0, 3, 4])
