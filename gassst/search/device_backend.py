@@ -126,8 +126,7 @@ class DeviceBackend:
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
         of_reads = self._lengths, columns, state.columns, counters, active
-        arguments = strata, margin, np.int32(self._clips), *of_reads
-        slot.launch("choose_reads", self.context.n, self._n, *arguments)
+        slot.launch("choose_reads", self.context.n, self._n, strata, margin, *of_reads)
         size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
 
