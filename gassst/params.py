@@ -178,8 +178,8 @@ class MapParams:
 
     @property
     def reports_whole_reads(self) -> bool:
-        """Whether a single read that scores too little is reported where it fits as a whole, within `min_identity`."""
-        return self.mode == "local" and self.scoring.min_score is None
+        """Whether a single read is reported where it fits as a whole, within `min_identity`, whatever it scores."""
+        return self.mode != "local" or self.scoring.min_score is None
 
     def for_single(self) -> MapParams:
         """The parameters of a run on single reads: their mode is chosen."""

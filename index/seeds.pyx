@@ -306,7 +306,7 @@ cdef class Seeds:
     rows : SeedRows
         Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
         taken and every `rows.every`-th after it.
-    before : Seeds, optional
+    before : Seeds or list of them, optional
         Some seeds of some of these reads, resolved: they are not looked up again.
 
     Attributes
@@ -315,7 +315,7 @@ cdef class Seeds:
         Sum of the occurrences of all seeds that are looked at, after `limit`.
     """
 
-    def __cinit__(self, context, const uint32_t[::1] active, rows, Seeds before=None):
+    def __cinit__(self, context, const uint32_t[::1] active, rows, before=None):
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip
@@ -349,8 +349,9 @@ cdef class Seeds:
                 plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest)
                 s = plan_seeds(&plan, &planes[0, 0], plane_start[active[i]], s)
         # After a copy the ranges are no longer those of the index, unless they lie apart.
-        if before is not None and (before.copied is None or self.step > 1):
-            self.take_over(before)
+        for some in before if isinstance(before, list) else [before]:
+            if some is not None and ((<Seeds?>some).copied is None or self.step > 1):
+                self.take_over(some)
 
     def __dealloc__(self):
         free(self.seeds)

@@ -16,15 +16,16 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     """Reads that a stage has seeds for and that need it.
 
     A read without a place is given up where the stages before miss at most `given_up` of the alignments that it could
-    have; of two mates without one, where they miss no more of both together.
+    have; of two mates without one, where they miss no more of both together. Of single reads that are reported as
+    wholes the plan says which stages they take until they have a place.
 
     Parameters
     ----------
     state : search.state.SearchState
         Read: `best`, `rival`, `complete`, `left_to_local`.
     context : search.context.BatchContext
-        Of n reads. Read: `lengths`, `errors`; of its plan `seed_count`, `settled`, `settled_alone`, `lost`,
-        `preset.strata`.
+        Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
+        `lost`, `lone`, `sought`, `preset.strata`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
@@ -44,7 +45,9 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int strata = plan.preset.strata
-    cdef const double[::1] lost = plan.lost_as_whole[stage] if context.whole_reads else plan.lost[stage]
+    cdef const double[::1] lost = plan.lost[stage]
+    cdef const uint8_t[::1] lone = plan.lone[stage], sought = plan.sought[stage]
+    cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
     cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint32_t m
@@ -57,7 +60,12 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
             m = lengths[r]
             if left_to_local[r]:
                 continue
-            if best[r] == NO_SCORE and given_up > 0:
+            if best[r] == NO_SCORE and whole:
+                if not sought[m]:
+                    continue
+            elif lone[m]:
+                continue
+            elif best[r] == NO_SCORE and given_up > 0:
                 missed = lost[m]
                 if mates is not None and mates[r] != r:
                     missed *= lost[lengths[mates[r]]] if best[mates[r]] == NO_SCORE else 1

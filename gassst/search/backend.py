@@ -122,7 +122,17 @@ class SearchBackend(Protocol):
         ...
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
-        """Move the `fresh` buckets of the reads that go on into `scored`, and `fresh_rejected` into `rejected`."""
+        """Move the `fresh` buckets of the reads that go on into `scored`, and `fresh_rejected` into `rejected`.
+
+        What is known of other reads is forgotten.
+        """
+        ...
+
+    def portions(self, state: SearchState, stage: int, reads: U32) -> Iterator[U32]:
+        """The reads of a stage, as many at a time as are best searched together.
+
+        Changes `known_seeds` of the state.
+        """
         ...
 
     # --- candidates ----------------------------------------------------------------------------------------------

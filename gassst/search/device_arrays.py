@@ -31,10 +31,11 @@ PLAN = (
     "ERRORS",
     "BAND_WORDS",
     "GIVEN_UP",
+    "LONE",
 )
 """Columns of the plan of a stage by read length: int16[columns, MAX_READ_LENGTH + 1], as `SearchPlan` has them.
 
-GIVEN_UP: 1 where the stages before miss so little that a read without a place is given up, if ends may be clipped."""
+GIVEN_UP: 1 where a single read without a place does not take the stage."""
 COUNTERS = (
     "ACTIVE",  # reads that take part
     "ANCHORS",  # occurrences of their seeds
@@ -89,8 +90,10 @@ def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.n
     if every is not None:
         rows = rows._replace(every=np.full_like(rows.every, every))
     columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
-    lost = plan.lost_as_whole if plan.params.scoring.min_score is None else plan.lost
-    return np.array([*columns, plan.errors, plan.words, lost[stage] <= GIVEN_UP], np.int16)
+    given_up = plan.lone[stage] | (plan.lost[stage] <= GIVEN_UP)
+    if plan.params.for_single().reports_whole_reads:
+        given_up = 1 - plan.sought[stage]
+    return np.array([*columns, plan.errors, plan.words, given_up, plan.lone[stage]], np.int16)
 
 
 def shares_missed(plan: SearchPlan, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -126,8 +126,7 @@ class DeviceBackend:
         active = slot.buffer(f"active{stage}", 4 * self.context.n)
         strata, margin = np.uint32(plan.preset.strata), np.uint32(EXTRA_STRATA)
         of_reads = self._lengths, columns, state.columns, counters, active
-        arguments = strata, margin, np.int32(self._clips), *of_reads
-        slot.launch("choose_reads", self.context.n, self._n, *arguments)
+        slot.launch("choose_reads", self.context.n, self._n, strata, margin, *of_reads)
         size = self._counts(stage)["ACTIVE"]
         return DeviceReads(stage, size, active, counters, columns)
 
@@ -174,6 +173,11 @@ class DeviceBackend:
 
     def merge_scored(self, state: DeviceState, reads: DeviceReads) -> None:
         """The anchors of the stages so far are kept as they are: `drop_known` looks into them."""
+
+    def portions(self, state: DeviceState, stage: int, reads: DeviceReads) -> Iterator[DeviceReads]:
+        """All of them at once."""
+        if reads.size:
+            yield reads
 
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage

@@ -57,6 +57,11 @@ CLIPPING_GAIN = 11
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
 # with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
 GIVEN_UP = 0.001
+# Runs of neighbouring reads, twice their number, from which on the anchors of each are not copied as a whole.
+MANY_RUNS = 512
+# Seeds of a later stage that are looked up and followed together. What they lead to then fits the caches, and memory of
+# the system is used again: reads of yeast on human13 take a fifth less time than all at once.
+SEEDS_AT_ONCE = 1 << 18
 
 
 class HostBackend:
@@ -130,13 +135,34 @@ class HostBackend:
             return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
-        return self.take(anchors, (~state.left_to_local[anchors.read_strand >> 1]).view(np.uint8))
+        left = state.left_to_local[anchors.reads]
+        edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
+        if edges.size > MANY_RUNS:
+            return self.take(anchors, np.repeat(~left, np.diff(anchors.start)).view(np.uint8))
+        with self.stats.timed("candidates"):
+            runs = [slice(first, end) for first, end in anchors.start[edges].reshape(-1, 2).tolist()]
+            columns = anchors.read_strand, anchors.diagonal, anchors.offset, anchors.length
+            return Candidates(
+                *(np.concatenate([column[:0], *map(column.__getitem__, runs)]) for column in columns)
+            )
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         with self.stats.timed("candidates"):
             state.scored = _merged(state.scored, state.fresh, reads)
             state.rejected = _merged(state.rejected, state.fresh_rejected, reads)
             state.fresh, state.fresh_rejected = [], []
+
+    def portions(self, state: SearchState, stage: int, reads: U32) -> Iterator[U32]:
+        rows, lengths = self.context.plan.rows(stage), self.context.lengths[reads]
+        seeds = 2 * int((rows.number[lengths] // rows.every[lengths]).sum(dtype=np.int64)) if stage else 0
+        known, looked_up = state.known_seeds, []
+        for portion in np.array_split(reads, 1 + seeds // SEEDS_AT_ONCE):
+            if portion.size:
+                state.known_seeds = known
+                yield portion
+                looked_up.append(state.known_seeds)
+        if len(looked_up) > 1:
+            state.known_seeds = looked_up
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
@@ -299,9 +325,10 @@ class HostBackend:
 
 def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
     """The keys of the reads that go on, and the fresh ones: pairs of read strands and buckets, or diagonals."""
-    if not fresh:
+    if not fresh and not len(known.keys):
         return known
-    read_strand, place = (np.concatenate(column) for column in zip(*fresh, strict=True))
+    nothing = np.empty(0, np.uint32)
+    read_strand, place = (np.concatenate(column) for column in zip((nothing, nothing), *fresh, strict=True))
     return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))
 
 

@@ -69,6 +69,7 @@ class PairedSearch:
             anchors = self._all_anchors(reads)
             self.backend.stats.candidates += len(anchors)
         else:
+            self.backend.merge_scored(state, reads)
             anchors = single.anchors_of(self.backend, state, stage, reads)
             passes.begin_stage(state, pair_state)
         passes.note_look(reads, pair_state, stage)

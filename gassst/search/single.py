@@ -32,8 +32,9 @@ def run_stages(backend: SearchBackend) -> SearchState:
     state = backend.initial_state()
     for stage in range(backend.context.plan.MAX_STAGES):
         reads = backend.unsettled(state, stage)
-        if reads.size:
-            run_stage(backend, state, stage, reads)
+        backend.merge_scored(state, reads)
+        for portion in backend.portions(state, stage, reads):
+            run_stage(backend, state, stage, portion)
     return state
 
 
@@ -62,7 +63,6 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
 def anchors_of(backend: SearchBackend, state: SearchState, stage: int, reads: U32) -> Anchors:
     """The anchors of these reads in a stage, without those that are known to be of no use."""
     seeds = backend.look_up(state, stage, reads)
-    backend.merge_scored(state, reads)
     anchors = backend.gather(seeds, reads, state)
     backend.count_candidates(anchors)
     return anchors

@@ -52,8 +52,8 @@ class SearchState:
         Buckets scored since `scored` was brought up to date.
     fresh_rejected : list of Diagonals
         The same for `rejected`.
-    known_seeds : Seeds or None
-        Those looked up last, if the next stage holds them, too.
+    known_seeds : Seeds, list of them, or None
+        Those looked up last, if the next stage holds them, too; of several portions of the reads one each.
     """
 
     best: U16

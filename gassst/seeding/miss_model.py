@@ -99,13 +99,13 @@ def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
 
 
 @lru_cache(maxsize=4096)
-def stage_misses(m: int, stages: tuple[Stage, ...]) -> np.ndarray:
-    """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, MISS_ERRORS]."""
-    misses = np.ones((len(stages), MISS_ERRORS))
-    errors = np.arange(min(m, MISS_ERRORS))
+def stage_misses(m: int, stages: tuple[Stage, ...], most: int = MISS_ERRORS) -> np.ndarray:
+    """Share of alignments of `m` bases that the seeds of each stage miss, by errors: float64[stages, most]."""
+    misses = np.ones((len(stages), most))
+    errors = np.arange(min(m, most))
     for row, stage in zip(misses[:, : len(errors)], stages, strict=True):
         if stage.disjoint:
             row[:] = miss_share(m, errors, stage.length, stage.looked_up)
         else:
-            row[:] = _missed_by_seeds(m, stage, MISS_ERRORS - 1)
+            row[:] = _missed_by_seeds(m, stage, most - 1)
     return misses

@@ -47,9 +47,14 @@ SPARSE = 6
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
-# The same of single reads that may be reported as wholes. At 10 one in 800 reads of 150 bases with 10 % errors is given
-# up that has a place; at 7 and 5 one in 6,000. Reads of other genomes take as long as in global mode.
-LIKELY_ERRORS_AS_WHOLE = 7
+# Once a search would have found all but few of the reads with an error in 20 bases, a single read without a place is
+# likely of another genome. It takes overlapping seeds this far apart then, and nothing else, where that is enough.
+CLOSER = 3
+FEW = 0.03
+USUAL_ERRORS = 20  # bases for each error
+# It is enough where all other seeds would place no more than this share of reads with an error in ten bases. In human13
+# that is so from 147 bases on. Of reads of 150 and 160 bases with 10 % errors 0.05 and 0.06 % lose their place.
+STILL_FOUND = 0.0006
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
 
@@ -88,14 +93,47 @@ def chance_of_a_place(m: int, d: int) -> float:
     return math.exp(min(0.0, log_words))
 
 
+def _sought(m: int, plan: LengthPlan) -> list[bool]:
+    """Which stages a single read of `m` bases takes as long as it has no place, where any score will do.
+
+    The last one, if it is meant for such reads, where it and those before it that hold longer seeds are enough. A read
+    is given up where hardly any with many errors would find a place with what is left.
+    """
+    missed = np.minimum.accumulate(stage_misses(m, plan.stages, plan.errors + 1), axis=0)
+    usual, many = (_shares(m, rate, plan.errors + 1) for rate in (1 / USUAL_ERRORS, 1 / LIKELY_ERRORS))
+    seen, sought = np.ones(plan.errors + 1), list[bool]()
+    for stage, of_stage in zip(plan.stages, missed, strict=True):
+        if plan.has_lone and stage.length == plan.stages[-1].length and usual @ seen <= FEW:
+            seen_closer = np.minimum(seen, stage_misses(m, plan.stages[-1:], plan.errors + 1)[0])
+            if many @ (seen_closer - missed[-1]) <= STILL_FOUND:
+                left = len(plan.stages) - len(sought) - 1
+                return [*sought, *[False] * left, bool(many @ (seen - missed[-1]) > STILL_FOUND)]
+        sought.append(bool(many @ (seen - missed[-1]) > STILL_FOUND))
+        seen = of_stage if sought[-1] else seen
+    return [*sought[: len(sought) - plan.has_lone], *[False] * plan.has_lone]
+
+
+def _shares(m: int, rate: float, errors: int) -> np.ndarray:
+    """float64[errors]: how many errors reads of `m` bases have at a rate of errors a base. Of those with fewer than
+    `errors`."""
+    odds = math.log(rate / (1 - rate))
+    log = np.array([e * odds - math.lgamma(e + 1) - math.lgamma(m - e + 1) for e in range(errors)])
+    share = np.exp(log - log.max())
+    return share / share.sum()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LengthPlan:
-    """The plan for reads of one length: errors, gaps, words of a band, stages."""
+    """The plan for reads of one length: errors, gaps, words of a band, stages.
+
+    `has_lone`: the last stage is one that single reads without a place alone take, instead of those before it.
+    """
 
     errors: int
     gaps: int
     words: int
     stages: tuple[Stage, ...]
+    has_lone: bool = False
 
 
 def band_words(gaps: int, shift: int) -> int:
@@ -116,10 +154,13 @@ class SearchPlan:
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
         where no other band came near. -1: no alignment is good enough.
-    lost, lost_as_whole : float64[stages, MAX_READ_LENGTH + 1]
+    lost : float64[stages, MAX_READ_LENGTH + 1]
         Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
-        still score what is asked for: no more than one base in ten. 1 before the first. The second holds where any
-        score will do, if the read fits as a whole: one base in seven.
+        still score what is asked for: no more than one base in ten. 1 before the first.
+    lone : uint8[stages, MAX_READ_LENGTH + 1]
+        1 where no read takes the stage but single ones without a place, which any score will do.
+    sought : uint8[stages, MAX_READ_LENGTH + 1]
+        0 where these do not take the stage.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
@@ -138,7 +179,8 @@ class SearchPlan:
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.settled_alone = self.settled.copy()
         self.lost = np.ones((self.MAX_STAGES, size))
-        self.lost_as_whole = self.lost.copy()
+        self.lone = np.zeros((self.MAX_STAGES, size), np.uint8)
+        self.sought = np.ones((self.MAX_STAGES, size), np.uint8)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
@@ -189,9 +231,11 @@ class SearchPlan:
             if i:
                 before = plan.stages[i - 1]
                 self.lost[i, m] = missed[i - 1, self._likely_errors(m)]
-                self.lost_as_whole[i, m] = missed[i - 1, self._likely_errors_as_whole(m, plan.errors)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
+        self.lone[len(plan.stages) - 1, m] = plan.has_lone
+        if self.preset.missed_alone:
+            self.sought[: len(plan.stages), m] = _sought(m, plan)
         self._known[m] = True
 
     def _likely_errors(self, m: int) -> int:
@@ -199,10 +243,6 @@ class SearchPlan:
         scoring = self.params.scoring
         scored = max(m * scoring.match - scoring.least_score, 0) // (scoring.match + scoring.mismatch)
         return min(scored, m // LIKELY_ERRORS, MISS_ERRORS - 1)
-
-    def _likely_errors_as_whole(self, m: int, errors: int) -> int:
-        """The same where any score will do, up to the limit `errors`."""
-        return min(errors, m // LIKELY_ERRORS_AS_WHOLE, MISS_ERRORS - 1)
 
     def rows(self, stage: int) -> SeedRows:
         """The seeds of a stage."""
@@ -212,7 +252,13 @@ class SearchPlan:
         """The plan for reads of `m` bases."""
         errors = self._errors(m)
         gaps = min(errors, self.gaps)
-        return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
+        stages = self._stages(m, errors)
+        plan = LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(stages))
+        closer = max(2, CLOSER // self.preset.step)
+        if len(stages) > 1 and stages[-2].every > closer:
+            enough = replace(plan, stages=(*stages, stages[-1]._replace(every=closer)), has_lone=True)
+            plan = enough if _sought(m, enough)[-1] else plan
+        return plan
 
     def _errors(self, m: int) -> int:
         if self.params.min_identity is None:

@@ -84,6 +84,7 @@ def test_no_read_is_settled_early_where_strata_must_be_complete():
 def test_stages_grow_and_fit(m, all_hits):
     plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
     counts = [stage.looked_up for stage in plan.stages]
+    counts = counts[:-1] if plan.has_lone else counts
     assert counts == sorted(counts)
     for w, count, disjoint, every in plan.stages:
         assert 4 <= w <= 27
@@ -131,7 +132,8 @@ def test_a_plan_knows_what_its_stages_miss():
 @pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
 def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     plan = SearchPlan(MapParams(), 13, 14_000_000)
-    *_, sparse, dense = plan.plan(m).stages
+    *stages, dense = plan.plan(m).stages[: -1 if plan.plan(m).has_lone else None]
+    sparse = stages[-1]
     assert (sparse.length, sparse.number) == (dense.length, dense.number)
     assert sparse.every > 1 == dense.every
     assert set(seed_offsets(m, sparse)) < set(seed_offsets(m, dense))
@@ -139,8 +141,46 @@ def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     assert shares == sorted(shares) and shares[0] == 0
     assert all(stage_miss(m, e, dense) <= share + 1e-9 for e, share in enumerate(shares))
     plan.prepare(np.array([m], np.uint32))
-    last = len(plan.plan(m).stages) - 1
+    last = len(stages)
     assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.preset.missed) > 1
+
+
+@pytest.mark.parametrize("m", [100, 125, 147, 200])
+def test_reads_without_a_place_are_given_up_where_few_would_find_one(m):
+    """Of reads drawn with an error in ten bases: what the stages for those without a place miss, and others do not."""
+    rng = np.random.default_rng(m)
+    plan = SearchPlan(MapParams(), 10, 13_600_000)
+    plan.prepare(np.array([m], np.uint32))
+    of_length, _ = plan.known(m)
+    wrong = rng.random((40_000, m)) < 0.1
+    wrong = wrong[wrong.sum(axis=1) <= of_length.errors]
+    before = np.cumsum(np.pad(wrong, ((0, 0), (1, 0))), axis=1)  # errors before each base
+    found = []
+    for stage in of_length.stages:
+        offsets = np.array(seed_offsets(m, stage))
+        found.append((before[:, offsets + stage.length] == before[:, offsets]).any(axis=1))
+    sought = plan.sought[: len(found), m].astype(bool)
+    lost = np.any(found, axis=0) & ~np.any(
+        [some for some, taken in zip(found, sought, strict=True) if taken], axis=0
+    )
+    assert of_length.has_lone == (m > 146) and of_length.has_lone == (not sought.all())
+    assert plan.lone[: len(found), m].tolist() == [0] * (len(found) - 1) + [int(of_length.has_lone)]
+    assert lost.mean() <= 0.0009
+    if of_length.has_lone:
+        looked_up = [stage.looked_up for stage, taken in zip(of_length.stages, sought, strict=True) if taken]
+        assert sum(looked_up) < of_length.stages[-2].looked_up
+
+
+@pytest.mark.parametrize("level", range(6))
+@pytest.mark.parametrize("m", [1, 36, 400, 4000])
+def test_no_read_is_given_up_before_the_first_stage_nor_at_the_highest_levels(m, level):
+    plan = SearchPlan(MapParams(sensitivity=level), 10, 13_600_000)
+    plan.prepare(np.array([m], np.uint32))
+    stages = len(plan.plan(m).stages)
+    assert stages <= plan.MAX_STAGES
+    if not plan.preset.missed_alone:
+        assert plan.sought[:, m].all() and not plan.lone[:, m].any()
+    assert stages == 0 or plan.sought[0, m]
 
 
 @pytest.mark.parametrize("m, errors", [(36, 3), (50, 5), (100, 5), (100, 10), (150, 15), (300, 30)])

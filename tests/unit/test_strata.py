@@ -94,13 +94,15 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    losses, left_to_local = np.array([[1, 0.5, 0.1, 0.02], [1, 1, 0.3, 0.1]]), rng.random(n) < 0.2
+    lost, left_to_local = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
+    lone, sought = np.array([0, 0, 1, 0], np.uint8), np.array([1, 0, 1, 1], np.uint8)
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
         settled_alone=alone[None],
-        lost=losses[:1],
-        lost_as_whole=losses[1:],
+        lost=lost[None],
+        lone=lone[None],
+        sought=sought[None],
         preset=SimpleNamespace(strata=1),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
@@ -112,7 +114,7 @@ def test_unsettled_by_strata_and_by_share(rng):
         (None, 0.1, True),
         (mates, 0.05, False),
     ):
-        expected, lost = [], losses[int(whole)]
+        expected = []
         context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan, whole_reads=whole)
         for r, m in enumerate(lengths):
             enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
@@ -120,7 +122,9 @@ def test_unsettled_by_strata_and_by_share(rng):
             missed = lost[m]
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed *= lost[lengths[partner[r]]]
-            hopeless = given_up and best[r] == NONE and missed <= given_up
+            hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
+            if whole:
+                hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
             if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected

@@ -156,9 +156,8 @@ __kernel void begin_reads(uint n_reads, __global const uint *read_length, __glob
     STATE(LEFT_TO_LOCAL, read) = STATE(EVIDENCE, read) = 0;
 }
 
-/* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). `clips`: whether ends may be
- * clipped. */
-__kernel void choose_reads(uint n_reads, uint strata, uint margin, int clips, __global const uint *read_length,
+/* The reads that have seeds in this stage and still need them (bookkeeping.pyx, `unsettled`). */
+__kernel void choose_reads(uint n_reads, uint strata, uint margin, __global const uint *read_length,
                            __global const short *plan, __global const ushort *state, __global uint *counters,
                            __global uint *active)
 {
@@ -170,7 +169,7 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, int clips, __
         int most = min(best + (int)strata, PLAN(ERRORS, bases) + 1);
         int enough = rival > best + (int)margin ? PLAN(SETTLED_ALONE, bases) : PLAN(SETTLED, bases);
         wanted = PLAN(SEED_COUNT, bases) > 0 && (int)STATE(COMPLETE, read) < most && best > enough;
-        if (STATE(LEFT_TO_LOCAL, read) || (clips && best == NO_SCORE && PLAN(GIVEN_UP, bases)))
+        if (STATE(LEFT_TO_LOCAL, read) || (best == NO_SCORE ? PLAN(GIVEN_UP, bases) : PLAN(LONE, bases)))
             wanted = 0;
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);
