@@ -218,8 +218,8 @@ def pair_quality(
     edits[row] = lines.mismatches(context.params.scoring)
     odds = library_odds(edits, aligned, pairs.insert.errors)
     known, never = paired.wrong[reads], np.zeros(len(reads), bool)
-    hidden = HiddenPairs(unseen, unseen[mate], np.sqrt(odds * odds[mate]), known, never)
-    assumed = unseen_local_pairs(hidden, np.sqrt(aligned * aligned[mate])) + near
+    odds, bases = (np.sqrt(values * values[mate]) for values in (odds, aligned))
+    assumed = unseen_local_pairs(HiddenPairs(unseen, unseen[mate], odds, known, bases, never)) + near
     quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed))
 
 

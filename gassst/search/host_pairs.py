@@ -211,9 +211,10 @@ class HostPairPasses:
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
         odds = self._odds(summary["best"])
-        hidden = HiddenPairs(
-            unseen, unseen[partner], np.sqrt(odds * odds[partner]), choice.wrong, before_rescue
+        odds_of_pair, bases = (
+            np.sqrt(values * values[partner]) for values in (odds, context.lengths.astype(np.float64))
         )
+        hidden = HiddenPairs(unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue)
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         wrong = choice.wrong + together

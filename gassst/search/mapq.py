@@ -27,6 +27,7 @@ LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 AS_LIKELY = 0.8
+SHORTEST_PAIR = 50  # bases of the shortest mates that `PairModel.short` was fitted to
 KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
 REFERENCE_ODDS = 0.04 / 3 / 0.96  # of one more error, in reads with 4 % mismatches
 STEEPEST = 0.2  # errors per base up to which the model was fitted
@@ -98,6 +99,10 @@ class PairModel:
     beside : the same where another pair of places is known: then the mates lie in a repeat
     alike : the same for each known pair of places: a family of copies of which some are hidden
     rate : exponent by which these three grow with the odds of one more error, from `REFERENCE_ODDS` on
+    crowded : geometric mean of both mates' rivals from which on these three hardly grow any more
+    short, short_power : beside a known pair, times what it weighs and both mates' rivals, to this power: few seeds lie
+        in short mates, so that one difference hides a copy from all of them
+    short_length : exponent by which there are fewer of these in longer mates; set by hand
     before_rescue : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     local_length : exponent by which there are fewer beside longer alignments, in pairs that scores decide; set by hand
@@ -106,13 +111,19 @@ class PairModel:
     common: float = 0.104
     beside: float = 0.319
     alike: float = 7.66
-    rate: float = 0.7
+    rate: float = 0.804
+    crowded: float = 0.187
+    short: float = 0.0623
+    short_power: float = 0.341
+    short_length: float = 4.0
     before_rescue: float = 0.3
     equal: float = 1e-5
     local_length: float = 2.0
 
 
 PAIR_MODEL = PairModel()
+# Of pairs that scores decide: dense seeds were looked up there, so that what hides pairs of whole reads is no matter.
+LOCAL_PAIR_MODEL = PairModel(rate=0.7, crowded=np.inf, short=0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -296,6 +307,8 @@ class HiddenPairs(NamedTuple):
         How much less likely a place is for one error more, as a geometric mean of both mates.
     known : float64[n]
         Weight of the other pairs of places that are known, relative to the reported one.
+    bases : float64[n]
+        Geometric mean of both mates' bases: those of the reads, or those aligned where scores decide.
     before_rescue : bool[n]
         Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
         where both mates hide it.
@@ -305,25 +318,32 @@ class HiddenPairs(NamedTuple):
     other: np.ndarray
     odds: np.ndarray
     known: np.ndarray
+    bases: np.ndarray
     before_rescue: np.ndarray
 
 
 def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarray:
     """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted."""
-    own, other, odds, known, before_rescue = pairs
-    times = np.where(known > KNOWN_PAIR, model.beside, model.common) + model.alike * known
-    both = times * np.sqrt(own * other) * (odds / REFERENCE_ODDS) ** model.rate
+    own, other, odds, known, bases, before_rescue = pairs
+    rivals, odds, is_known = np.sqrt(own * other), odds / REFERENCE_ODDS, known > KNOWN_PAIR
+    times = np.where(is_known, model.beside, model.common) + model.alike * known
+    both = times * rivals / (1 + rivals / model.crowded) * odds**model.rate
+    if model.short:
+        some = np.flatnonzero(is_known)
+        length = np.maximum(bases[some], SHORTEST_PAIR) / REFERENCE_LENGTH
+        hidden = (known[some] * rivals[some]) ** model.short_power * odds[some]
+        both[some] += model.short * hidden / length**model.short_length
     return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
 
 
-def unseen_local_pairs(pairs: HiddenPairs, aligned: np.ndarray, model: PairModel = PAIR_MODEL) -> np.ndarray:
+def unseen_local_pairs(pairs: HiddenPairs, model: PairModel = LOCAL_PAIR_MODEL) -> np.ndarray:
     """float64[n]: as `unseen_pairs`, of pairs that the scores of both mates decide.
 
-    `own` and `other` are the unseen rivals of both alignments. `aligned` (float64[n]): geometric mean of their bases.
-    The fewer there are, the fewer seeds lie in what both mates have in common with a rival.
+    `own` and `other` are the unseen rivals of both alignments. The fewer bases they have, the fewer seeds lie in what
+    both mates have in common with a rival.
     """
     hidden = unseen_pairs(pairs, model) - model.equal
-    return model.equal + hidden * (REFERENCE_LENGTH / np.maximum(aligned, 1)) ** model.local_length
+    return model.equal + hidden * (REFERENCE_LENGTH / np.maximum(pairs.bases, 1)) ** model.local_length
 
 
 def _unseen_rivals(

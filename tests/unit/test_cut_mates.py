@@ -128,3 +128,29 @@ def test_a_fragment_that_two_families_of_copies_share_is_at_none_of_them():
     records = [r for r in mapper.map(first, last) if not r.flag & 0x900]
     assert min(r.mapping_quality for r in records[:200]) >= 40
     assert max(r.mapping_quality for r in records[200:]) <= 3
+
+
+def test_copies_of_one_mate_count_for_both_where_its_errors_hide_the_place_of_the_other():
+    """One mate is read as one of 100 copies, the other as a place of its own: four errors at either.
+
+    No place of the second mate is known beside a copy, so that its own place alone looks sure. That the mates hold the
+    same bases says what it would cost there.
+    """
+    rng = np.random.default_rng(4)
+    rare = random_bases(rng, 80)
+    common = "".join(b.translate(COMPLEMENT) if i in (10, 30, 50, 70) else b for i, b in enumerate(rare))
+    text = "".join(random_bases(rng, 100) + common for _ in range(100))
+    unique = random_bases(rng, 20_000)
+    sequences = [("copies", text.encode()), ("rare", (unique[:900] + rare + unique[900:]).encode())]
+    index = gassst.Index.build(Reference.from_sequences(sequences))
+    bases = [(common, rare), (rare, common), (rare, rare)]
+    bases += [(unique[at : at + 80],) * 2 for at in range(2000, 18_000, 500)]
+    reads = [[], []]
+    for i, (one, other) in enumerate(bases):
+        sides = one, other.translate(COMPLEMENT)[::-1]
+        for mate, (side, adapter) in enumerate(zip(sides, ADAPTERS["nextera"], strict=True)):
+            reads[mate].append((f"p{i}", (side + adapter + random_bases(rng, M))[:M], "I" * M))
+    mapper = gassst.Mapper(index, device="none", insert=(90.0, 30.0))
+    quality = [r.mapping_quality for r in mapper.map(*reads) if not r.flag & 0x900]
+    assert quality[:4] == [0, 0, 0, 0]
+    assert min(quality[4:]) >= 40

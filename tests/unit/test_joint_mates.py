@@ -9,6 +9,7 @@ import pytest
 
 import gassst
 from gassst.io.reference import Reference
+from gassst.local.joint import LAST_DIAGONAL, SAME_PLACE, Candidates
 from gassst.params import Scoring
 
 M, INSERT = 100, 260
@@ -197,3 +198,73 @@ def test_a_mate_without_an_error_goes_where_the_other_one_is():
     records = map_pairs(index, pairs)
     assert [[copy_of(r, starts) for r in mates] for mates in records] == [[t, t] for t in true]
     assert min(r.mapping_quality for mates in records for r in mates) >= 20
+
+
+def random_candidates(rng, k):
+    """Of three reads, many of them near each other; totals and places chosen before are often the same."""
+    return Candidates(
+        rng.integers(0, 6, k).astype(np.uint32),
+        (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.uint32),
+        np.arange(k),
+        rng.integers(40, 44, k),
+        rng.random(k) < 0.3,
+        rng.permutation(k),
+    )
+
+
+def places_of(candidates):
+    """Rows of each place: those of one strand, with at most SAME_PLACE diagonals from one to the next."""
+    rows = range(len(candidates.total))
+    keys = [(int(candidates.read_strand[row]), int(candidates.diagonal[row]), row) for row in rows]
+    places, before = [], (-1, 0)
+    for strand, diagonal, row in sorted(keys):
+        if strand != before[0] or diagonal - before[1] > SAME_PLACE:
+            places.append([])
+        places[-1].append(row)
+        before = strand, diagonal
+    return places
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 30, 200])
+def test_the_best_candidate_of_each_place_is_left(k):
+    """Of equal ones that chosen before, then the one on the first diagonal."""
+    rng = np.random.default_rng(k)
+    for _ in range(30):
+        some = random_candidates(rng, k)
+        left = some._distinct()
+        expected = [
+            min((-some.total[row], not some.given[row], some.diagonal[row]) for row in place)
+            for place in places_of(some)
+        ]
+        found = zip(-left.total, ~left.given, left.diagonal, strict=True)
+        assert [tuple(map(int, row)) for row in found] == [tuple(map(int, row)) for row in expected]
+        # Rows stay whole, and one place after another.
+        for column in ("read_strand", "diagonal", "total", "given", "row"):
+            assert np.array_equal(getattr(left, column), getattr(some, column)[left.inside])
+        keys = left.read_strand.astype(np.int64) << 32 | left.diagonal
+        assert (np.diff(keys) > 0).all()
+
+
+@pytest.mark.parametrize("k", [0, 1, 50])
+def test_candidates_in_a_window_are_those_on_its_diagonals(k):
+    """Both ends belong to it; what lies outside of the reference is left out of it."""
+    rng = np.random.default_rng(100 + k)
+    some = random_candidates(rng, k)._distinct()
+    n = 2000
+    strand = rng.integers(0, 6, n)
+    low = rng.choice([-200, 0, 3900, LAST_DIAGONAL - 400], n) + rng.integers(0, 500, n)
+    high = low + rng.integers(0, 40, n)
+    if k:  # many windows end at a candidate, at one side or the other
+        row = rng.integers(0, len(some.total), n)
+        end = np.where(np.arange(n) % 2, low, high)
+        shift = some.diagonal[row].astype(np.int64) - end + rng.integers(-1, 2, n)
+        shift[n // 2 :] = 0
+        strand = np.where(shift != 0, some.read_strand[row], strand)
+        low, high = low + shift, high + shift
+    expected = [
+        any(s == w and a <= d <= b for s, d in zip(some.read_strand, some.diagonal.astype(int), strict=True))
+        for w, a, b in zip(strand, low, high, strict=True)
+    ]
+    found = some.any_within(strand, low, high)
+    assert found.tolist() == expected
+    assert not k or 100 < found.sum() < n - 100

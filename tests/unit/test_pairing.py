@@ -18,6 +18,7 @@ from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
 from gassst.search.mapq import (
+    LOCAL_PAIR_MODEL,
     PAIR_MODEL,
     HiddenPairs,
     doubt_is_seen,
@@ -908,9 +909,9 @@ def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
     """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help."""
     own, other = np.array([1.0, 1.0, 1e-6, 0.0]), np.array([1.0, 1e-6, 1e-6, 1.0])
     known, odds, never = np.array([0, 0, 0.01, 0]), np.full(4, 0.01), np.zeros(4, bool)
-    hidden = HiddenPairs(own, other, odds, known, never)
-    weight = [unseen_local_pairs(hidden, np.full(4, float(m))) - PAIR_MODEL.equal for m in (50, 100, 150)]
-    assert np.allclose(weight[1], unseen_pairs(hidden) - PAIR_MODEL.equal)
+    sizes = [HiddenPairs(own, other, odds, known, np.full(4, float(m)), never) for m in (50, 100, 150)]
+    weight = [unseen_local_pairs(hidden) - LOCAL_PAIR_MODEL.equal for hidden in sizes]
+    assert np.allclose(weight[1], unseen_pairs(sizes[1], LOCAL_PAIR_MODEL) - LOCAL_PAIR_MODEL.equal)
     assert weight[1][0] / weight[1][1] == pytest.approx(1000)
     for at in weight:
         assert at[3] == 0
@@ -924,12 +925,40 @@ def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_kno
     own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
     known, before_rescue = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
     odds = np.full(5, 0.01)
-    weight = unseen_pairs(HiddenPairs(own, other, odds, known, before_rescue))
+    bases = np.full(5, 100.0)
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue))
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, before_rescue)))
+    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue)))
     # A library of fewer errors hides fewer of them.
-    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, before_rescue)) <= weight).all()
+    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue)) <= weight).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)
+
+
+def test_short_mates_beside_a_known_rival_hide_more_pairs():
+    """Of 40, 50, 100 and 150 bases; with a known rival of the pair, with a likelier one, and without."""
+    bases, never = np.array([40.0, 50.0, 100.0, 150.0]), np.zeros(4, bool)
+    rivals, odds = np.full(4, 1e-3), np.full(4, 0.01)
+    weight = [
+        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never))
+        for known in (0.02, 0.1, 0.0)
+    ]
+    assert weight[0][0] == weight[0][1] > 4 * weight[0][2]
+    assert weight[0][2] > weight[0][3]
+    assert (weight[1] > weight[0]).all()
+    # One rival a mismatch further, at 5 % errors: what is hidden from 50 bases counts as much, from 150 hardly.
+    assert 0.2 < weight[0][1] / 0.02 < 1
+    assert weight[0][3] / 0.02 < 0.05
+    assert np.ptp(weight[2]) == 0
+
+
+def test_mates_with_many_unseen_rivals_each_do_not_hide_as_many_pairs():
+    def hidden(rivals):
+        number, never = np.array([rivals]), np.zeros(1, bool)
+        sizes = np.array([0.01]), np.array([0.0]), np.array([100.0])
+        return unseen_pairs(HiddenPairs(number, number, *sizes, never))[0] - PAIR_MODEL.equal
+
+    assert hidden(1e-4) / hidden(1e-5) == pytest.approx(10, rel=0.01)
+    assert 1 < hidden(10.0) / hidden(1.0) < 2
