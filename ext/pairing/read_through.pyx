@@ -172,6 +172,21 @@ def close_cut(const int64_t[::1] first, ends, search, state, context, int tail_b
                     given_up[r], is_open[r] = 1, 0
 
 
+cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_ssize_t n,
+                                  uint64_t[16] *differ) noexcept nogil:
+    """`differ[c][j]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
+    cdef Py_ssize_t j
+    cdef uint64_t live
+    cdef bases64_t x
+    for j in range(n):
+        live = first_bases(left - j) if left > j else 0
+        x = bases_at(reads, at + j)
+        differ[0][j] = (x.low | x.high | x.masked) & live
+        differ[1][j] = (~x.low | x.high | x.masked) & live
+        differ[2][j] = (x.low | ~x.high | x.masked) & live
+        differ[3][j] = (~x.low | ~x.high | x.masked) & live
+
+
 def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, const uint8_t[:, ::1] adapters,
                    int first_part, int shortest):
     """Where a known adapter begins in reads.
@@ -204,7 +219,7 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
     cdef int64_t m, word, base, at
     cdef int fewest, unequal
     cdef bases64_t x
-    cdef uint64_t live, once, twice, found
+    cdef uint64_t once, twice, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
     starts_array = np.zeros(rows.shape[0], np.uint16)
     cdef uint16_t[::1] starts = starts_array
@@ -212,13 +227,7 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
         for i in range(rows.shape[0]):
             m, fewest, base = lengths[rows[i]], MOST_DIFFERENT + 1, 64 * <int64_t>plane_start[rows[i]]
             for word in range(first[i], m - shortest + 1, 64):
-                for j in range(first_part):
-                    live = first_bases(m - word - j) if m > word + j else 0
-                    x = bases_at(reads, base + word + j)
-                    differ[0][j] = (x.low | x.high | x.masked) & live
-                    differ[1][j] = (~x.low | x.high | x.masked) & live
-                    differ[2][j] = (x.low | ~x.high | x.masked) & live
-                    differ[3][j] = (~x.low | ~x.high | x.masked) & live
+                find_differences(reads, base + word, m - word, first_part, &differ[0])
                 for a in range(adapters.shape[0]):
                     once = twice = 0
                     for j in range(first_part):
@@ -300,7 +309,6 @@ def worn_adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] firs
     cdef Py_ssize_t i, j, a, o
     cdef int64_t m, word, base, at, offset
     cdef int fewest, unequal, moved = 0
-    cdef bases64_t x
     cdef uint64_t live, once, twice, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
     starts_array = np.zeros(rows.shape[0], np.uint16)
@@ -309,13 +317,7 @@ def worn_adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] firs
         for i in range(rows.shape[0]):
             m, fewest, base = lengths[rows[i]], part, 64 * <int64_t>plane_start[rows[i]]
             for word in range(first[i], m - part + 1, 64):
-                for j in range(part):
-                    live = first_bases(m - word - j) if m > word + j else 0
-                    x = bases_at(reads, base + word + j)
-                    differ[0][j] = (x.low | x.high | x.masked) & live
-                    differ[1][j] = (~x.low | x.high | x.masked) & live
-                    differ[2][j] = (x.low | ~x.high | x.masked) & live
-                    differ[3][j] = (~x.low | ~x.high | x.masked) & live
+                find_differences(reads, base + word, m - word, part, &differ[0])
                 live = first_bases(m - part + 1 - word)
                 for o in range(offsets.shape[0]):
                     offset = offsets[o]
