@@ -170,7 +170,10 @@ class FileRun:
                 server.admit()
             return _workers(work, self._processes, threads, stays)
 
-        if self._kept is None or not stays:
+        if self._kept is None:
+            return closing(make())
+        if not stays:
+            self._kept.close()  # they hold tickets of the device, which `make` deals out anew
             return closing(make())
         mapper = work.mapper
         device = None if mapper.on_device is None else mapper.on_device.process

@@ -80,7 +80,11 @@ class ProcessWorkers:
     def _fork(self, work: Work, threads: int, calls: int, results: int) -> _Child:
         parent = os.getpid()
         own_read, own = os.pipe()
-        gate_read, gate = os.pipe()
+        try:
+            gate_read, gate = os.pipe()
+        except OSError:
+            self._forget_pipes(own_read, own)
+            raise
         try:
             with (
                 warnings.catch_warnings()

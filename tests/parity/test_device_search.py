@@ -802,6 +802,21 @@ def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fa
     assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
 
 
+def test_a_sample_in_threads_ends_processes_that_wait(small_index, small_fastq, tmp_path):
+    """CRAM is made in one process, to which the device deals its numbers anew: nobody else may hold one."""
+    rows = [
+        f"{i},L1,{small_fastq},,{tmp_path / f'{i}.{kind}'}" for i, kind in enumerate(("sam", "cram", "sam"))
+    ]
+    (tmp_path / "sheet.csv").write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
+    options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
+    argv = ["map", str(small_index), "--sheet", str(tmp_path / "sheet.csv"), *options, "--device", "gpu"]
+    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("admitted") == 3
+    assert records_without_group(tmp_path / "0.sam") == records_without_group(tmp_path / "2.sam")
+
+
 def mates_of(path, folder):
     """Two files: of each read its first 60 bases, and its last 60 on the other strand."""
     lines, paths = gzip.decompress(path.read_bytes()).decode().split(), [folder / "1.fq", folder / "2.fq"]
