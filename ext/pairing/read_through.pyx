@@ -172,6 +172,23 @@ def close_cut(const int64_t[::1] first, ends, search, state, context, int tail_b
                     given_up[r], is_open[r] = 1, 0
 
 
+cdef inline uint64_t differs(bases64_t x, int i, uint8_t code) noexcept nogil:
+    """1 where base i is not `code`, else 0."""
+    return (x.masked >> i | (x.low >> i ^ code) | (x.high >> i ^ code >> 1)) & 1
+
+
+cdef inline uint64_t nearly_equal(uint64_t[16] *differ, const uint8_t *codes, Py_ssize_t n,
+                                  uint64_t *once) noexcept nogil:
+    """At which of 64 positions one of n bases differs at most from these codes; `once`: at which one does or more."""
+    cdef uint64_t twice = 0
+    cdef Py_ssize_t j
+    once[0] = 0
+    for j in range(n):
+        twice |= once[0] & differ[codes[j]][j]
+        once[0] |= differ[codes[j]][j]
+    return ~twice
+
+
 cdef inline void find_differences(planes_t reads, int64_t at, int64_t left, Py_ssize_t n,
                                   uint64_t[16] *differ) noexcept nogil:
     """`differ[c][j]`: at which of 64 positions from `at` on the base j behind is not c. `left` bases are there."""
@@ -219,7 +236,7 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
     cdef int64_t m, word, base, at
     cdef int fewest, unequal
     cdef bases64_t x
-    cdef uint64_t once, twice, found
+    cdef uint64_t once, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
     starts_array = np.zeros(rows.shape[0], np.uint16)
     cdef uint16_t[::1] starts = starts_array
@@ -229,11 +246,8 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
             for word in range(first[i], m - shortest + 1, 64):
                 find_differences(reads, base + word, m - word, first_part, &differ[0])
                 for a in range(adapters.shape[0]):
-                    once = twice = 0
-                    for j in range(first_part):
-                        twice |= once & differ[adapters[a, j]][j]
-                        once |= differ[adapters[a, j]][j]
-                    found = ~twice & first_bases(m - shortest + 1 - word)
+                    found = nearly_equal(&differ[0], &adapters[a, 0], first_part, &once)
+                    found &= first_bases(m - shortest + 1 - word)
                     while found:
                         at = word + trailing_zeros(found)
                         found &= found - 1
@@ -242,8 +256,7 @@ def adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] first, co
                         unequal = 0
                         for j in range(min(adapters.shape[1], m - at)):
                             x = bases_at(reads, base + at + j)
-                            unequal += ((x.masked & 1) | ((x.low & 1) != (adapters[a, j] & 1))
-                                        | ((x.high & 1) != (adapters[a, j] >> 1)))
+                            unequal += <int>differs(x, 0, adapters[a, j])
                         if unequal < fewest or (unequal == fewest and at < starts[i]):
                             starts[i], fewest = <uint16_t>at, unequal
     return starts_array
@@ -261,8 +274,7 @@ cdef inline int worn_head(planes_t reads, int64_t base, const uint8_t* adapter, 
     cdef uint64_t behind = 0, before
     cdef bases64_t x = bases_at(reads, base - size)
     for i in range(size):
-        behind |= (((x.masked >> i) & 1) | (((x.low >> i) ^ adapter[i]) & 1)
-                   | (((x.high >> i) ^ (adapter[i] >> 1)) & 1)) << i
+        behind |= differs(x, i, adapter[i]) << i
     for k in range(2 * most_moved + 1):
         shift = <int>((k + 1) // 2 if k & 1 else -(k // 2))     # 0, 1, -1, 2, ..: of equals the least
         x, before = bases_at(reads, base - size + shift), 0
@@ -272,8 +284,7 @@ cdef inline int worn_head(planes_t reads, int64_t base, const uint8_t* adapter, 
             if unequal < fewest:
                 fewest, moved[0] = unequal, shift
             if i < size:
-                before |= (((x.masked >> i) & 1) | (((x.low >> i) ^ adapter[i]) & 1)
-                           | (((x.high >> i) ^ (adapter[i] >> 1)) & 1)) << i
+                before |= differs(x, i, adapter[i]) << i
     return fewest
 
 
@@ -309,7 +320,7 @@ def worn_adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] firs
     cdef Py_ssize_t i, j, a, o
     cdef int64_t m, word, base, at, offset
     cdef int fewest, unequal, moved = 0
-    cdef uint64_t live, once, twice, found
+    cdef uint64_t live, once, found
     cdef uint64_t[4][16] differ     # from each of the four bases, of 64 positions, so many bases behind them
     starts_array = np.zeros(rows.shape[0], np.uint16)
     cdef uint16_t[::1] starts = starts_array
@@ -322,11 +333,7 @@ def worn_adapter_starts(packed, const int64_t[::1] rows, const int64_t[::1] firs
                 for o in range(offsets.shape[0]):
                     offset = offsets[o]
                     for a in range(adapters.shape[0]):
-                        once = twice = 0
-                        for j in range(part):
-                            twice |= once & differ[adapters[a, offset + j]][j]
-                            once |= differ[adapters[a, offset + j]][j]
-                        found = ~twice & live
+                        found = live & nearly_equal(&differ[0], &adapters[a, offset], part, &once)
                         while found:
                             at = word + trailing_zeros(found)
                             unequal = once >> trailing_zeros(found) & 1

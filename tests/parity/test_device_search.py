@@ -780,6 +780,17 @@ sys.exit(main(argv))
 """
 
 
+def said_of_sheet(index, rows, sheet):
+    """What a run says that maps the samples of these rows in two processes beside a device."""
+    sheet.write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
+    options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
+    argv = ["map", str(index), "--sheet", str(sheet), *options, "--device", "gpu"]
+    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
 @needs_device
 @pytest.mark.parametrize("kind", ["single", "pairs"])
 def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fastq, tmp_path, kind):
@@ -787,14 +798,9 @@ def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fa
     reads = mates_of(small_fastq, tmp_path) if kind == "pairs" else [small_fastq]
     columns = f"{reads[0]},{reads[1] if kind == 'pairs' else ''}"
     rows = [f"{i},L1,{columns},{tmp_path / f'{i}.sam'}" for i in range(3)]
-    (tmp_path / "sheet.csv").write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
-    options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
-    argv = ["map", str(small_index), "--sheet", str(tmp_path / "sheet.csv"), *options, "--device", "gpu"]
-    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert [done.stderr.count(word) for word in ("admitted", "kept", "worker processes of")] == [1, 2, 1]
-    searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", done.stderr)
+    said = said_of_sheet(small_index, rows, tmp_path / "sheet.csv")
+    assert [said.count(word) for word in ("admitted", "kept", "worker processes of")] == [1, 2, 1]
+    searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", said)
     assert len(searched) == 3 and "0" not in searched
     alone = ["map", str(small_index), *map(str, reads), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
     subprocess.run([sys.executable, "-m", "gassst", *alone, "--device", "none", "-q"], check=True)
@@ -802,18 +808,14 @@ def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fa
     assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
 
 
+@needs_device
 def test_a_sample_in_threads_ends_processes_that_wait(small_index, small_fastq, tmp_path):
     """CRAM is made in one process, to which the device deals its numbers anew: nobody else may hold one."""
     rows = [
         f"{i},L1,{small_fastq},,{tmp_path / f'{i}.{kind}'}" for i, kind in enumerate(("sam", "cram", "sam"))
     ]
-    (tmp_path / "sheet.csv").write_text("\n".join(["sample,lane,R1,R2,output", *rows]) + "\n")
-    options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
-    argv = ["map", str(small_index), "--sheet", str(tmp_path / "sheet.csv"), *options, "--device", "gpu"]
-    command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("admitted") == 3
+    said = said_of_sheet(small_index, rows, tmp_path / "sheet.csv")
+    assert said.count("admitted") == 3
     assert records_without_group(tmp_path / "0.sam") == records_without_group(tmp_path / "2.sam")
 
 
