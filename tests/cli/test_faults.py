@@ -7,6 +7,7 @@ has imported everything, so that hundreds of failures cost seconds.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import resource
@@ -388,10 +389,29 @@ def test_little_address_space(world, tmp_path, command, megabytes):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        threads_need_memory()
 
     ended = run(argv, tmp_path, fault, draws=command == "report")
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
+
+
+def threads_need_memory(least: int = 512 << 10) -> None:
+    """Without so many bytes no thread starts.
+
+    `Thread.start` waits for ever for a thread that has no memory for its first frame. Elsewhere the stack, of 8 MiB,
+    is what fails then. A forked child has the stacks of its parent's threads that have ended.
+    """
+    real = threading._start_new_thread
+
+    def start(*arguments):
+        try:
+            mmap.mmap(-1, least).close()
+        except OSError:
+            raise RuntimeError("can't start new thread") from None
+        return real(*arguments)
+
+    threading._start_new_thread = start
 
 
 # --- a sheet, whose outputs no option names -------------------------------------------------------------------
