@@ -7,6 +7,7 @@ has imported everything, so that hundreds of failures cost seconds.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import resource
@@ -24,7 +25,7 @@ from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import EXIT_CODES, READER_GONE
 from gassst.io import destination
-from gassst.tools import bench, report
+from gassst.tools import bench, bench_page, report
 
 OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} and {few} FASTQ, {bam} of simulated reads,
@@ -219,16 +220,27 @@ def run(
     *,
     draws: bool = False,
 ) -> Ended:
-    """Run a command in a forked child. Unless it `draws`, the plots of its report, which take most of its time, are
-    one that was drawn before.
+    """Run a command in a forked child. A run that `draws` draws one plot; all others of its page, which take most of
+    its time, were drawn before.
     """
 
     def prepare() -> None:
-        if not draws:
-            report.svg = lambda *_, **__: PLOT
+        for module in (report, bench_page):
+            module.svg = Plots(module.svg, int(draws))
         fault()
 
     return run_forked(argv, folder, prepare, stdout)
+
+
+class Plots:
+    """Stands in for `svg`: draws the first `left` plots."""
+
+    def __init__(self, draw: Callable[..., str], left: int):
+        self.draw, self.left = draw, left
+
+    def __call__(self, *args, **options) -> str:
+        self.left -= 1
+        return self.draw(*args, **options) if self.left >= 0 else PLOT
 
 
 PLOT = '<svg viewBox="0 0 1 1"><path d="%s"/></svg>' % ("M 0 0 L 1 1 " * 1000)
@@ -377,10 +389,29 @@ def test_little_address_space(world, tmp_path, command, megabytes):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + (megabytes << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        threads_need_memory()
 
     ended = run(argv, tmp_path, fault, draws=command == "report")
     verify(ended, argv, tmp_path)
     assert ended.code in (0, 1)
+
+
+def threads_need_memory(least: int = 512 << 10) -> None:
+    """Without so many bytes no thread starts.
+
+    `Thread.start` waits for ever for a thread that has no memory for its first frame. Elsewhere the stack, of 8 MiB,
+    is what fails then. A forked child has the stacks of its parent's threads that have ended.
+    """
+    real = threading._start_new_thread
+
+    def start(*arguments):
+        try:
+            mmap.mmap(-1, least).close()
+        except OSError:
+            raise RuntimeError("can't start new thread") from None
+        return real(*arguments)
+
+    threading._start_new_thread = start
 
 
 # --- a sheet, whose outputs no option names -------------------------------------------------------------------

@@ -72,7 +72,8 @@ def test_a_run_gives_every_table_and_figure(tmp_path, monkeypatch):
     monkeypatch.setitem(peers.GRIDS, "thesis", [(50, 0.05)])
     reads, genome, out = DATA / "phix_SRR1377138_R1.fastq.gz", DATA / "phix174.fa.gz", tmp_path / "t.json"
     real = ["--real", f"real={genome},{reads}"]
-    thesis.main([str(genome), *real, "-n", "50", "--tools", "--work", str(tmp_path), "--json", str(out)])
+    counts = ["-n", "50", "--filtered-reads", "300", "--tools"]
+    thesis.main([str(genome), *real, *counts, "--work", str(tmp_path), "--json", str(out)])
     result = json.loads(out.read_text())
     runs = result["table_4_2"]["sets"][0]["runs"]
     assert set(runs) == {"gassst", "gassst fast", "gassst accurate"}

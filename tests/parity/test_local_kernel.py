@@ -36,7 +36,7 @@ def make_case(width, name):
     """Pairs, what the textbook says of them, and what the path of each costs."""
     scoring, rng = SCORINGS[name], np.random.default_rng(width)
     reference = make_reference(rng)
-    reads, read_strand, band_start = make_pairs(rng, reference, 400 if width < 512 else 120, width / 64)
+    reads, read_strand, band_start = make_pairs(rng, reference, 200 if width < 512 else 80, width / 64)
     reads = joined(rng, reads)
     on_strand = [oriented(reads, rs) for rs in read_strand]
     truth = local_textbook(on_strand, reference, band_start, width, scoring)

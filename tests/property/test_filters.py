@@ -181,7 +181,7 @@ def test_filters_do_reject():
 def test_every_seed_has_a_survivor_that_stands_for_it(second):
     """Two seeds on one diagonal, limit = the cost through one: the cascade keeps one that covers it."""
     rng = np.random.default_rng(second)
-    n, m, first, length, gaps = 20000, 80, 20, 11, 5
+    n, m, first, length, gaps = 8000, 80, 20, 11, 5
     cases = random_cases(rng, n, m, first, length, gaps)
     again = rng.random(n) < 0.7
     columns = np.arange(cases.start + second, cases.start + second + length)

@@ -14,7 +14,7 @@ from gassst.params import INDEX_STEPS
 @pytest.fixture(scope="module")
 def genome() -> dict[str, bytes]:
     rng = np.random.default_rng(7)
-    return {"one": bf.repetitive_genome(rng, 40_000), "two": bf.repetitive_genome(rng, 12_000)}
+    return {"one": bf.repetitive_genome(rng, 16_000), "two": bf.repetitive_genome(rng, 8_000)}
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,7 @@ def test_a_check_that_has_passed_is_not_made_again_in_a_child(small_index):
 def test_threads_share_a_mapper(small_index, small_reads):
     """Each maps the reads in another order, one at a time, while the others do; plans of lengths are made meanwhile."""
     mapper = gassst.Mapper(small_index, device="none", max_hits=3)
-    reads = [sequence[: len(sequence) - i % 7] for i, (_, sequence, _) in enumerate(small_reads[::3])]
+    reads = [sequence[: len(sequence) - i % 7] for i, (_, sequence, _) in enumerate(small_reads[::6])]
     begin = threading.Barrier(6)
 
     def work(first: int) -> list[list[gassst.Hit]]:

@@ -534,7 +534,7 @@ def record(header, length=4):
 
 
 def mates_of(batches):
-    return [0 if b.mate is None else int(b.mate[i]) for b in batches for i in range(len(b))]
+    return [mate for b in batches for mate in ([0] * len(b) if b.mate is None else b.mate.tolist())]
 
 
 def write_pair(folder, first, second):
@@ -751,14 +751,14 @@ def test_interleaved_neighbours_of_one_name_are_a_pair(names, buffer_size, batch
 
 def test_two_files_are_the_same_interleaved(fastq, tmp_path):
     second = fastq.replace(b"/1\n", b"/2\n")
-    lines = [text.split(b"\n") for text in (fastq, second)]
-    text = b"".join(b"\n".join(one[i : i + 4]) + b"\n" for i in range(0, 12_000, 4) for one in lines)
-    paths = write_pair(tmp_path, fastq, second)
-    for size in (2, 100, 1 << 16):
+    for size, n in ((2, 200), (100, 3000), (1 << 16, 3000)):  # a batch allocates buffers, however small it is
+        lines = [text.splitlines(keepends=True)[: 4 * n] for text in (fastq, second)]
+        text = b"".join(b"".join(one[i : i + 4]) for i in range(0, 4 * n, 4) for one in lines)
+        paths = write_pair(tmp_path, *map(b"".join, lines))
         pairs = list(open_pairs(*paths, batch_size=size))
         interleaved = read_stream(text, batch_size=size, interleaved=True)
         assert list(map(len, pairs)) == list(map(len, interleaved))
-        assert mates_of(pairs) == mates_of(interleaved) == 3000 * [1, 2]
+        assert mates_of(pairs) == mates_of(interleaved) == n * [1, 2]
         assert concatenated(pairs) == concatenated(interleaved)
 
 
