@@ -419,8 +419,9 @@ def summed(samples: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, 
 
 
 def _summed(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    if failed := [result for result in results if "failed" in result]:
-        return failed[0]
+    for result in results:
+        if "failed" in result:
+            return result
     total = dict(results[0])
     for key in ("wall", "cpu"):
         if key in total:

@@ -324,7 +324,9 @@ def test_counts_of_several_samples_are_added_and_compared_pair_by_pair():
     def result(called, right, same):
         return {
             "cpu": 2.0,
-            "calls": [{"kind": "SNP", "quality": 0, **variants.shares(10, called, right, same)}],
+            "calls": [
+                {"caller": "x", "kind": "SNP", "quality": 0, **variants.shares(10, called, right, same)}
+            ],
         }
 
     samples = [{"a": result(8, 6, 5), "b": result(9, 9, 9)}, {"a": result(7, 7, 7), "b": result(8, 6, 3)}]
