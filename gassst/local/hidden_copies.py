@@ -36,8 +36,9 @@ def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
     errors[mapped] = found.bands.edits[found.rows[found.start[mapped]]]
     hidden = found.passed_over > MOST_PASSED_OVER
     unsure = found.quality <= EVEN
-    has_errors = errors + errors[partner] > 0
-    may_have_rivals = found.proper & (has_errors | (found.quality < DOUBTED)) & ~(unsure & unsure[partner])
+    least_quality = np.minimum(found.quality, found.quality[partner])
+    may_differ = (errors + errors[partner] > 0) | (least_quality < DOUBTED)
+    may_have_rivals = found.proper & may_differ & ~(unsure & unsure[partner])
     return (may_have_rivals | found.left_to_local) & pairs.paired & (hidden | hidden[partner])
 
 
