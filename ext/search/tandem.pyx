@@ -27,6 +27,7 @@ DEF NEAREST = 11    # diagonals from one place to the next, more than one place 
 DEF FURTHEST = 128
 DEF MOST_COPIES = 237   # diagonals looked at, the known one included
 DEF LEAST_WEIGHT = 1e-7 # of a copy: all that may lie beside a place are still less than MAPQ 60 allows
+DEF FAR = 30        # standard deviations of a template from which on it is no less likely: exp overflows behind 37
 DEF ROWS = 6        # of planes: 64 bases from each diagonal to FURTHEST on either side, wherever they begin
 
 
@@ -243,7 +244,7 @@ def tandem_pairs(own, other, const double[::1] deviate, const double[::1] step, 
         end int64[k] as in `tandem_rivals`; most uint16[k], mismatches of a copy that counts; loss float64[k],
         mismatches where the mate lies; odds float64[k], how much less likely each further one makes a place.
     deviate : float64[k]
-        Template length of each pair, in standard deviations from the mean.
+        Template length of each pair, in standard deviations from the mean. It counts as 30 of them at most.
     step : float64[k]
         What it grows by where the mate to be rated moves by one diagonal to the right.
     context : search.context.BatchContext
@@ -273,6 +274,7 @@ def tandem_pairs(own, other, const double[::1] deviate, const double[::1] step, 
 cdef double elsewhere(const copies_t *here, const copies_t *there, double deviate, double step) noexcept nogil:
     cdef double stays = 0, moves = 0, z, likelihood
     cdef int i, j
+    deviate = min(max(deviate, -FAR), FAR)
     for i in range(here.n):
         for j in range(there.n):
             z = deviate + step * (here.shift[i] - there.shift[j])

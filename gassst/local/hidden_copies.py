@@ -21,12 +21,14 @@ from gassst.search.context import BatchContext, PairContext
 MOST_PASSED_OVER = 0.5
 # Mapping quality up to which another place is known to be as likely.
 EVEN = 3
+# And from which on a pair without errors has no copy as good. Places of some of their buckets were not scored.
+DOUBTED = 30
 
 
 def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
     """bool[n]: cut mates of which one had more seeds passed over than not, and whose place is not certain by that.
 
-    Their pair has an error, and no equally good place is known. Or it fits nowhere as a whole.
+    Their pair has an error or a low quality, and no equally good place is known. Or it fits nowhere as a whole.
     """
     n, partner = len(found.summary), pairs.partner
     mapped = np.flatnonzero(np.diff(found.start))
@@ -34,7 +36,9 @@ def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
     errors[mapped] = found.bands.edits[found.rows[found.start[mapped]]]
     hidden = found.passed_over > MOST_PASSED_OVER
     unsure = found.quality <= EVEN
-    may_have_rivals = found.proper & (errors + errors[partner] > 0) & ~(unsure & unsure[partner])
+    least_quality = np.minimum(found.quality, found.quality[partner])
+    may_differ = (errors + errors[partner] > 0) | (least_quality < DOUBTED)
+    may_have_rivals = found.proper & may_differ & ~(unsure & unsure[partner])
     return (may_have_rivals | found.left_to_local) & pairs.paired & (hidden | hidden[partner])
 
 

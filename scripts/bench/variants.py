@@ -3,12 +3,17 @@
     python scripts/bench/variants.py genome.fa --tools gassst bwa-mem2 --json variants.json
     python scripts/bench/variants.py genome.fa --region chr20:2000001-3000000 --variant 'local=gassst --mode local'
     python scripts/bench/variants.py genome.fa --bed vntr.bed --pad 1000 --callers bcftools freebayes
+    python scripts/bench/variants.py genome.fa --bed segmental.bed --pad 1000 --seeds 211-218
 
 SNPs and indels are planted in two haplotypes of one region, or of many, read pairs drawn from these, and mapped to the
 whole genome. `--bed` names the regions that are judged, as `scripts/bench/hard_places.py` finds them, and reads come
 from `--pad` bases on both sides, too. Then, for every mapper, as a user would: `samtools sort`, `bcftools mpileup |
 bcftools call -mv` or `freebayes`, defaults throughout. Calls and planted variants are compared after `bcftools norm`,
 allele by allele; `--tsv` lists what was missed and what was called in error, for people to look at.
+
+With `--seeds` all is done for each of several samples. Counts are then sums. *Ahead* is by how many right and false
+calls a tool has more than the first one, over all samples. Both saw the same reads of each, so the standard error comes
+from the differences of the samples.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -88,6 +94,14 @@ def parse_region(text: str) -> Region:
     if not 0 < start <= end:
         raise argparse.ArgumentTypeError(f"{text!r}: no bases")
     return Region(match[1], start, end)
+
+
+def parse_seeds(text: str) -> range:
+    """Seeds of "51-58"."""
+    match = re.fullmatch(r"(\d+)-(\d+)", text)
+    if not match or int(match[1]) > int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not FIRST-LAST")
+    return range(int(match[1]), int(match[2]) + 1)
 
 
 def first_region(reference: Path, size: int) -> Region:
@@ -321,17 +335,21 @@ def score(calls: Calls, truth: Calls, kind: str, quality: float) -> dict[str, An
     planted = {allele for allele in truth if allele.kind == kind}
     right = called & planted
     same = sum(calls[allele].copies == truth[allele].copies for allele in right)
-    precision, recall = _share(len(right), len(called)), _share(len(right), len(planted))
+    counts = len(planted), len(called), len(right), same
+    return {"kind": kind, "quality": quality, **shares(*counts)}
+
+
+def shares(planted: int, called: int, right: int, same: int) -> dict[str, Any]:
+    """These counts, and what they are worth; `same`: right ones with right copies."""
     return {
-        "kind": kind,
-        "quality": quality,
-        "planted": len(planted),
-        "called": len(called),
-        "right": len(right),
-        "precision": precision,
-        "recall": recall,
-        "f1": _share(2 * len(right), len(called) + len(planted)),
-        "genotype": _share(same, len(right)),
+        "planted": planted,
+        "called": called,
+        "right": right,
+        "same": same,
+        "precision": _share(right, called),
+        "recall": _share(right, planted),
+        "f1": _share(2 * right, called + planted),
+        "genotype": _share(same, right),
     }
 
 
@@ -353,7 +371,7 @@ def errors(name: str, calls: Calls, truth: Calls) -> Iterator[list[str]]:
         yield [name, what, allele.kind, *place, quality, str(one.copies)]
 
 
-TSV = ["tool", "what", "kind", "contig", "position", "ref", "alt", "qual", "copies"]
+TSV = ["tool", "what", "kind", "contig", "position", "ref", "alt", "qual", "copies", "seed"]
 
 
 def bench(one: Contestant, sample: Sample, work: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -382,6 +400,48 @@ def bench(one: Contestant, sample: Sample, work: Path, args: argparse.Namespace)
     return {**figures, "rows": rows}
 
 
+def summed(samples: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Results of several samples as those of one: sums of calls and of CPU and wall seconds.
+
+    A tool that fails in one has failed. Rows have `ahead` and `false_ahead`: by how many right and false calls the tool
+    has more than the first one, and the standard error of that.
+    """
+    found = {name: _summed([results[name] for results in samples]) for name in samples[0]}
+    done = [name for name, result in found.items() if "failed" not in result]
+    for name in done[1:]:
+        for i, row in enumerate(found[name]["calls"]):
+            own, first = ([results[tool]["calls"][i] for results in samples] for tool in (name, done[0]))
+            row["ahead"] = difference([r["right"] for r in own], [r["right"] for r in first])
+            row["false_ahead"] = difference(
+                *([r["called"] - r["right"] for r in rows] for rows in (own, first))
+            )
+    return found
+
+
+def _summed(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    for result in results:
+        if "failed" in result:
+            return result
+    total = dict(results[0])
+    for key in ("wall", "cpu"):
+        if key in total:
+            total[key] = sum(result[key] for result in results)
+    total["calls"] = [
+        {
+            **rows[0],
+            **shares(*(sum(row[key] for row in rows) for key in ("planted", "called", "right", "same"))),
+        }
+        for rows in zip(*(result["calls"] for result in results), strict=True)
+    ]
+    return total
+
+
+def difference(ours: Sequence[int], others: Sequence[int]) -> list[float | None]:
+    """Of the sums of pairs of counts, and its standard error; None for one pair."""
+    apart = [own - other for own, other in zip(ours, others, strict=True)]
+    return [sum(apart), statistics.stdev(apart) * len(apart) ** 0.5 if len(apart) > 1 else None]
+
+
 def report(results: dict[str, dict[str, Any]]) -> str:
     """One row for each kind, least QUAL and tool, so that tools stand below each other."""
     rows = []
@@ -389,22 +449,21 @@ def report(results: dict[str, dict[str, Any]]) -> str:
     for i in range(max((len(result["calls"]) for result in done.values()), default=0)):
         for name, result in done.items():
             row = result["calls"][i]
-            shares = [_percent(row[key]) for key in ("precision", "recall", "f1", "genotype")]
+            values = [_percent(row[key]) for key in ("precision", "recall", "f1", "genotype")]
             counts = [row["planted"], row["called"], row["right"]]
-            rows.append([f"{row['caller']}, {row['kind']}, QUAL >= {row['quality']}", name, *counts, *shares])
+            apart = [_difference(row.get(key)) for key in ("ahead", "false_ahead")]
+            about = f"{row['caller']}, {row['kind']}, QUAL >= {row['quality']}"
+            rows.append([about, name, *counts, *values, *apart])
     lines = [f"{name}: {result['failed']}" for name, result in results.items() if "failed" in result]
-    header = [
-        "caller, kind",
-        "tool",
-        "planted",
-        "called",
-        "right",
-        "precision %",
-        "recall %",
-        "F1 %",
-        "genotype %",
-    ]
-    return "\n".join([*lines, table(header, rows)])
+    counts = ["planted", "called", "right"]
+    header = ["caller, kind", "tool", *counts, "precision %", "recall %", "F1 %", "genotype %"]
+    return "\n".join([*lines, table([*header, "right ahead", "false ahead"], rows)])
+
+
+def _difference(value: list[float | None] | None) -> str:
+    if value is None:
+        return ""
+    return f"{value[0]:+d}" if value[1] is None else f"{value[0]:+d} +- {value[1]:.1f}"
 
 
 def _percent(value: float | None) -> str:
@@ -427,6 +486,12 @@ def build_parser() -> argparse.ArgumentParser:
     add("--snp-rate", type=float, default=0.001, help="planted SNPs per base [0.001]")
     add("--indel-rate", type=float, default=0.0002, help="planted indels per base [0.0002]")
     add("--seed", type=int, default=1, help="[1]")
+    add(
+        "--seeds",
+        type=parse_seeds,
+        metavar="FIRST-LAST",
+        help="a sample of each, and sums; instead of --seed",
+    )
     add("--single", action="store_true", help="map both files as single reads")
     add("--callers", nargs="+", choices=list(CALLERS), default=["bcftools"], help="[bcftools]")
     add("--tools", nargs="+", choices=list(TOOLS), default=["gassst", "bwa-mem2"], help="[gassst bwa-mem2]")
@@ -462,23 +527,35 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(describe_machine(), end="\n\n")
     with tempfile.TemporaryDirectory(prefix="variants-", dir=args.work) as folder:
         work = Path(folder)
-        try:
-            sample = make_sample(args, work)
-        except RunFailed as error:
-            raise GassstError(str(error)) from None
-        contestants, missing = enter(args.tools, work, sample.reference, args)
-        results = {one.name: bench(one, sample, work, args) for one in contestants}
+        contestants, missing = enter(args.tools, work, plain_reference(args.reference, work), args)
+        samples, planted, seeds = [], 0, list(args.seeds or [args.seed])
+        for args.seed in seeds:
+            here = work / f"sample_{args.seed}"
+            here.mkdir()
+            try:
+                sample = make_sample(args, here)
+            except RunFailed as error:
+                raise GassstError(str(error)) from None
+            samples.append({one.name: bench(one, sample, here, args) for one in contestants})
+            planted += len(sample.truth)
+            shutil.rmtree(here)
+    rows = [
+        [*row, str(seed)]
+        for seed, results in zip(seeds, samples, strict=True)
+        for result in results.values()
+        for row in result.pop("rows", [])
+    ]
+    results = summed(samples)
     for name, how in missing.items():
         print(f"not found: {name}; {how}, or --bin {name}=PATH", file=sys.stderr)
-    print(
-        f"{sample.name} of {args.reference.name}, {sample.reads.name}: {len(sample.truth)} alleles planted\n"
-    )
-    rows = [row for result in results.values() for row in result.pop("rows", [])]
+    times = f"{len(samples)} samples of " if len(samples) > 1 else ""
+    print(f"{sample.name} of {args.reference.name}, {times}{sample.reads.name}: {planted} alleles planted\n")
     print(report(results))
     if args.tsv:
         args.tsv.write_text("".join("\t".join(row) + "\n" for row in [TSV, *rows]))
     about = {"reference": args.reference.name, "region": sample.name, "missing": missing}
-    keys = ("coverage", "length", "pairs", "profile", "error", "snp_rate", "indel_rate", "seed", "single")
+    about["seeds"] = seeds
+    keys = ("coverage", "length", "pairs", "profile", "error", "snp_rate", "indel_rate", "single")
     write_json(args.json, {**about, **{key: getattr(args, key) for key in keys}, "tools": results})
 
 

@@ -331,6 +331,28 @@ def test_scores_are_counted_allele_by_allele():
     assert [(row[1], row[2], row[4]) for row in rows] == [("false", "SNP", "5"), ("missed", "indel", "9")]
 
 
+def test_counts_of_several_samples_are_added_and_compared_pair_by_pair():
+    def result(called, right, same):
+        return {
+            "cpu": 2.0,
+            "calls": [
+                {"caller": "x", "kind": "SNP", "quality": 0, **variants.shares(10, called, right, same)}
+            ],
+        }
+
+    samples = [{"a": result(8, 6, 5), "b": result(9, 9, 9)}, {"a": result(7, 7, 7), "b": result(8, 6, 3)}]
+    a, b = (variants.summed(samples)[name] for name in "ab")
+    row = a["calls"][0]
+    assert (row["planted"], row["called"], row["right"], a["cpu"]) == (20, 15, 13, 4)
+    assert (row["recall"], row["genotype"]) == (13 / 20, 12 / 13)
+    # 3 more in one sample, 1 less in the other: a deviation of 2 sqrt 2 each, so 4 of the sum.
+    assert b["calls"][0]["ahead"] == pytest.approx([2, 4]) and "ahead" not in row
+    assert b["calls"][0]["false_ahead"] == pytest.approx([0, 4])
+    assert "+2 +- 4.0" in variants.report({"a": a, "b": b})
+    assert variants.summed([samples[0], {**samples[1], "a": {"failed": "why"}}])["a"] == {"failed": "why"}
+    assert list(variants.parse_seeds("7-9")) == [7, 8, 9]
+
+
 def test_regions(tmp_path):
     genome = tmp_path / "g.fa"
     genome.write_text(">one x\nNNACGTacgtNN\n>two\nACGTACGTAC\n")
@@ -420,7 +442,7 @@ def test_variants_are_found_where_they_were_planted(tmp_path, single):
     done = script(
         "bench/variants.py", genome, "--region", "one:10001-30000", "--snp-rate", 0.003, "--indel-rate", 0.001,
         "--length", 80, "--pairs", "250,25", "--tools", "bwa", "bwa-mem2", "--bin", f"bwa-mem2={mapper}",
-        "--json", out, "--tsv", listed, *(["--single"] if single else []),
+        "--seeds", "4-5" if single else "4-4", "--json", out, "--tsv", listed, *(["--single"] if single else []),
     )  # fmt: skip
     result = json.loads(out.read_text())
     assert result["region"] == "one:10001-30000" and result["single"] is single
@@ -429,6 +451,9 @@ def test_variants_are_found_where_they_were_planted(tmp_path, single):
         snps["planted"] > 40 and snps["recall"] > 0.95 and snps["precision"] > 0.95 and snps["genotype"] > 0.9
     )
     assert indels["planted"] > 10 and indels["recall"] > 0.85 and indels["precision"] > 0.9
+    assert {line.split("\t")[-1] for line in listed.read_text().splitlines()[1:]} == set(
+        "45" if single else "4"
+    )
     half = result["tools"]["bwa-mem2"]["calls"][0]
     assert 0.35 < half["recall"] < 0.65 and half["precision"] > 0.9
     missed = [

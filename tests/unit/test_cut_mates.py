@@ -80,14 +80,15 @@ def test_cut_pairs_are_in_doubt_where_seeds_that_were_passed_over_may_hide_a_cop
         proper=mapped & np.repeat(rng.random(n // 2) < 0.8, 2),
         left_to_local=np.repeat(rng.random(n // 2) < 0.1, 2),
         passed_over=rng.choice([0, 0.4, 0.6, 1], n),
-        quality=rng.choice(np.array([0, 3, 4, 20], np.uint8), n),
+        quality=rng.choice(np.array([0, 3, 4, 29, 30, 60], np.uint8), n),
     )
     paired = np.repeat(rng.random(n // 2) < 0.9, 2)
     doubt = hidden_copies.in_doubt(found, SimpleNamespace(partner=partner, paired=paired))
     for r in range(n):
         two = [r, r ^ 1]
         has_error = any(mapped[i] and edits[i] for i in two)
-        is_open = found.proper[r] and has_error and max(found.quality[two]) > 3
+        doubted = has_error or min(found.quality[two]) < 30
+        is_open = found.proper[r] and doubted and max(found.quality[two]) > 3
         hidden = max(found.passed_over[two]) > 0.5
         assert doubt[r] == (paired[r] and hidden and (is_open or found.left_to_local[r]))
     assert 20 < doubt.sum() < n - 20
