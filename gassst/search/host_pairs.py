@@ -16,6 +16,7 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
+    AS_LIKELY,
     MATE_MODEL,
     HiddenPairs,
     clipped,
@@ -206,7 +207,9 @@ class HostPairPasses:
         choice: PairChoice,
     ) -> GlobalResult:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
-        self.stats.capped += int(search.capped.sum())
+        fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
+        if not self.pairs.is_last:
+            self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
@@ -237,5 +240,6 @@ class HostPairPasses:
             passed_over=clipped(seen),
             unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
-            fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,
+            fragment=fragment,
+            hidden=np.where(choice.decided & (choice.wrong < AS_LIKELY), together, 0),
         )
