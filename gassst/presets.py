@@ -62,11 +62,11 @@ PRESETS: tuple[Preset, ...] = (
     ),
     Preset(
         occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, step=1,
-        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16, hidden=0.001,
+        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16, hidden=0.004,
     ),
     Preset(
         occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, step=1,
-        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None, hidden=0.001,
+        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None, hidden=0.004,
     ),
     Preset(
         occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, step=1,

@@ -29,7 +29,10 @@ EVEN = 3
 
 
 def in_doubt(found: GlobalResult, pairs: PairContext, hidden: float | None) -> Bool:
-    """bool[n]: mates whose place is not certain because of what was not looked at. `hidden`: of the level's `Preset`."""
+    """bool[n]: mates whose place is not certain because of what was not looked at.
+
+    `hidden`: of the level's `Preset`.
+    """
     doubt = np.zeros(len(found.summary), bool)
     if hidden is not None:
         # The mates of a pair may weigh known places in other ways.

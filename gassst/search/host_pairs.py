@@ -26,6 +26,7 @@ from gassst.search.mapq import (
     phred,
     raised,
     rated,
+    settled_pairs,
     short_mates_by_chance,
     unseen_pairs,
     unseen_rivals,
@@ -217,7 +218,10 @@ class HostPairPasses:
         odds_of_pair, bases = (
             np.sqrt(values * values[partner]) for values in (odds, context.lengths.astype(np.float64))
         )
-        hidden = HiddenPairs(unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue)
+        settled = settled_pairs(summary, seen, partner)
+        hidden = HiddenPairs(
+            unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
+        )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         wrong = choice.wrong + together
