@@ -111,23 +111,27 @@ def _map_pairs(
 ) -> BatchResult:
     """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more.
 
-    Of these some are looked up again with more occurrences, and then `is_last` holds.
+    Pairs that may lie in a copy nobody looked at are looked up again (`hidden_copies`), and then `is_last` holds.
     """
     with _opened(context, extender, stats, context.on_device is not None) as backend:
-        pairs = PairContext.of(context, mate, insert, is_cut)
+        pairs = PairContext.of(context, mate, insert, is_cut, is_last)
         found = paired.search(backend, _pair_passes(backend, pairs))
-        kept = found.fragment
-        if is_cut and not is_last:
-            kept = np.where(hidden_copies.in_doubt(found, pairs), context.lengths, 0).astype(np.uint16)
-        again = kept > 0
+        cut, doubt = found.fragment > 0, np.zeros(context.n, bool)
+        if not is_last and not context.params.all_hits:
+            doubt = hidden_copies.in_doubt(found, pairs, context.plan.preset.hidden) & ~cut
+        again = cut | doubt
         result = _report(backend, found.without(again) if again.any() else found, pairs)
-    rows = np.flatnonzero(again)
-    if not rows.size:
-        return result
-    more = hidden_copies.with_more_occurrences(context) if is_cut else context
-    some = read_through.fragments_of(more, rows, kept[rows])
-    other = _map_pairs(some, extender, stats, mate[rows], insert, is_cut=True, is_last=is_cut)
-    return read_through.put_back(result, other, rows, context, some.lengths)
+    rows = np.flatnonzero(cut)
+    if rows.size:
+        fragments = read_through.fragments_of(context, rows, found.fragment[rows])
+        other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
+        result = read_through.put_back(result, other, rows, context, fragments.lengths)
+    rows = np.flatnonzero(doubt)
+    if rows.size:
+        closer = hidden_copies.looked_closer(context, rows)
+        other = _map_pairs(closer, extender, stats, mate[rows], insert, is_cut, is_last=True)
+        result = hidden_copies.put_back(result, other, rows)
+    return result
 
 
 def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:

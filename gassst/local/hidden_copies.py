@@ -1,9 +1,12 @@
-"""Pairs of cut mates that may lie in a copy nobody looked at: they are looked up once more, with more occurrences.
+"""Pairs that may lie in a copy nobody looked at: they are looked up once more, as at the next sensitivity level.
 
-Both mates of a short fragment hold the same bases. Where they differ, one of them has an error, and a copy of a repeat
-that has the wrong base fits the pair as well as the true place does: it fits the other mate. Where most seeds were
-passed over, as they occur too often, that copy may not be known. Usual mates hold other bases, and need two such
-errors.
+Where the seeds of both mates were passed over, as they occur too often, or pass an error each, the true place may be
+known of neither. What such places weigh is known (`mapq.unseen_pairs`). Few pairs have much of that, so a closer look
+at them costs little.
+
+Mates that were cut at the end of a short fragment hold the same bases. Where they differ, one of them has an error, and
+a copy of a repeat that has the wrong base fits the pair as well as the true place does: it fits the other mate. Where
+most seeds were passed over, that copy may not be known. Usual mates hold other bases, and need two such errors.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gassst.search.arrays import Bool, GlobalResult
+from gassst._core import read_through as _read_through
+from gassst.local.read_through import fragments_of
+from gassst.search.arrays import I64, BatchResult, Bool, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 
 # Share of a mate's seeds that were passed over from which on its pair is looked up again. Of 600,000 mates of human133
@@ -25,7 +30,21 @@ EVEN = 3
 DOUBTED = 30
 
 
-def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
+def in_doubt(found: GlobalResult, pairs: PairContext, hidden: float | None) -> Bool:
+    """bool[n]: mates whose place is not certain because of what was not looked at.
+
+    `hidden`: of the level's `Preset`.
+    """
+    doubt = np.zeros(len(found.summary), bool)
+    if hidden is not None:
+        # The mates of a pair may weigh known places in other ways.
+        doubt = found.proper & (np.maximum(found.hidden, found.hidden[pairs.partner]) >= hidden)
+    if pairs.same_bases:
+        doubt |= _cut_in_doubt(found, pairs)
+    return doubt & pairs.paired
+
+
+def _cut_in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
     """bool[n]: cut mates of which one had more seeds passed over than not, and whose place is not certain by that.
 
     Their pair has an error or a low quality, and no equally good place is known. Or it fits nowhere as a whole.
@@ -39,9 +58,23 @@ def in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
     least_quality = np.minimum(found.quality, found.quality[partner])
     may_differ = (errors + errors[partner] > 0) | (least_quality < DOUBTED)
     may_have_rivals = found.proper & may_differ & ~(unsure & unsure[partner])
-    return (may_have_rivals | found.left_to_local) & pairs.paired & (hidden | hidden[partner])
+    return (may_have_rivals | found.left_to_local) & (hidden | hidden[partner])
 
 
-def with_more_occurrences(context: BatchContext) -> BatchContext:
-    """The same batch, in which seeds may occur as often as at the next sensitivity level."""
-    return replace(context, plan=context.plan.with_more_occurrences())
+def looked_closer(context: BatchContext, rows: I64) -> BatchContext:
+    """The batch of some reads (int64[k], ascending) of a batch, searched as at the next sensitivity level."""
+    closer = replace(context, plan=context.plan.next_level())
+    return fragments_of(closer, rows, context.lengths[rows].astype(np.uint16))
+
+
+def put_back(result: BatchResult, again: BatchResult, rows: I64) -> BatchResult:
+    """The result of a batch with that of some of its reads (int64[k], ascending) that were looked up `again`.
+
+    `result` has them unmapped.
+    """
+    own = again.hits.copy()
+    own["read"] = rows[own["read"]]
+    own["cigar_start"] += np.uint32(len(result.cigars))
+    hits, summary = _read_through.put_back(result, again, own, rows)
+    summary[rows] = again.summary  # of whole reads, as elsewhere
+    return BatchResult(hits, summary, np.concatenate([result.cigars, again.cigars]))

@@ -219,7 +219,8 @@ def pair_quality(
     odds = library_odds(edits, aligned, pairs.insert.errors)
     known, never = paired.wrong[reads], np.zeros(len(reads), bool)
     odds, bases = (np.sqrt(values * values[mate]) for values in (odds, aligned))
-    assumed = unseen_local_pairs(HiddenPairs(unseen, unseen[mate], odds, known, bases, never)) + near
+    hidden = HiddenPairs(unseen, unseen[mate], odds, known, bases, never, never)
+    assumed = unseen_local_pairs(hidden, context.plan.n_bases) + near
     quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed))
 
 

@@ -385,13 +385,16 @@ class _Realignment:
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
+        # No mate vouches for the others.
+        joined = np.zeros(context.n, bool)
+        joined[paired.joined] = True
         nothing = Rivals.none(len(clear.read))
         for lines, beside in ((clear, nothing), (primary, rivals)):
             # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
             by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
             own = np.flatnonzero(by_score & ~decided[lines.read])
             some = lines.take(own)
-            single = self.pairs is None
+            single = ~joined[some.read]
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage, single=single)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)

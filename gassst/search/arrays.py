@@ -204,6 +204,9 @@ class GlobalResult:
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
+    hidden : float64[n]
+        Of mates that their pair decides, what the pairs of places weigh that the search has not counted
+        (`mapq.unseen_pairs`). 0 of others.
     """
 
     bands: Bands
@@ -217,6 +220,7 @@ class GlobalResult:
     unseen: F64
     hopeless: Bool
     fragment: U16
+    hidden: F64
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""

@@ -148,6 +148,8 @@ class PairContext:
         Mates that run through their fragment may be cut where it ends.
     same_bases : bool
         The mates hold the same bases: those of their fragment, where they have been cut.
+    is_last : bool
+        The pairs are looked up again, and were counted before.
     """
 
     insert: InsertModel
@@ -163,9 +165,17 @@ class PairContext:
     length_rank: I64
     may_be_cut: bool
     same_bases: bool
+    is_last: bool
 
     @classmethod
-    def of(cls, context: BatchContext, mate: U8, insert: InsertModel, is_cut: bool = False) -> PairContext:
+    def of(
+        cls,
+        context: BatchContext,
+        mate: U8,
+        insert: InsertModel,
+        is_cut: bool = False,
+        is_last: bool = False,
+    ) -> PairContext:
         """The pairs that `mate` (uint8[n] of the ReadBatch) names. `is_cut`: they are cut already."""
         plan, lengths = context.plan, context.lengths
         first = np.flatnonzero(mate == 1)
@@ -188,8 +198,9 @@ class PairContext:
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
-            may_be_cut=not is_cut and reads_may_be_cut(context.params),
+            may_be_cut=not is_cut and not is_last and reads_may_be_cut(context.params),
             same_bases=is_cut,
+            is_last=is_last,
         )
 
     @property

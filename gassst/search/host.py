@@ -278,6 +278,7 @@ class HostBackend:
             unseen=unseen,
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
+            hidden=np.zeros(context.n),
         )
 
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:

@@ -16,6 +16,7 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
+    AS_LIKELY,
     MATE_MODEL,
     HiddenPairs,
     clipped,
@@ -25,6 +26,7 @@ from gassst.search.mapq import (
     phred,
     raised,
     rated,
+    settled_pairs,
     short_mates_by_chance,
     unseen_pairs,
     unseen_rivals,
@@ -206,7 +208,9 @@ class HostPairPasses:
         choice: PairChoice,
     ) -> GlobalResult:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
-        self.stats.capped += int(search.capped.sum())
+        fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
+        if not self.pairs.is_last:
+            self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
@@ -214,7 +218,10 @@ class HostPairPasses:
         odds_of_pair, bases = (
             np.sqrt(values * values[partner]) for values in (odds, context.lengths.astype(np.float64))
         )
-        hidden = HiddenPairs(unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue)
+        settled = settled_pairs(summary, seen, partner)
+        hidden = HiddenPairs(
+            unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
+        )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         wrong = choice.wrong + together
@@ -237,5 +244,6 @@ class HostPairPasses:
             passed_over=clipped(seen),
             unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
-            fragment=np.zeros(context.n, np.uint16) if state is None else state.fragment,
+            fragment=fragment,
+            hidden=np.where(choice.decided & (choice.wrong < AS_LIKELY), together, 0),
         )

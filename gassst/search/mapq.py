@@ -103,9 +103,15 @@ class PairModel:
     short, short_power : beside a known pair, times what it weighs and both mates' rivals, to this power: few seeds lie
         in short mates, so that one difference hides a copy from all of them
     short_length : exponent by which there are fewer of these in longer mates; set by hand
+    settled, settled_beside : how many times as many there are where one mate has fewer errors than the search may have
+        missed; the second beside a known pair
+    open, open_beside : the same where both mates have as many, so that one in each seed hides any place
+    open_from : weight of unseen pairs from which on the first of these holds; hardly below
     before_rescue : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     local_length : exponent by which there are fewer beside longer alignments, in pairs that scores decide; set by hand
+    local_copies, most_copies : in these, times what known rivals weigh, in a reference of 10 Mb; it grows as lost reads
+        do (`MATE_MODEL`), up to the second; set by hand
     """
 
     common: float = 0.104
@@ -116,14 +122,23 @@ class PairModel:
     short: float = 0.0623
     short_power: float = 0.341
     short_length: float = 4.0
+    settled: float = 0.45
+    settled_beside: float = 0.67
+    open: float = 4.0
+    open_beside: float = 1.5
+    open_from: float = 1.5e-4
     before_rescue: float = 0.3
     equal: float = 1e-5
-    local_length: float = 2.0
+    local_length: float = 3.0
+    local_copies: float = 0.07
+    most_copies: float = 1.5
 
 
 PAIR_MODEL = PairModel()
 # Of pairs that scores decide: dense seeds were looked up there, so that what hides pairs of whole reads is no matter.
-LOCAL_PAIR_MODEL = PairModel(rate=0.7, crowded=np.inf, short=0.0)
+LOCAL_PAIR_MODEL = PairModel(
+    rate=0.7, crowded=np.inf, short=0.0, settled=1.0, settled_beside=1.0, open=1.0, open_beside=1.0
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,6 +327,8 @@ class HiddenPairs(NamedTuple):
     before_rescue : bool[n]
         Pairs that were settled before mates were looked for around all places. Elsewhere a rival stays unseen only
         where both mates hide it.
+    is_settled : bool[n]
+        Pairs of which a mate has fewer errors than an alignment that the search may have missed (`Seen.complete`).
     """
 
     own: np.ndarray
@@ -320,11 +337,18 @@ class HiddenPairs(NamedTuple):
     known: np.ndarray
     bases: np.ndarray
     before_rescue: np.ndarray
+    is_settled: np.ndarray
+
+
+def settled_pairs(summary: np.ndarray, seen: Seen, partner: np.ndarray) -> np.ndarray:
+    """bool[n]: `HiddenPairs.is_settled` of reads with these summaries (READ_SUMMARY[n]) and partners (int64[n])."""
+    fewer = summary["best"] < seen.complete
+    return fewer | fewer[partner]
 
 
 def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarray:
     """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted."""
-    own, other, odds, known, bases, before_rescue = pairs
+    own, other, odds, known, bases, before_rescue, is_settled = pairs
     rivals, odds, is_known = np.sqrt(own * other), odds / REFERENCE_ODDS, known > KNOWN_PAIR
     times = np.where(is_known, model.beside, model.common) + model.alike * known
     both = times * rivals / (1 + rivals / model.crowded) * odds**model.rate
@@ -333,17 +357,22 @@ def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarra
         length = np.maximum(bases[some], SHORTEST_PAIR) / REFERENCE_LENGTH
         hidden = (known[some] * rivals[some]) ** model.short_power * odds[some]
         both[some] += model.short * hidden / length**model.short_length
+    many = 1 + (model.open - 1) * both**4 / (both**4 + model.open_from**4)
+    settled = np.where(is_known, model.settled_beside, model.settled)
+    both *= np.where(is_settled, settled, np.where(is_known, model.open_beside, many))
     return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
 
 
-def unseen_local_pairs(pairs: HiddenPairs, model: PairModel = LOCAL_PAIR_MODEL) -> np.ndarray:
-    """float64[n]: as `unseen_pairs`, of pairs that the scores of both mates decide.
+def unseen_local_pairs(pairs: HiddenPairs, n_bases: int, model: PairModel = LOCAL_PAIR_MODEL) -> np.ndarray:
+    """float64[n]: as `unseen_pairs`, of pairs that the scores of both mates decide, in a reference of `n_bases`.
 
     `own` and `other` are the unseen rivals of both alignments. The fewer bases they have, the fewer seeds lie in what
-    both mates have in common with a rival.
+    both mates have in common with a rival. Where some copies are known, a large genome has others of the family.
     """
     hidden = unseen_pairs(pairs, model) - model.equal
-    return model.equal + hidden * (REFERENCE_LENGTH / np.maximum(pairs.bases, 1)) ** model.local_length
+    hidden *= (REFERENCE_LENGTH / np.maximum(pairs.bases, 1)) ** model.local_length
+    copies = min(model.local_copies * lost_growth(n_bases, MATE_MODEL), model.most_copies)
+    return model.equal + hidden + copies * pairs.known
 
 
 def _unseen_rivals(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import threading
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -191,6 +190,7 @@ class SearchPlan:
         self.missed = lru_cache(maxsize=1 << 16)(
             self._missed
         )  # asked for the same few hundred in every batch
+        self._next_level: SearchPlan | None = None
         self._lock = threading.Lock()
         watch_forks(self)
 
@@ -313,14 +313,13 @@ class SearchPlan:
             stages.append(last._replace(every=max(2, SPARSE // self.preset.step)))
         return [*stages, last]
 
-    def with_more_occurrences(self) -> SearchPlan:
-        """This plan for a few reads: seeds are passed over, and places left out, as at the next sensitivity level."""
-        level = min(self.params.sensitivity + 1, len(PRESETS) - 1)
-        names = "occurrences", "occurrences_short", "repeat_buckets"
-        more = copy(self)
-        more.preset = replace(self.preset, **{name: getattr(PRESETS[level], name) for name in names})
-        more.caps = np.array([more.occurrence_cap(w) for w in range(len(self.caps))], np.uint32)
-        return more
+    def next_level(self) -> SearchPlan:
+        """The plan of the next sensitivity level, for a few reads of the same batches; the same one in every call."""
+        level = self.params.sensitivity + 1
+        with self._lock:
+            if self._next_level is None and level < len(PRESETS):
+                self._next_level = SearchPlan(replace(self.params, sensitivity=level), self.k, self.n_bases)
+        return self._next_level or self
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

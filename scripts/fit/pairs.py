@@ -24,6 +24,7 @@ from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reads import open_unparsed
+from gassst.local import hidden_copies, read_through
 from gassst.mapper import Mapper
 from gassst.pairing.insert_size import is_primary, reference_spans
 from gassst.run import MappingRun, MappingWork
@@ -38,6 +39,7 @@ from gassst.search.mapq import (
     doubt_is_seen,
     phred,
     raised,
+    settled_pairs,
     stretched,
     unseen_pairs,
     unseen_rivals,
@@ -51,35 +53,55 @@ from harness import run  # noqa: E402
 KNOWN = 0.3  # weight of known rivals from which on a pair says nothing of unseen ones
 EDGES = (0, 5, 10, 15, 20, 25, 30, 35, 40, 43, 50, 61)
 # Of a first fit, without `crowded` and `short`, came `common`, `beside` and `alike`.
-FITTED = "rate", "crowded", "short", "short_power"
+# Of a second one `rate`, `crowded`, `short` and `short_power`.
+FITTED = "settled", "settled_beside", "open", "open_beside"
 SOFT_CLIP = 4  # BAM operation
 
 
 class ObservedPasses(HostPairPasses):
     """The passes over pairs, which keep what the mapping quality looks at: `HiddenPairs` and usable, bool[n], of every
-    call. A batch makes one call, and a second one for mates that were cut at their fragment's end."""
+    call. A batch makes one call, and others for mates that are cut or looked up again; `put_back` joins them."""
 
     observed: list[tuple[HiddenPairs, np.ndarray]] = []
 
+    @classmethod
+    def put_back(cls, rows: np.ndarray) -> None:
+        """What the last call saw holds for these rows (int64[k]) of the batch of the call before."""
+        last, usable = cls.observed.pop()
+        hidden, whole = cls.observed[-1]
+        for column, own in zip(hidden, last, strict=True):
+            column[rows] = own
+        whole[rows] = usable
+
     def rate(self, search, state, found, selected, choice):
         summary, partner = selected.summary, self.pairs.partner
-        unseen = unseen_rivals(
-            summary, self.context.lengths, search.seen(self.context), self.pairs.insert.errors, MATE_MODEL
-        )
+        seen = search.seen(self.context)
+        unseen = unseen_rivals(summary, self.context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         odds, lengths = self._odds(summary["best"]), self.context.lengths.astype(np.float64)
         whole = (
             ~(search.left_to_local | search.left_to_local[partner]) & choice.decided & (choice.wrong < KNOWN)
         )
         hidden = HiddenPairs(
-            unseen,
+            unseen.copy(),
             unseen[partner],
             np.sqrt(odds * odds[partner]),
             choice.wrong.copy(),
             np.sqrt(lengths * lengths[partner]),
             state.before_rescue.copy(),
+            settled_pairs(summary, seen, partner),
         )
         self.observed.append((hidden, whole))
         return super().rate(search, state, found, selected, choice)
+
+
+def observed_put_back(put_back):
+    """`put_back`, in which what was observed of some reads is put back as well."""
+
+    def both(result, again, rows, *more):
+        ObservedPasses.put_back(rows)
+        return put_back(result, again, rows, *more)
+
+    return both
 
 
 def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +126,7 @@ def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray
 
 
 def observe(argument: str, sensitivity: int) -> np.ndarray:
-    """float64[k, 7]: the columns of `HiddenPairs` and wrong, of the first mates of a set INDEX=R1,R2."""
+    """float64[k, 8]: the columns of `HiddenPairs` and wrong, of the first mates of a set INDEX=R1,R2."""
     index, _, files = argument.partition("=")
     if files.count(",") != 1:
         raise UsageError(f"{argument!r} is not INDEX=R1,R2")
@@ -136,8 +158,8 @@ def quality_of(hidden: HiddenPairs) -> np.ndarray:
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
     """float64[k]: that the pair is wrong."""
-    *columns, before_rescue, _ = rows.T
-    hidden = HiddenPairs(*columns, before_rescue > 0)
+    *columns, before_rescue, settled, _ = rows.T
+    hidden = HiddenPairs(*columns, before_rescue > 0, settled > 0)
     weight = hidden.known + unseen_pairs(hidden, model)
     return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
 
@@ -152,7 +174,7 @@ def fit(rows: np.ndarray, names: tuple[str, ...]) -> PairModel:
         return replace(PAIR_MODEL, **dict(zip(names, np.exp(x).tolist(), strict=True)))
 
     start = np.log([getattr(PAIR_MODEL, name) for name in names])
-    return as_model(single.scoring(as_probability, start, np.ones(len(rows)), rows[:, 6]))
+    return as_model(single.scoring(as_probability, start, np.ones(len(rows)), rows[:, -1]))
 
 
 def calibration(rows: np.ndarray, model: PairModel) -> str:
@@ -162,7 +184,7 @@ def calibration(rows: np.ndarray, model: PairModel) -> str:
     cells = []
     for low, high in zip(EDGES, EDGES[1:], strict=False):
         some = (quality >= low) & (quality < high)
-        cells.append(f"{low}-{high - 1}: {rows[some, 6].sum():.0f}/{chance[some].sum():.1f}")
+        cells.append(f"{low}-{high - 1}: {rows[some, -1].sum():.0f}/{chance[some].sum():.1f}")
     return "  ".join(cells)
 
 
@@ -176,9 +198,11 @@ def main() -> None:
     )
     args = parser.parse_args()
     pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
+    for module in (hidden_copies, read_through):
+        module.put_back = observed_put_back(module.put_back)  # type: ignore[attr-defined]
     rows = np.concatenate([observe(argument, args.sensitivity) for argument in args.sets])
     found = fit(rows, FITTED if args.sensitivity >= 2 else ("before_rescue",))
-    print(f"{len(rows):,} pairs, {rows[:, 6].sum():.0f} wrong")
+    print(f"{len(rows):,} pairs, {rows[:, -1].sum():.0f} wrong")
     for name, model in (("in use", PAIR_MODEL), ("fitted", found)):
         print(f"{name}: {model}\n  {calibration(rows, model)}")
 

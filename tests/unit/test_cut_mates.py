@@ -8,10 +8,8 @@ import gassst
 from gassst.io.reference import Reference
 from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.local import hidden_copies
-from gassst.params import MapParams
 from gassst.search.arrays import Bands
 from gassst.search.mapq import copies_of_same_bases
-from gassst.seeding.plan import SearchPlan
 from gassst.tools.foreign import ADAPTERS
 
 M = 150
@@ -81,9 +79,12 @@ def test_cut_pairs_are_in_doubt_where_seeds_that_were_passed_over_may_hide_a_cop
         left_to_local=np.repeat(rng.random(n // 2) < 0.1, 2),
         passed_over=rng.choice([0, 0.4, 0.6, 1], n),
         quality=rng.choice(np.array([0, 3, 4, 29, 30, 60], np.uint8), n),
+        hidden=np.zeros(n),
     )
     paired = np.repeat(rng.random(n // 2) < 0.9, 2)
-    doubt = hidden_copies.in_doubt(found, SimpleNamespace(partner=partner, paired=paired))
+    pairs = SimpleNamespace(partner=partner, paired=paired, same_bases=True)
+    doubt = hidden_copies.in_doubt(found, pairs, None)
+    assert np.array_equal(doubt, hidden_copies.in_doubt(found, pairs, 0.1))
     for r in range(n):
         two = [r, r ^ 1]
         has_error = any(mapped[i] and edits[i] for i in two)
@@ -92,18 +93,6 @@ def test_cut_pairs_are_in_doubt_where_seeds_that_were_passed_over_may_hide_a_cop
         hidden = max(found.passed_over[two]) > 0.5
         assert doubt[r] == (paired[r] and hidden and (is_open or found.left_to_local[r]))
     assert 20 < doubt.sum() < n - 20
-
-
-def test_more_occurrences_are_those_of_the_next_level():
-    for level in range(6):
-        plan, following = (
-            SearchPlan(MapParams(sensitivity=some), 15, 10**7) for some in (level, min(level + 1, 5))
-        )
-        more = plan.with_more_occurrences()
-        assert more.caps.tolist() == following.caps.tolist()
-        assert more.preset.repeat_buckets == following.preset.repeat_buckets
-        assert more.preset.pair_missed == plan.preset.pair_missed
-        assert plan.caps.tolist() == SearchPlan(MapParams(sensitivity=level), 15, 10**7).caps.tolist()
 
 
 def test_a_fragment_that_two_families_of_copies_share_is_at_none_of_them():

@@ -13,7 +13,7 @@ import pytest
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
-from gassst.layouts import NO_SCORE
+from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
@@ -24,6 +24,7 @@ from gassst.search.mapq import (
     doubt_is_seen,
     phred,
     raised,
+    settled_pairs,
     unseen_local_pairs,
     unseen_pairs,
 )
@@ -909,8 +910,9 @@ def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
     """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help."""
     own, other = np.array([1.0, 1.0, 1e-6, 0.0]), np.array([1.0, 1e-6, 1e-6, 1.0])
     known, odds, never = np.array([0, 0, 0.01, 0]), np.full(4, 0.01), np.zeros(4, bool)
-    sizes = [HiddenPairs(own, other, odds, known, np.full(4, float(m)), never) for m in (50, 100, 150)]
-    weight = [unseen_local_pairs(hidden) - LOCAL_PAIR_MODEL.equal for hidden in sizes]
+    sizes = [HiddenPairs(own, other, odds, known, np.full(4, float(m)), never, never) for m in (50, 100, 150)]
+    beside = LOCAL_PAIR_MODEL.equal + LOCAL_PAIR_MODEL.local_copies * known
+    weight = [unseen_local_pairs(hidden, 10**7) - beside for hidden in sizes]
     assert np.allclose(weight[1], unseen_pairs(sizes[1], LOCAL_PAIR_MODEL) - LOCAL_PAIR_MODEL.equal)
     assert weight[1][0] / weight[1][1] == pytest.approx(1000)
     for at in weight:
@@ -925,14 +927,18 @@ def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_kno
     own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
     known, before_rescue = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
     odds = np.full(5, 0.01)
-    bases = np.full(5, 100.0)
-    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue))
+    bases, never = np.full(5, 100.0), np.zeros(5, bool)
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue, never))
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue)))
+    assert np.array_equal(
+        weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue, never))
+    )
     # A library of fewer errors hides fewer of them.
-    assert (unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue)) <= weight).all()
+    assert (
+        unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never)) <= weight
+    ).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)
 
@@ -942,7 +948,7 @@ def test_short_mates_beside_a_known_rival_hide_more_pairs():
     bases, never = np.array([40.0, 50.0, 100.0, 150.0]), np.zeros(4, bool)
     rivals, odds = np.full(4, 1e-3), np.full(4, 0.01)
     weight = [
-        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never))
+        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never, ~never))
         for known in (0.02, 0.1, 0.0)
     ]
     assert weight[0][0] == weight[0][1] > 4 * weight[0][2]
@@ -958,7 +964,39 @@ def test_mates_with_many_unseen_rivals_each_do_not_hide_as_many_pairs():
     def hidden(rivals):
         number, never = np.array([rivals]), np.zeros(1, bool)
         sizes = np.array([0.01]), np.array([0.0]), np.array([100.0])
-        return unseen_pairs(HiddenPairs(number, number, *sizes, never))[0] - PAIR_MODEL.equal
+        return unseen_pairs(HiddenPairs(number, number, *sizes, never, ~never))[0] - PAIR_MODEL.equal
 
     assert hidden(1e-4) / hidden(1e-5) == pytest.approx(10, rel=0.01)
     assert 1 < hidden(10.0) / hidden(1.0) < 2
+
+
+def test_a_mate_with_fewer_errors_than_any_seed_misses_hides_few_pairs():
+    """Beside a known pair and without one; what hardly counts is left as it is."""
+    rivals, odds = np.array([1e-2, 1e-2, 1e-4, 1e-4]), np.full(4, 0.0139)
+    known, bases, never = np.array([0, 0.01, 0, 0.01]), np.full(4, 100.0), np.zeros(4, bool)
+    seen, hidden = (
+        unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, settled)) - PAIR_MODEL.equal
+        for settled in (~never, never)
+    )
+    assert hidden[0] / seen[0] == pytest.approx(PAIR_MODEL.open / PAIR_MODEL.settled, rel=0.01)
+    assert hidden[[1, 3]] / seen[[1, 3]] == pytest.approx(PAIR_MODEL.open_beside / PAIR_MODEL.settled_beside)
+    assert hidden[2] / seen[2] == pytest.approx(1 / PAIR_MODEL.settled, rel=0.01)
+    summary = np.zeros(6, READ_SUMMARY)
+    summary["best"] = [2, 3, 3, 3, 0, 0]
+    seen = SimpleNamespace(complete=np.array([3, 3, 3, 2, 0, 1]))
+    settled = settled_pairs(summary, seen, np.arange(6) ^ 1)
+    assert settled.tolist() == [True, True, False, False, True, True]
+
+
+def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
+    never = np.zeros(2, bool)
+    pairs = HiddenPairs(
+        *np.zeros((2, 2)), np.full(2, 0.0139), np.array([0.0139, 0.0278]), np.full(2, 100.0), never, never
+    )
+    small, large, huge = (unseen_local_pairs(pairs, size) - 1e-5 for size in (10**7, 2 * 10**8, 10**10))
+    assert small == pytest.approx(0.07 * pairs.known)
+    assert large == pytest.approx(0.07 * 20**0.96 * pairs.known)
+    assert huge == pytest.approx(1.5 * pairs.known)
+    # In a small one they do not change what is seen of the doubt, in a large one they do.
+    assert doubt_is_seen(pairs.known, small).all()
+    assert not doubt_is_seen(pairs.known, large).any()
