@@ -43,7 +43,7 @@ class SearchState:
         Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
         diagonal of the longest anchor of a stage.
     near_only : uint8[n]
-        1 for mates that most likely lie nowhere, neither of the two: this stage scores only what lies near the other one.
+        1 for mates that most likely lie nowhere, neither of the two: the stage scores only what lies near the other.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : KeysByRead

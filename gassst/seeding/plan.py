@@ -275,7 +275,9 @@ class SearchPlan:
         missed = np.minimum.accumulate(stage_misses(m, stages, plan.errors + 1), axis=0)
         usual, many = _usual_and_many(m, plan.errors)
         shortest = stages[-1].length
-        replaced = (i for i in range(1, len(stages)) if stages[i].length == shortest and usual @ missed[i - 1] <= FEW)
+        replaced = (
+            i for i in range(1, len(stages)) if stages[i].length == shortest and usual @ missed[i - 1] <= FEW
+        )
         first = next(replaced, None)
         if first is None:
             return plan
@@ -283,7 +285,11 @@ class SearchPlan:
         most = self._cost(stages[-1]) + sum(self._cost(stage) for stage in stages[first:] if stage.disjoint)
         for stage in self._lone_stages(m, stages[-1]):
             lost = np.minimum(missed[first - 1], stage_misses(m, (stage,), plan.errors + 1)[0]) - missed[-1]
-            if usual @ lost <= USUAL_LOST and many @ lost <= self.preset.given_up and self._cost(stage) < most:
+            if (
+                usual @ lost <= USUAL_LOST
+                and many @ lost <= self.preset.given_up
+                and self._cost(stage) < most
+            ):
                 # What costs no more than a few seeds is as good as free.
                 enough.append((max(self._cost(stage), LONE_COST), float(many @ lost), stage))
         return replace(plan, stages=(*stages, min(enough)[2]), replaced=first) if enough else plan

@@ -148,7 +148,15 @@ def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
 @pytest.mark.parametrize("rate, most", [(0.05, 0.0005), (0.1, 0.0175)])
 @pytest.mark.parametrize(
     "level, m, is_given_up",
-    [(2, 50, False), (2, 75, True), (2, 100, True), (1, 100, True), (0, 150, True), (2, 147, True), (2, 200, True)]
+    [
+        (2, 50, False),
+        (2, 75, True),
+        (2, 100, True),
+        (1, 100, True),
+        (0, 150, True),
+        (2, 147, True),
+        (2, 200, True),
+    ]
     + [(3, 100, False), (3, 146, False), (3, 147, True), (3, 200, True)],
 )
 def test_reads_without_a_place_are_given_up_where_few_would_find_one(level, m, is_given_up, rate, most):
