@@ -286,7 +286,7 @@ cdef class OneRead:
         cdef uint32_t m = self.length
         for stage in range(self.stages):
             skips = self.lone[stage, m] if self.known.best != NO_SCORE else 1 - self.sought[stage, m]
-            if skips and not self.is_local:
+            if skips and (not self.is_local or self.known.best != NO_SCORE):
                 continue
             if self.seed_count[stage, m] and needs_stage(&self.known, self.errors[m], self.strata, self.margin,
                                                          self.settled[stage, m], self.settled_alone[stage, m]):

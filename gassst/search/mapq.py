@@ -27,6 +27,10 @@ LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 AS_LIKELY = 0.8
+# Of reads that only the fewer seeds of reads without a place have found: how often a copy was found where these miss
+# the true place, times the share that they miss, and at most. Of 10 % errors, 75 to 150 bases, human13 and human133
+# (docs/benchmarks/sensitivity.md).
+LOST_ALONE, MOST_LOST_ALONE = 0.09, 0.0012
 SHORTEST_PAIR = 50  # bases of the shortest mates that `PairModel.short` was fitted to
 KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
 REFERENCE_ODDS = 0.04 / 3 / 0.96  # of one more error, in reads with 4 % mismatches
@@ -382,6 +386,7 @@ def _unseen_rivals(
     best = np.where(summary["best"] == NO_SCORE, 0, summary["best"]).astype(np.int64)
     second = np.where(summary["second"] == NO_SCORE, best, summary["second"]).astype(np.int64)
     counted = np.where((second > best) & (second - best <= EXTRA_STRATA), second - best, 0)
+    missed = missed_shares(best, lengths, seen)
     features = UnseenFeatures(
         best,
         np.asarray(lengths, np.int64),
@@ -389,11 +394,13 @@ def _unseen_rivals(
         seen.complete.astype(np.int64),
         clipped(seen),
         seen.capped > 0,
-        missed_shares(best, lengths, seen),
+        missed,
         seen.plan.n_bases,
     )
     odds = None if errors is None else errors.odds(best, lengths)
-    return unseen_weight(features, model, odds), chance_places(lengths, best, seen.plan.n_bases)
+    lost = np.minimum(LOST_ALONE * missed[:, 0], MOST_LOST_ALONE)
+    alone = np.where(_found_alone(lengths, seen), lost, 0.0)
+    return unseen_weight(features, model, odds) + alone, chance_places(lengths, best, seen.plan.n_bases)
 
 
 def lost_growth(n_bases: float, model: MapqModel) -> float:
@@ -434,6 +441,13 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped**model.clipped_power
     near *= np.where(capped, model.near_capped, 1)
     return near * (few * rivals * size**model.bases + lost)
+
+
+def _found_alone(lengths: np.ndarray, seen: Seen) -> np.ndarray:
+    """bool[n]: reads found by the fewer seeds that single reads without a place take last."""
+    bits = 1 << np.arange(len(seen.plan.lone), dtype=np.int64)
+    lone = bits @ seen.plan.lone[:, np.asarray(lengths, np.int64)].astype(np.int64)
+    return (lone & seen.looked) > 0
 
 
 def clipped(seen: Seen) -> np.ndarray:

@@ -47,13 +47,22 @@ SPARSE = 6
 # (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
 # Once a search would have found all but few of the reads with an error in 20 bases, a single read without a place is
-# likely of another genome. It takes overlapping seeds this far apart then, and nothing else, where that is enough.
-CLOSER = 3
+# likely of another genome. It takes one more stage then, of fewer seeds, and nothing else, where that is enough.
 FEW = 0.03
 USUAL_ERRORS = 20  # bases for each error
-# It is enough where all other seeds would place no more than this share of reads with an error in ten bases. In human13
-# that is so from 147 bases on. Of reads of 150 and 160 bases with 10 % errors 0.05 and 0.06 % lose their place.
+# It is enough where all other seeds would place no more than `preset.given_up` of the reads with an error in ten bases,
+# and no more than this share of those with one in 20.
+USUAL_LOST = 0.0005
+# No stage is taken that would place no more than this share of the reads with an error in ten bases.
 STILL_FOUND = 0.0006
+# Of overlapping seeds every third is taken where no more may be lost. Else they are up to so many bases longer than the
+# shortest seeds, and up to `SPARSE` bases apart: those that find most for what this many seeds cost that chance never
+# finds, or the cheapest.
+CLOSER = 3
+LONGER = 2
+LONE_COST = 50
+# What a seed costs for each occurrence by chance on both strands, in lookups: sorted, and bounded in a narrow band.
+OCCURRENCE_COST = 2.6
 # Strata that count beyond the best one: enough to tell how far the second best is.
 EXTRA_STRATA = 2
 
@@ -95,21 +104,23 @@ def chance_of_a_place(m: int, d: int) -> float:
 def _sought(m: int, plan: LengthPlan) -> list[bool]:
     """Which stages a single read of `m` bases takes as long as it has no place, where any score will do.
 
-    The last one, if it is meant for such reads, where it and those before it that hold longer seeds are enough. A read
-    is given up where hardly any with many errors would find a place with what is left.
+    Of a plan with a lone stage that one, instead of those from the first on that it may stand for. A read is given up
+    where hardly any with many errors would find a place with what is left.
     """
     missed = np.minimum.accumulate(stage_misses(m, plan.stages, plan.errors + 1), axis=0)
-    usual, many = (_shares(m, rate, plan.errors + 1) for rate in (1 / USUAL_ERRORS, 1 / LIKELY_ERRORS))
+    _, many = _usual_and_many(m, plan.errors)
     seen, sought = np.ones(plan.errors + 1), list[bool]()
-    for stage, of_stage in zip(plan.stages, missed, strict=True):
-        if plan.has_lone and stage.length == plan.stages[-1].length and usual @ seen <= FEW:
-            seen_closer = np.minimum(seen, stage_misses(m, plan.stages[-1:], plan.errors + 1)[0])
-            if many @ (seen_closer - missed[-1]) <= STILL_FOUND:
-                left = len(plan.stages) - len(sought) - 1
-                return [*sought, *[False] * left, bool(many @ (seen - missed[-1]) > STILL_FOUND)]
-        sought.append(bool(many @ (seen - missed[-1]) > STILL_FOUND))
+    last = len(plan.stages) - 1
+    for number, of_stage in enumerate(missed):
+        is_taken = plan.replaced is None or number < plan.replaced or number == last
+        sought.append(is_taken and bool(many @ (seen - missed[-1]) > STILL_FOUND))
         seen = of_stage if sought[-1] else seen
-    return [*sought[: len(sought) - plan.has_lone], *[False] * plan.has_lone]
+    return sought
+
+
+def _usual_and_many(m: int, errors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the errors of reads of `m` bases with up to `errors`: at a usual rate, and at a high one."""
+    return _shares(m, 1 / USUAL_ERRORS, errors + 1), _shares(m, 1 / LIKELY_ERRORS, errors + 1)
 
 
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:
@@ -125,14 +136,14 @@ def _shares(m: int, rate: float, errors: int) -> np.ndarray:
 class LengthPlan:
     """The plan for reads of one length: errors, gaps, words of a band, stages.
 
-    `has_lone`: the last stage is one that single reads without a place alone take, instead of those before it.
+    `replaced`: the last stage is one that single reads without a place alone take, instead of those from this one on.
     """
 
     errors: int
     gaps: int
     words: int
     stages: tuple[Stage, ...]
-    has_lone: bool = False
+    replaced: int | None = None
 
 
 def band_words(gaps: int, shift: int) -> int:
@@ -233,7 +244,7 @@ class SearchPlan:
                 self.lost[i, m] = missed[i - 1, self._likely_errors(m)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
-        self.lone[len(plan.stages) - 1, m] = plan.has_lone
+        self.lone[len(plan.stages) - 1, m] = plan.replaced is not None
         if self.preset.missed_alone:
             self.sought[: len(plan.stages), m] = _sought(m, plan)
         self._known[m] = True
@@ -254,11 +265,45 @@ class SearchPlan:
         gaps = min(errors, self.gaps)
         stages = self._stages(m, errors)
         plan = LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(stages))
-        closer = max(2, CLOSER // self.preset.step)
-        if len(stages) > 1 and stages[-2].every > closer:
-            enough = replace(plan, stages=(*stages, stages[-1]._replace(every=closer)), has_lone=True)
-            plan = enough if _sought(m, enough)[-1] else plan
-        return plan
+        return self._with_lone_stage(m, plan) if self.preset.given_up else plan
+
+    def _with_lone_stage(self, m: int, plan: LengthPlan) -> LengthPlan:
+        """The plan with a stage for single reads without a place, where one finds nearly as much for less."""
+        stages = plan.stages
+        if len(stages) < 2 or stages[-2].every == 1:
+            return plan
+        missed = np.minimum.accumulate(stage_misses(m, stages, plan.errors + 1), axis=0)
+        usual, many = _usual_and_many(m, plan.errors)
+        shortest = stages[-1].length
+        replaced = (
+            i for i in range(1, len(stages)) if stages[i].length == shortest and usual @ missed[i - 1] <= FEW
+        )
+        first = next(replaced, None)
+        if first is None:
+            return plan
+        enough = list[tuple[float, float, Stage]]()
+        most = self._cost(stages[-1]) + sum(self._cost(stage) for stage in stages[first:] if stage.disjoint)
+        for stage in self._lone_stages(m, stages[-1]):
+            lost = np.minimum(missed[first - 1], stage_misses(m, (stage,), plan.errors + 1)[0]) - missed[-1]
+            if (
+                usual @ lost <= USUAL_LOST
+                and many @ lost <= self.preset.given_up
+                and self._cost(stage) < most
+            ):
+                # What costs no more than a few seeds is as good as free.
+                enough.append((max(self._cost(stage), LONE_COST), float(many @ lost), stage))
+        return replace(plan, stages=(*stages, min(enough)[2]), replaced=first) if enough else plan
+
+    def _lone_stages(self, m: int, last: Stage) -> list[Stage]:
+        """The stages that single reads without a place may take instead of `last`."""
+        if self.preset.given_up <= STILL_FOUND:
+            return [last._replace(every=CLOSER)]
+        lengths = range(last.length, min(last.length + LONGER, self.k + 16, m) + 1)
+        return [Stage(w, m - w + 1, False, every) for w in lengths for every in range(1, SPARSE + 1)]
+
+    def _cost(self, stage: Stage) -> float:
+        """What the seeds of a stage cost, in lookups of a seed on both strands."""
+        return stage.looked_up * (1 + OCCURRENCE_COST * self.n_bases / 4.0**stage.length)
 
     def _errors(self, m: int) -> int:
         if self.params.min_identity is None:

@@ -16,7 +16,7 @@ from gassst.stats import Stats
 def reads(small_reads):
     """Half of them from nowhere, of lengths with and without a stage of their own."""
     rng = np.random.default_rng(12)
-    lengths = rng.choice([50, 100, 150, 250], 150).tolist()
+    lengths = rng.choice([24, 100, 150, 250], 150).tolist()
     foreign = [(f"foreign{i}", bf.random_bases(rng, m).decode(), None) for i, m in enumerate(lengths)]
     return [(name, read, None) for name, read, _ in small_reads[:150]] + foreign
 

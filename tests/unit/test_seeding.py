@@ -84,7 +84,7 @@ def test_no_read_is_settled_early_where_strata_must_be_complete():
 def test_stages_grow_and_fit(m, all_hits):
     plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
     counts = [stage.looked_up for stage in plan.stages]
-    counts = counts[:-1] if plan.has_lone else counts
+    counts = counts[:-1] if plan.replaced else counts
     assert counts == sorted(counts)
     for w, count, disjoint, every in plan.stages:
         assert 4 <= w <= 27
@@ -132,7 +132,7 @@ def test_a_plan_knows_what_its_stages_miss():
 @pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
 def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     plan = SearchPlan(MapParams(), 13, 14_000_000)
-    *stages, dense = plan.plan(m).stages[: -1 if plan.plan(m).has_lone else None]
+    *stages, dense = plan.plan(m).stages[: -1 if plan.plan(m).replaced else None]
     sparse = stages[-1]
     assert (sparse.length, sparse.number) == (dense.length, dense.number)
     assert sparse.every > 1 == dense.every
@@ -145,14 +145,27 @@ def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     assert plan.settled[last, m] == settled_errors(m, int(plan.errors[m]), sparse, plan.preset.missed) > 1
 
 
-@pytest.mark.parametrize("m", [100, 125, 147, 200])
-def test_reads_without_a_place_are_given_up_where_few_would_find_one(m):
-    """Of reads drawn with an error in ten bases: what the stages for those without a place miss, and others do not."""
+@pytest.mark.parametrize("rate, most", [(0.05, 0.0005), (0.1, 0.0175)])
+@pytest.mark.parametrize(
+    "level, m, is_given_up",
+    [
+        (2, 50, False),
+        (2, 75, True),
+        (2, 100, True),
+        (1, 100, True),
+        (0, 150, True),
+        (2, 147, True),
+        (2, 200, True),
+    ]
+    + [(3, 100, False), (3, 146, False), (3, 147, True), (3, 200, True)],
+)
+def test_reads_without_a_place_are_given_up_where_few_would_find_one(level, m, is_given_up, rate, most):
+    """Of reads drawn with errors at a rate: what the stages for those without a place miss, and others do not."""
     rng = np.random.default_rng(m)
-    plan = SearchPlan(MapParams(), 10, 13_600_000)
+    plan = SearchPlan(MapParams(sensitivity=level), 10, 13_600_000)
     plan.prepare(np.array([m], np.uint32))
     of_length, _ = plan.known(m)
-    wrong = rng.random((40_000, m)) < 0.1
+    wrong = rng.random((40_000, m)) < rate
     wrong = wrong[wrong.sum(axis=1) <= of_length.errors]
     before = np.cumsum(np.pad(wrong, ((0, 0), (1, 0))), axis=1)  # errors before each base
     found = []
@@ -163,12 +176,14 @@ def test_reads_without_a_place_are_given_up_where_few_would_find_one(m):
     lost = np.any(found, axis=0) & ~np.any(
         [some for some, taken in zip(found, sought, strict=True) if taken], axis=0
     )
-    assert of_length.has_lone == (m > 146) and of_length.has_lone == (not sought.all())
-    assert plan.lone[: len(found), m].tolist() == [0] * (len(found) - 1) + [int(of_length.has_lone)]
-    assert lost.mean() <= 0.0009
-    if of_length.has_lone:
-        looked_up = [stage.looked_up for stage, taken in zip(of_length.stages, sought, strict=True) if taken]
-        assert sum(looked_up) < of_length.stages[-2].looked_up
+    assert (of_length.replaced is not None) == is_given_up == (not sought.all())
+    assert plan.lone[: len(found), m].tolist() == [0] * (len(found) - 1) + [int(is_given_up)]
+    # What is lost is counted as if the seeds of one stage alone found it; of 40,000 reads a few more may be.
+    assert lost.mean() <= min(most, plan.preset.given_up) + 0.0004
+    if is_given_up:
+        # Seeds, and what chance finds of both strands.
+        costs = np.array([s.looked_up * (1 + 2 * 13_600_000 / 4**s.length) for s in of_length.stages])
+        assert costs[sought].sum() < 0.7 * costs[:-1].sum()
 
 
 @pytest.mark.parametrize("level", range(6))
@@ -209,5 +224,6 @@ def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
     level = plan.preset
     assert plan.occurrence_cap(25) == level.occurrences
     assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
-    w, count, disjoint, _ = plan.plan(100).stages[-1]
+    of_length = plan.plan(100)
+    w, count, disjoint, _ = of_length.stages[-2 if of_length.replaced else -1]
     assert not disjoint and count == -(-(100 - w) // level.step) + 1

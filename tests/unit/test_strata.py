@@ -94,7 +94,7 @@ def test_unsettled_by_strata_and_by_share(rng):
     complete, errors = (rng.integers(0, 6, n).astype(np.uint16) for _ in range(2))
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
-    lost, left_to_local = np.array([1, 0.5, 0.1, 0.02]), rng.random(n) < 0.2
+    lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
     lone, sought = np.array([0, 0, 1, 0], np.uint8), np.array([1, 0, 1, 1], np.uint8)
     plan = SimpleNamespace(
         seed_count=seed_count[None],
@@ -103,9 +103,10 @@ def test_unsettled_by_strata_and_by_share(rng):
         lost=lost[None],
         lone=lone[None],
         sought=sought[None],
-        preset=SimpleNamespace(strata=1),
+        preset=SimpleNamespace(strata=1, given_up=0.25),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
+    state.near_only = np.ones(n, np.uint8)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
     for partner, given_up, whole in (
@@ -114,20 +115,23 @@ def test_unsettled_by_strata_and_by_share(rng):
         (None, 0.1, True),
         (mates, 0.05, False),
     ):
-        expected = []
+        expected, near_only = [], [0] * n
         context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan, whole_reads=whole)
         for r, m in enumerate(lengths):
             enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
             open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
             missed = lost[m]
+            both = partner is not None and partner[r] != r and best[r] == best[partner[r]] == NONE
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed *= lost[lengths[partner[r]]]
+            near_only[r] = int(both and not lone[m] and not left_to_local[r] and 0.05 < missed <= 0.25)
             hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
             if whole:
                 hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
             if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
+        assert state.near_only.tolist() == near_only and any(near_only) == (partner is not None)
 
 
 def test_candidates_need_the_seeds_that_their_errors_leave(rng):
