@@ -26,6 +26,7 @@ from gassst.search.arrays import (
     GlobalResult,
 )
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import SeedRows
 from gassst.stats import Stats
@@ -88,6 +89,10 @@ class SearchBackend(Protocol):
 
         What is `known` is not looked up again.
         """
+        ...
+
+    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        """What dense seeds of `reads` (uint32[a], ascending) lead to."""
         ...
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:

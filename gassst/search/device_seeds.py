@@ -13,12 +13,15 @@ import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.search.arrays import U32, Anchors, KeysByRead
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_requests import Looked
 from gassst.search.host import HostBackend, without_contigs
 from gassst.search.state import SearchState
 
 # Reads for which a device is asked, at least: it answers after some milliseconds, in which the host looks up as many.
 LEAST_READS = 2048
+# The same of reads whose dense seeds are looked up, of which each costs the host a hundred times as much.
+LEAST_DENSE = 8
 
 
 class SeedsOnDevice(HostBackend):
@@ -53,6 +56,12 @@ class SeedsOnDevice(HostBackend):
         state.known_seeds = None
         stats.add_work_of(found.counted)
         return found.anchors(reads)
+
+    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        found = None
+        if len(reads) >= LEAST_DENSE:
+            found = self.context.on_device.look_densely(self.context, self.stats, reads, seeds)
+        return super().look_densely(reads, seeds) if found is None else found
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst._core.stretches import promising_buckets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
@@ -30,12 +31,14 @@ from gassst.search import (
     device_arrays,
     device_index,
     device_quick,
+    device_requests,
     device_seeds,
     device_server,
     single,
 )
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext, missed_by_row
+from gassst.search.dense import DenseSeeds
 from gassst.search.device import DeviceSearch
 from gassst.search.device_process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
 from gassst.search.device_requests import QUICK_LOOK, SEARCH, Request, Searched
@@ -271,6 +274,67 @@ class TestSeeds:
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
         assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+
+
+class TestDenseLook:
+    """What dense seeds of some reads lead to on a device is what they lead to on the host."""
+
+    @pytest.mark.parametrize(
+        "seeds",
+        [DenseSeeds(9, 5, 3, False), DenseSeeds(12, 1, 64, True), DenseSeeds(20, 5, 1, True)],
+        ids=str,
+    )
+    def test_anchors_and_passed_over_seeds(self, search, index, small_reads, seeds):
+        small_context = context_of(index, with_adapters(small_reads), mode="local")
+        reads = np.arange(1, small_context.n, 2, dtype=np.uint32)
+        found = search.look_densely(small_context, Stats(), reads, seeds)
+        self.assert_same(found, small_context, reads, seeds)
+        assert len(found.anchors) > 50 and (found.clipped > 0).any() == (seeds.occurrences < 64)
+
+    def test_requests_together(self, search, index, small_reads):
+        seeds = DenseSeeds(10, 3, 20, True)
+        contexts = [
+            context_of(index, small_reads[a:b], mode="local") for a, b in ((0, 50), (50, 51), (51, 180))
+        ]
+        reads = [np.arange(0, context.n, 2, dtype=np.uint32) for context in contexts]
+        searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
+        requests = [Request.for_dense(*each, seeds) for each in zip(contexts, reads, strict=True)]
+        answers = [device_requests.copied(each) for each in search.found(searched, requests)]
+        for found, context, some in zip(answers, contexts, reads, strict=True):
+            self.assert_same(found.looked(some), context, some, seeds)
+
+    def assert_same(self, found, context, reads, seeds):
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            expected = HostBackend(context, bands, Stats()).look_densely(reads, seeds)
+        for name in Anchors.__dataclass_fields__:
+            own, true = getattr(found.anchors, name), getattr(expected.anchors, name)
+            np.testing.assert_array_equal(own, true, err_msg=name)
+        for name in ("clipped", "first", "last"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        for most, relevant in ((2, 3), (40, 100)):
+            of_host = promising_buckets(expected.anchors, context, most, relevant, 100)
+            own = promising_buckets(found.anchors, context, most, relevant, 100, found.stretches)
+            for mine, true in zip(own, of_host, strict=True):
+                np.testing.assert_array_equal(mine, true)
+
+    def test_pairs_get_the_same_records(self, search, index, small_genome, monkeypatch):
+        """Mates of which a part is foreign are looked up again."""
+        monkeypatch.setattr(device_seeds, "LEAST_DENSE", 1)
+        batch = pairs_of(small_genome, "fr")
+        for mate in range(0, len(batch), 5):
+            at = slice(int(batch.offsets[mate]), int(batch.offsets[mate]) + 45)
+            batch.bases[at] = np.random.default_rng(mate).choice(np.frombuffer(b"ACGT", np.uint8), 45)
+        mapper = gassst.Mapper(index, device="none")
+        expected, _ = mapper.map_batch(batch)
+        asked: list[int] = []
+        ask = device.DeviceSearch.look_densely
+        monkeypatch.setattr(
+            device.DeviceSearch, "look_densely", lambda *a: asked.append(len(a[3])) or ask(*a)
+        )
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert sum(asked) > 20 and own.nanoseconds["device"]
 
 
 class TestQuickLook:
