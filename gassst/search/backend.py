@@ -267,6 +267,11 @@ class PairPasses(Protocol):
         """Buckets of the near anchors, in pairs that have few of them."""
         ...
 
+    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
+        """Anchors of the first stage, with those that a look ahead left out of reads which `without_copies` leaves all;
+        and which of them are near the mate."""
+        ...
+
     def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
         """uint8[c]: the chosen anchors, fewer of pairs that only seeds passed over keep open."""
         ...

@@ -320,6 +320,7 @@ class DeviceBackend:
         """The anchors of these reads, in the stage in which they take part."""
         slot, batch = self._slot, self.context
         anchors = self.gather(self.look_up(state, reads.stage, reads, every), reads, state)
+        self.leave_out(anchors)
         segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
         slot.wait()
@@ -335,6 +336,9 @@ class DeviceBackend:
             of_anchors = read_strand[some], diagonal[some], offset[some], length[some], start[a : b + 1]
             yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
             counted = Stats()
+
+    def leave_out(self, anchors: DeviceAnchors) -> None:
+        """Leave out what the host will not ask for: nothing, as far as is known here."""
 
     def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Any, Any]:
         """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their

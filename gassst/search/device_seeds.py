@@ -57,6 +57,13 @@ class SeedsOnDevice(HostBackend):
         stats.add_work_of(found.counted)
         return found.anchors(reads)
 
+    def of_first_stage(self, reads: U32) -> Anchors:
+        """All anchors of some reads (uint32[a], ascending), whose seeds have been counted."""
+        plan = self.context.plan
+        with self.stats.timed("seeds"):
+            seeds = self.resolve(reads, plan.rows(0), plan.caps).seeds
+        return super().gather(seeds, reads, None)
+
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
         found = None
         if len(reads) >= LEAST_DENSE:

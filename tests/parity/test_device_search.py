@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst._core.mate_anchors import best_buckets
 from gassst._core.stretches import promising_buckets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
@@ -41,10 +42,11 @@ from gassst.search.context import QUICK_EVERY, BatchContext, missed_by_row
 from gassst.search.dense import DenseSeeds
 from gassst.search.device import DeviceSearch
 from gassst.search.device_process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
-from gassst.search.device_requests import QUICK_LOOK, SEARCH, Request, Searched
+from gassst.search.device_requests import QUICK_LOOK, SEARCH, Looked, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.host import HostBackend
+from gassst.search.host_pairs import HostPairPasses
 from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
 from gassst.workers.shared_memory import SharedMemory
@@ -376,6 +378,50 @@ class TestQuickLook:
         assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9
         assert trial.is_met_by(search.quick_look(trial.context, Stats(), *trial.asked))
 
+    def test_anchors_that_are_left_out_are_not_missed(self, engine, tmp_path):
+        """Of mates in elements of many copies few anchors come back: those that the host would look at."""
+        search, mapper, batch = hard_search(engine, tmp_path)
+        context, mate = pair_context(mapper.index, batch, {"seed_length": 20})
+        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
+        found = search.quick_look(context, Stats(), *trial.asked)
+        assert trial.is_met_by(found)
+        true, own = trial.expected[2], Looked(*found.looked).anchors(trial.expected[2].reads)
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            far = 1 - HostPairPasses(context, trial.pairs, Stats()).near_mates(true)
+            top = HostBackend(context, bands, Stats()).best_supported(true, far)
+        most, all_reads = context.plan.preset.repeat_buckets, np.ones(context.n, np.uint8)
+        wanted = best_buckets(true, far, all_reads, context, trial.pairs, most).view(bool) | (far == 0)
+        wanted |= np.isin(
+            keys_of(true.read_strand, true.diagonal >> context.shift), keys_of(top.read_strand, top.bucket)
+        )
+        for i in np.flatnonzero(np.diff(true.start)):
+            wanted[true.start[i] + np.argmax(true.length[true.start[i] : true.start[i + 1]])] = True
+        is_own = np.isin(keys_of(true.read_strand, true.diagonal), keys_of(own.read_strand, own.diagonal))
+        assert (is_own | ~wanted).all()
+        is_cut = (found.left_out[true.reads] > 0).repeat(np.diff(true.start))
+        assert (found.left_out > 0).sum() > 10 and is_own[is_cut].sum() < 1.2 * wanted[is_cut].sum()
+
+    @pytest.mark.parametrize("limited", [None, 0, 1])
+    def test_pairs_of_copies_get_the_same_records(self, engine, tmp_path, monkeypatch, limited):
+        """Also where the host has need of all anchors of every pair, or of none."""
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
+        search, mapper, batch = hard_search(engine, tmp_path)
+        if limited is not None:
+            monkeypatch.setattr(
+                HostPairPasses, "limited", lambda passes, _: np.full(passes.context.n, limited, np.uint8)
+            )
+        expected, counted = mapper.map_batch(batch)
+        asked: list[int] = []
+        ask = device_seeds.SeedsOnDevice.of_first_stage
+        monkeypatch.setattr(
+            device_seeds.SeedsOnDevice, "of_first_stage", lambda *a: asked.append(len(a[1])) or ask(*a)
+        )
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert (own.scored, own.candidates) == (counted.scored, counted.candidates)
+        assert limited is None or bool(asked) == (limited == 0)
+
     def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
         batches = [pairs_of(small_genome, "fr", n, seed) for seed, n in enumerate((1, 60, 25))]
         insert = InsertModel.given("fr", 320, 30)
@@ -477,6 +523,20 @@ def hard_pairs(rng):
             read = bf.mutate(rng, strand[:180], int(rng.integers(1 + i % 4)))[:150]
             each.append((f"pair{i}", read.decode(), None))
     return genome, batch_of_pairs(*mates)
+
+
+def hard_search(engine, folder):
+    """The search on a device of the genome of `hard_pairs`, a mapper of the host, and the pairs."""
+    genome, batch = hard_pairs(np.random.default_rng(4))
+    fasta = folder / "hard.fa"
+    fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
+    mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
+    info, device, planes = engine.info, engine.device, mapper.index.reference.planes
+    return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper, batch
+
+
+def keys_of(read_strand, place):
+    return read_strand.astype(np.uint64) << np.uint64(32) | place
 
 
 def with_bases(text, places):
