@@ -71,16 +71,19 @@ class Anchors(Candidates):
     start: I64
     reads: U32
 
-    def replaced(self, rows: I64, some: Anchors) -> Anchors:
-        """The anchors, but of the reads at `rows` (int64[k]) those of `some`, which has none of others."""
+    def replaced(self, rows: I64, some: Anchors) -> tuple[Anchors, I64]:
+        """The anchors, but of the reads at `rows` (int64[k]) those of `some`, which has none of others. And which each
+        is, of these followed by those of `some`."""
         names = "read_strand", "diagonal", "offset", "length"
         columns = [np.concatenate([getattr(self, name), getattr(some, name)]) for name in names]
         number, begin = np.diff(self.start), self.start[:-1].copy()
         number[rows], begin[rows] = np.diff(some.start), len(self) + some.start[:-1]
         start = np.concatenate([[0], np.cumsum(number)])
-        both = Candidates(*columns)
-        taken = both.take(np.repeat(begin - start[:-1], number) + np.arange(start[-1]))
-        return Anchors(taken.read_strand, taken.diagonal, taken.offset, taken.length, start, self.reads)
+        which = np.repeat(begin - start[:-1], number) + np.arange(start[-1])
+        taken = Candidates(*columns).take(which)
+        return Anchors(
+            taken.read_strand, taken.diagonal, taken.offset, taken.length, start, self.reads
+        ), which
 
     def keep(self, kept: Bool) -> Anchors:
         """The anchors marked in `kept` (bool[c]), of the same reads."""

@@ -48,7 +48,7 @@ class PairsOnDevice(HostPairPasses):
         wanted = (left_out > 0) & state.open & ~self.limited(state).view(bool)
         rows = np.flatnonzero(wanted[anchors.reads])
         if rows.size:
-            anchors = anchors.replaced(rows, self._seeds.of_first_stage(anchors.reads[rows]))
+            anchors = self._seeds.with_all(anchors, rows)
             near = self.near_mates(anchors)
         return anchors, near
 

@@ -412,14 +412,19 @@ class TestQuickLook:
             )
         expected, counted = mapper.map_batch(batch)
         asked: list[int] = []
-        ask = device_seeds.SeedsOnDevice.of_first_stage
+        ask = device_seeds.SeedsOnDevice.with_all
         monkeypatch.setattr(
-            device_seeds.SeedsOnDevice, "of_first_stage", lambda *a: asked.append(len(a[1])) or ask(*a)
+            device_seeds.SeedsOnDevice, "with_all", lambda *a: asked.append(len(a[2])) or ask(*a)
         )
         found, own = mapper.replaced(on_device=search).map_batch(batch)
         for mine, true in zip(found.rows, expected.rows, strict=True):
             np.testing.assert_array_equal(mine, true)
         assert (own.scored, own.candidates) == (counted.scored, counted.candidates)
+        filtered = [
+            {name: (stage.entered, stage.left) for name, stage in each.funnel.stages.items()}
+            for each in (own, counted)
+        ]
+        assert filtered[0] == filtered[1] and filtered[1]["band32"][0] > 100
         assert limited is None or bool(asked) == (limited == 0)
 
     def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
