@@ -219,6 +219,8 @@ class GlobalResult:
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
+    repeats : uint8[n] or None
+        Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
     """
 
     bands: Bands
@@ -232,6 +234,7 @@ class GlobalResult:
     unseen: F64
     hopeless: Bool
     fragment: U16
+    repeats: U8 | None = None
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""

@@ -36,6 +36,7 @@ SOURCES = (
     "bounds.cl",
     "buckets.cl",
     "pairs.cl",
+    "repeats.cl",
 )
 MOST_PARTS = 4
 IN_FLIGHT = 2

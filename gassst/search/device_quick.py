@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY
 from gassst.search.device_arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
 from gassst.search.device_backend import COUNTERS_BYTES, DeviceBackend
@@ -42,6 +43,7 @@ class QuickLook(DeviceBackend):
         columns = slot.download("quick_state", state.columns, len(STATE) * batch.n, np.uint16)
         number = slot.download("number", state.number, batch.n, np.uint32)
         left = slot.download("is_open", is_open, batch.n, np.uint8)
+        repeats = self._note_repeats()
         still_open = self._still_open(is_open)  # waits
         start, found = self._collected("quick_", [bands], number)
         known: list[Any] = self._columns(columns, "BEST", "RIVAL", "COMPLETE", "CAPPED")
@@ -49,8 +51,15 @@ class QuickLook(DeviceBackend):
         for looked in self.looked_up(still_open, DeviceState(state.columns, state.number), None):
             a, b = next(requests)
             of_bands: list[Any] = [column[start[a] : start[b]] for column in found]
-            of_reads = [column[a:b] for column in (*known, left, self._left_out)]
+            of_reads = [column[a:b] for column in (*known, left, self._left_out, repeats)]
             yield QuickLooked._make([a, *of_bands, *of_reads, tuple(looked)])
+
+    def _note_repeats(self) -> U8:
+        """Once `wait` has returned, uint8[n]: `QuickLooked.repeats`."""
+        slot, n = self._slot, self.context.n
+        repeats = slot.buffer("repeats", n)
+        slot.launch("note_repeats", n, *self._reads, np.uint64(self._rows), np.uint32(n), repeats)
+        return slot.download("repeats", repeats, n, np.uint8)
 
     def leave_out(self, anchors: DeviceAnchors) -> None:
         slot, mates = self._slot, self._mates

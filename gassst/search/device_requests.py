@@ -172,6 +172,8 @@ class QuickLooked(NamedTuple):
     left_out : uint32[n]
         Anchors of the first stage that `looked` is without: those that lie neither near the mate nor in one of the
         `preset.repeat_buckets` best supported buckets of a read (`PairPasses.without_copies`).
+    repeats : uint8[n]
+        As `GlobalResult` has it.
     looked : tuple
         The fields of `Looked`, of the reads asked for that are open: the anchors of the first stage. What this look and
         that one did is counted there.
@@ -188,6 +190,7 @@ class QuickLooked(NamedTuple):
     capped: U16
     is_open: U8
     left_out: U32
+    repeats: U8
     looked: tuple[Any, ...]
 
     def bands(self, context: BatchContext) -> tuple[Bands, Bool]:

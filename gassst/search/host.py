@@ -297,7 +297,7 @@ class HostBackend:
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
-        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs)
+        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, stretched(quality)), found.summary, cigars)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:

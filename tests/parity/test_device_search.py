@@ -401,6 +401,23 @@ class TestQuickLook:
         is_cut = (found.left_out[true.reads] > 0).repeat(np.diff(true.start))
         assert (found.left_out > 0).sum() > 10 and is_own[is_cut].sum() < 1.2 * wanted[is_cut].sum()
 
+    def test_reads_that_repeat_bases_of_their_own(self, search, index):
+        """By words of the read as text, on either strand."""
+        rng = np.random.default_rng(9)
+        mates: tuple[list, list] = [], []
+        for i in range(120):
+            for each in mates:
+                unit = bf.random_bases(rng, int(rng.integers(5, 60)))
+                tandem = (unit * 40)[: int(rng.integers(0, 120))]
+                read = (bf.random_bases(rng, 70) + tandem + bf.random_bases(rng, 70))[i % 50 :][: 60 + i]
+                each.append((f"pair{i}", read.decode(), None))
+        context, mate = pair_context(index, batch_of_pairs(*mates), {})
+        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 320, 30))
+        found = search.quick_look(context, Stats(), *trial.asked)
+        reads = [read.encode() for pair in zip(*mates, strict=True) for _, read, _ in pair]
+        true = [repeats(read) | repeats(bf.reverse_complement(read)) << 1 for read in reads]
+        assert found.repeats.tolist() == true and len({*true}) > 2
+
     @pytest.mark.parametrize("limited", [None, 0, 1])
     def test_pairs_of_copies_get_the_same_records(self, engine, tmp_path, monkeypatch, limited):
         """Also where the host has need of all anchors of every pair, or of none."""
@@ -538,6 +555,13 @@ def hard_search(engine, folder):
     mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
     info, device, planes = engine.info, engine.device, mapper.index.reference.planes
     return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper, batch
+
+
+def repeats(read):
+    """Whether the first, the middle or the last word of 8 bases occurs once more."""
+    last = len(read) - 8
+    words = [read[at : at + 8] for at in range(last + 1)]
+    return int(last >= 11 and any(words.count(words[at]) > 1 for at in (0, last // 2, last)))
 
 
 def keys_of(read_strand, place):
