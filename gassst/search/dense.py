@@ -44,7 +44,7 @@ class Stretches(NamedTuple):
     total : uint32[c]
         Its score, and the bonus of each end of the read that it reaches.
     ends : uint32[c]
-        Its first base in the upper half and the base behind it in the lower half, of the read as sequenced.
+        Its first base in the upper half, and where it ends in the lower half, of the read as sequenced.
     """
 
     total: U32

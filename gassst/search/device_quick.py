@@ -2,8 +2,8 @@
 
 Seeds are looked up, anchors gathered, and the buckets of those near their mates scored. What settles a pair is known on
 the device, so most pairs come back finished. Of all other reads the host asks for the seeds of the whole first stage
-next, so these are looked up at once. In a large genome they have hundreds of anchors, of which the host takes a few:
-those near the mate, and else of the best buckets alone, but for rare pairs. So the others stay here.
+next, so these are looked up at once. In a large genome they have hundreds of anchors. The host takes those near the
+mate, and of the others those of the best buckets alone, except in rare pairs. So most of them stay here.
 """
 
 from __future__ import annotations
