@@ -273,6 +273,17 @@ class TestSeeds:
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
         assert own.candidates == counted.candidates
 
+    def test_bounds_say_what_the_narrow_band_rejects(self, search, index, small_reads):
+        context = context_of(index, small_reads)
+        reads = np.arange(context.n, dtype=np.uint32)
+        found = search.look_up(context, Stats(), reads, 0, None)
+        anchors = found.anchors(reads)
+        for most in (2, 5, 9):
+            limits = np.full(context.n, most, np.uint16)
+            kept = context.cascade.run(anchors, limits, context.packed, index.reference.planes)
+            assert 0 < len(kept) < len(anchors)
+            np.testing.assert_array_equal(kept.diagonal, anchors.diagonal[found.bound <= most])
+
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
         assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
