@@ -323,7 +323,7 @@ cdef inline bint is_alone(const uint32_t *read_strand, const uint32_t *diagonal,
     return not (after < end and read_strand[after] == read_strand[row] and diagonal[after] - diagonal[row] <= reach)
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t reach):
+def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t reach, stretches=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
@@ -342,6 +342,8 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
         The fraction is one by this.
     reach : int
         How far from the diagonal of an anchor the bands of its bucket may reach.
+    stretches : search.dense.Stretches, optional
+        Of the anchors, where they are known.
 
     Returns
     -------
@@ -361,6 +363,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
     cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
     cdef int64_t first
     cdef group_t group
+    cdef bint are_known = stretches is not None
+    cdef const uint32_t[::1] total = stretches.total if are_known else None
+    cdef const uint32_t[::1] ends = stretches.ends if are_known else None
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     columns, alone_array = np.empty((3, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
     cdef uint32_t[:, ::1] out = columns
@@ -381,13 +386,18 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
                     j += 1
                 group.alone = is_alone(&read_strand[0], &diagonal[0], first, j, start[i], start[i + 1], group.row, reach)
                 groups[n] = group
-                prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
+                if not are_known:
+                    prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
                 n += 1
             kept = best = 0
             if n > 1:
                 for g in range(n):
-                    groups[g].best = stretch_of_read(bases, strands, read_strand[groups[g].row], diagonal[groups[g].row],
-                                                     lengths, plane_start, costs)
+                    j = groups[g].row
+                    if are_known:
+                        groups[g].best = stretch_t(<int32_t>total[j], ends[j] >> 16, ends[j] & 0xffff)
+                    else:
+                        groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths,
+                                                         plane_start, costs)
                     if groups[g].best.total > groups[best].best.total:
                         best = g
                 group = groups[best]

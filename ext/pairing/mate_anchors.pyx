@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from gassst._core.hashing cimport mix
-from gassst._core.key_sort cimport first_from, sort_keys, sort_nearly
+from gassst._core.key_sort cimport first_from, key_of_rank, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_of, planes_t
 
@@ -153,9 +153,9 @@ def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited,
     cdef const uint64_t[::1] digest = context.digest
     cdef const uint8_t[::1] mate = pairs.mate
     cdef int shift = context.shift
-    cdef Py_ssize_t i, k, n, a, widest = 0
+    cdef Py_ssize_t i, b, k, n, a, widest = 0
     cdef uint32_t r
-    cdef uint64_t pair, key, last
+    cdef uint64_t pair, last
     cdef anchors_t columns
     cdef bucket_t bucket
     for a in range(reads.shape[0]):
@@ -164,9 +164,10 @@ def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited,
     if widest == 0:
         return out_array
     columns = anchors_t(&read_strand[0], &diagonal[0], &length[0], &chosen[0])
-    keys_array, scratch_array = np.empty(widest, np.uint64), np.empty(widest, np.uint64)
+    keys_array, ends_array = np.empty((3, widest), np.uint64), np.empty(widest, np.int64)
     cdef uint8_t[::1] out = out_array
-    cdef uint64_t[::1] keys = keys_array, scratch = scratch_array
+    cdef uint64_t[:, ::1] keys = keys_array    # of the buckets; the same in any order; scratch
+    cdef int64_t[::1] ends = ends_array
     with nogil:
         for a in range(reads.shape[0]):
             r = reads[a]
@@ -177,22 +178,19 @@ def best_buckets(anchors, const uint8_t[::1] chosen, const uint8_t[::1] limited,
             while i < start[a + 1]:
                 bucket = bucket_from(&columns, shift, i, start[a + 1])
                 if bucket.support:
-                    keys[n] = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
+                    keys[0, n] = keys[1, n] = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
+                    ends[n] = bucket.end
                     n += 1
                 i = bucket.end
             if n <= most:
                 continue
-            sort_keys(&keys[0], &scratch[0], n)
-            last = keys[most - 1]
-            n, i = 0, start[a]
-            while i < start[a + 1]:
-                bucket = bucket_from(&columns, shift, i, start[a + 1])
-                if bucket.support:
-                    key = bucket_key(bucket.support, pair, diagonal[i] >> shift, n)
-                    n += 1
-                    for k in range(i, bucket.end):
-                        out[k] = chosen[k] & (key <= last)
-                i = bucket.end
+            last = key_of_rank(&keys[1, 0], &keys[2, 0], n, most - 1)
+            i = start[a]
+            for b in range(n):
+                if keys[0, b] > last:   # of a bucket without support, before it, nothing is chosen
+                    for k in range(i, ends[b]):
+                        out[k] = 0
+                i = ends[b]
     return out_array
 
 

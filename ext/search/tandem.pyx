@@ -7,7 +7,7 @@ compared with the read. Only reads that repeat bases of their own are: others li
 import numpy as np
 
 from libc.math cimport exp, pow
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from gassst._core.layouts cimport NO_SCORE
 from gassst._core.planes cimport (
@@ -113,7 +113,7 @@ cdef inline int least_differences(const around_t *around, int64_t at, bases64_t 
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
-                  const int64_t[::1] end, const uint16_t[::1] most, context):
+                  const int64_t[::1] end, const uint16_t[::1] most, context, const uint8_t[::1] repeats=None):
     """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.
 
     Parameters
@@ -126,6 +126,8 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
         Mismatches of a rival that counts; 0 where none is asked for.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`.
+    repeats : uint8[n], optional
+        1 for reads of which the whole forward strand repeats words of its own, 2 for the reverse one; where it is known.
 
     Returns
     -------
@@ -147,6 +149,9 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
             if most[i] == 0:
                 continue
             m = lengths[read_strand[i] >> 1]
+            if (repeats is not None and end[i] - begin[i] == m
+                    and not repeats[read_strand[i] >> 1] >> (read_strand[i] & 1) & 1):
+                continue
             first = 64 * (plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((m + 63) >> 6)) + begin[i]
             m = end[i] - begin[i]
             count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, most[i], &errors[i])

@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 from gassst.local.places import Lines
 from gassst.search.arrays import I64, U8, Anchors, Bool
 from gassst.search.context import BatchContext
+from gassst.search.dense import Stretches
 from gassst.search.state import SearchState
 
 def ungapped_instead(
@@ -20,5 +21,10 @@ def leave_to_local(
     gain: int,
 ) -> bool: ...
 def promising_buckets(
-    anchors: Anchors, context: BatchContext, most: int, relevant: int, reach: int
+    anchors: Anchors,
+    context: BatchContext,
+    most: int,
+    relevant: int,
+    reach: int,
+    stretches: Stretches | None = None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], Bool]: ...

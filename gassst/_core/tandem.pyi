@@ -1,8 +1,14 @@
-from gassst.search.arrays import F64, I64, U16, U32
+from gassst.search.arrays import F64, I64, U8, U16, U32
 from gassst.search.context import BatchContext
 
 def tandem_rivals(
-    read_strand: U32, diagonal: U32, begin: I64, end: I64, most: U16, context: BatchContext
+    read_strand: U32,
+    diagonal: U32,
+    begin: I64,
+    end: I64,
+    most: U16,
+    context: BatchContext,
+    repeats: U8 | None = None,
 ) -> tuple[U16, U16]: ...
 
 # read_strand, diagonal, begin, end, most, loss, odds

@@ -39,6 +39,8 @@ def device_logs(
     with machine.errors():
         built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]
         kernel = cl.Kernel(machine.program(KERNEL.read_text(), built), "pair_hmm")
+        # Numbers whose types are known take 2 to 8 us a launch, others 100.
+        kernel.set_scalar_arg_dtypes([*[None] * 6, np.int64, np.int32, None, None, None])
         bases, offsets, steps, haplotypes, haplotype_offsets = arrays
         widest = int(np.diff(haplotype_offsets)[pairs[:, 1]].max()) + 1
         item = 3 * widest * np.dtype(real).itemsize

@@ -421,7 +421,8 @@ class _Realignment:
             begin, end, loss = _local_rows.parts_of_strands(lines, context.lengths, self.scoring)
             parts.append(Parts(lines.read_strand, lines.first_diagonal, begin, end, loss))
         read, quality = np.concatenate([clear.read, primary.read]), quality.copy()
-        quality[read] = beside_copies(quality[read], Parts.concatenate(parts), context, self.pairs)
+        repeats = self.known.found.repeats
+        quality[read] = beside_copies(quality[read], Parts.concatenate(parts), context, self.pairs, repeats)
         return quality
 
     def _secondary(self, rivals: Places, primary: Lines) -> Lines:

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
-from gassst.params import MAX_READ_LENGTH
 from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
-from gassst.seeding.plan import SeedRows
+from gassst.search.dense import DenseSeeds
 from gassst.seeding.seed_index import SeedIndex
 
 # The other values that were tried are in docs/benchmarks/constants.md.
@@ -111,24 +110,15 @@ def look_again(
 
     `depth`: None for the first look, whose seeds the level of sensitivity limits, too.
     """
-    context = backend.context
-    if depth is None:
-        caps, places = np.minimum(context.plan.caps, np.uint32(OCCURRENCES)), NEW_PLACES
-    else:
-        caps, places = np.full_like(context.plan.caps, depth.occurrences), depth.places
-    seeds, clipped, _ = backend.resolve(reads, _seed_rows(seed_length(context.index)), caps)
-    anchors = backend.gather(seeds, reads, None)
+    context, within_plan = backend.context, depth is None
+    occurrences, places = depth or (OCCURRENCES, NEW_PLACES)
+    seeds = DenseSeeds(seed_length(context.index), STRIDE, occurrences, within_plan)
+    looked = backend.look_densely(reads, seeds)
     reach = 64 * max(int(context.words.max(initial=0)), WORDS)
-    found = _stretches.promising_buckets(anchors, context, places, RELEVANT, reach)
+    found = _stretches.promising_buckets(looked.anchors, context, places, RELEVANT, reach, looked.stretches)
     read_strand, bucket, diagonal, alone = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)
     band_start = (bucket << np.uint32(context.shift)) - lead
-    passed_over = PassedOver.of(clipped.astype(np.float64) * STRIDE, *seeds.clipped_span())
+    passed_over = PassedOver.of(looked.clipped.astype(np.float64) * STRIDE, looked.first, looked.last)
     return Promising(read_strand, band_start, words, diagonal, alone), passed_over
-
-
-def _seed_rows(length: int) -> SeedRows:
-    m = np.arange(MAX_READ_LENGTH + 1)
-    count = np.where(m >= length, (m - length) // STRIDE + 1, 0).astype(np.uint16)
-    return SeedRows(np.full(m.size, length, np.uint16), count, np.ones(m.size, np.uint16))

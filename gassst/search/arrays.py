@@ -15,6 +15,7 @@ U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -69,6 +70,20 @@ class Anchors(Candidates):
 
     start: I64
     reads: U32
+
+    def replaced(self, rows: I64, some: Anchors) -> tuple[Anchors, I64]:
+        """The anchors, but of the reads at `rows` (int64[k]) those of `some`, which has none of others. And which each
+        is, of these followed by those of `some`."""
+        names = "read_strand", "diagonal", "offset", "length"
+        columns = [np.concatenate([getattr(self, name), getattr(some, name)]) for name in names]
+        number, begin = np.diff(self.start), self.start[:-1].copy()
+        number[rows], begin[rows] = np.diff(some.start), len(self) + some.start[:-1]
+        start = np.concatenate([[0], np.cumsum(number)])
+        which = np.repeat(begin - start[:-1], number) + np.arange(start[-1])
+        taken = Candidates(*columns).take(which)
+        return Anchors(
+            taken.read_strand, taken.diagonal, taken.offset, taken.length, start, self.reads
+        ), which
 
     def keep(self, kept: Bool) -> Anchors:
         """The anchors marked in `kept` (bool[c]), of the same reads."""
@@ -207,6 +222,8 @@ class GlobalResult:
     hidden : float64[n]
         Of mates that their pair decides, what the pairs of places weigh that the search has not counted
         (`mapq.unseen_pairs`). 0 of others.
+    repeats : uint8[n] or None
+        Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
     """
 
     bands: Bands
@@ -221,6 +238,7 @@ class GlobalResult:
     hopeless: Bool
     fragment: U16
     hidden: F64
+    repeats: U8 | None = None
 
     def without(self, reads: Bool) -> GlobalResult:
         """The same, as if nothing had been found of some reads (bool[n])."""

@@ -26,6 +26,7 @@ from gassst.search.arrays import (
     GlobalResult,
 )
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import SeedRows
 from gassst.stats import Stats
@@ -88,6 +89,10 @@ class SearchBackend(Protocol):
 
         What is `known` is not looked up again.
         """
+        ...
+
+    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        """What dense seeds of `reads` (uint32[a], ascending) lead to."""
         ...
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
@@ -267,6 +272,11 @@ class PairPasses(Protocol):
 
     def quick_buckets(self, anchors: Anchors, near: U8) -> Buckets:
         """Buckets of the near anchors, in pairs that have few of them."""
+        ...
+
+    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
+        """Anchors of the first stage, with those that a look ahead left out of reads which `without_copies` leaves all;
+        and which of them are near the mate."""
         ...
 
     def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:

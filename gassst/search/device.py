@@ -14,11 +14,15 @@ from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_backend import DeviceBackend, DeviceBatch
+from gassst.search.device_dense import DenseLook
 from gassst.search.device_index import DeviceIndex, Slot
 from gassst.search.device_quick import QuickLook
 from gassst.search.device_requests import (
+    DENSE,
     QUICK_LOOK,
+    Answer,
     Found,
     Looked,
     QuickLooked,
@@ -48,7 +52,8 @@ def is_looked_up(index: Any, lookup: Any) -> bool:
 def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch."""
     suits = is_searched(context.params, context.index, context.lookup, context.cascade)
-    # Mates that are mapped one by one are given up earlier than the device gives single reads up: `plan_columns`.
+    # Mates that are mapped one by one, which insert sizes are learned from, stay on the host in either mode. With
+    # clipped ends they are given up earlier than the device gives single reads up: `plan_columns`.
     is_single = context.whole_reads == context.params.reports_whole_reads
     return suits and is_single and context.left_out is None and context.n > 0
 
@@ -60,7 +65,7 @@ def is_looked_at(context: BatchContext) -> bool:
 
 def _backend(searched: Searched, requests: Sequence[Request], slot: Slot) -> DeviceBackend:
     """For requests of one kind."""
-    kind = QuickLook if requests[0].stage == QUICK_LOOK else DeviceBackend
+    kind = {QUICK_LOOK: QuickLook, DENSE: DenseLook}.get(requests[0].stage, DeviceBackend)
     return kind(DeviceBatch(searched, requests), slot)
 
 
@@ -139,6 +144,15 @@ class DeviceSearch:
             return None
         return self._asked(context, stats, Request.for_quick_look(context, reads, mates, insert))
 
+    def look_densely(
+        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
+    ) -> DenselyLooked | None:
+        """What dense seeds of some reads (uint32[a], ascending) lead to; None where the device cannot look them up."""
+        if not is_looked_at(context):
+            return None
+        found = self._asked(context, stats, Request.for_dense(context, reads, seeds))
+        return None if found is None else found.looked(reads)
+
     def _asked(self, context: BatchContext, stats: Stats, request: Request) -> Any:
         began = perf_counter_ns()
         searched, answer = Searched(context.plan, context.cascade, context.params), None
@@ -150,9 +164,7 @@ class DeviceSearch:
     def note_host(self, reads: int, nanoseconds: int) -> None:
         """The host has searched reads that the device did not take: of no interest, it takes what it can."""
 
-    def found(
-        self, searched: Searched, requests: Sequence[Request]
-    ) -> Iterator[Found | Looked | QuickLooked | None]:
+    def found(self, searched: Searched, requests: Sequence[Request]) -> Iterator[Answer | None]:
         """What was found of every request, which must be of one kind; None where there is no room.
 
         Those for the whole search must suit `is_taken`.

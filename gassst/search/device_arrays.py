@@ -14,6 +14,7 @@ import numpy as np
 from gassst.layouts import NO_SCORE
 from gassst.params import MAX_READ_LENGTH
 from gassst.search.context import missed_by_row
+from gassst.search.dense import DenseSeeds
 from gassst.search.host import GIVEN_UP
 from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.seeding.miss_model import MISS_ERRORS
@@ -94,6 +95,16 @@ def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.n
     if plan.params.for_single().reports_whole_reads:
         given_up = 1 - plan.sought[stage]
     return np.array([*columns, plan.errors, plan.words, given_up, plan.lone[stage]], np.int16)
+
+
+def dense_columns(plan: SearchPlan, seeds: DenseSeeds) -> np.ndarray:
+    """The same of dense seeds, as far as looking them up needs it."""
+    columns = np.zeros((len(PLAN), MAX_READ_LENGTH + 1), np.int16)
+    named = {**seeds.rows()._asdict(), "errors": plan.errors}
+    names = {"length": "SEED_LENGTH", "number": "SEED_COUNT", "every": "SEED_EVERY", "errors": "ERRORS"}
+    for name, column in named.items():
+        columns[PLAN.index(names[name])] = column
+    return columns
 
 
 def shares_missed(plan: SearchPlan, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ from gassst.search.device_arrays import (
     DeviceState,
 )
 from gassst.search.device_index import Slot
-from gassst.search.device_requests import SEARCH, Found, Looked, QuickLooked, Request, Searched
+from gassst.search.device_requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
@@ -81,8 +81,9 @@ class DeviceBackend:
     def __init__(self, batch: DeviceBatch, slot: Slot):
         self.context, self.stats = batch, Stats()
         self._slot, self._index = slot, slot.index
-        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n)
         requests = batch.requests
+        is_small = requests[0].stage == DENSE
+        *self._plans, self._quick, self._caps = slot.begin(batch.plan, batch.n, is_small)
         rows = slot.pinned("read_row", batch.n, np.uint32)
         row, self._rows = 0, sum(len(each.planes) for each in requests)
         for each, first in zip(requests, batch.first, strict=False):
@@ -100,9 +101,9 @@ class DeviceBackend:
         self._clips = batch.params.mode == "local"
         self._counters = slot.zeros("counters", COUNTERS_BYTES * batch.plan.MAX_STAGES)
 
-    def answers(self) -> Iterator[Found | Looked | QuickLooked]:
+    def answers(self) -> Iterator[Answer]:
         """What was found of every request."""
-        stage, every, _ = self.context.requests[0].kind
+        stage, every = self.context.requests[0].kind[:2]
         if stage == SEARCH:
             passes: Any = self  # its handles are not the host's arrays
             state: Any = single.run_stages(passes)
@@ -147,11 +148,16 @@ class DeviceBackend:
     def look_up(
         self, state: DeviceState, stage: int, reads: DeviceReads, every: int | None = None
     ) -> DeviceSeeds:
-        slot, index, plan = self._slot, self._index, self.context.plan
-        rows, a = plan.rows(stage), reads.size
-        present = self.context.present
+        rows, present = self.context.plan.rows(stage), self.context.present
         distance = rows.every[present] if every is None else np.uint16(every)
         width = 2 * int((-(-rows.number[present].astype(np.int64) // distance)).max())
+        return self.look_up_width(state, stage, reads, width, self._caps)
+
+    def look_up_width(
+        self, state: DeviceState, stage: int, reads: DeviceReads, width: int, caps: Any
+    ) -> DeviceSeeds:
+        """The seeds of the plan of `reads`, `width` of each at most; `caps`: a buffer of most occurrences by length."""
+        slot, index, a = self._slot, self._index, reads.size
         lo, count, at = (slot.buffer(name, 4 * a * width) for name in ("lo", "count", "at"))
         length = slot.buffer("length", a * width)
         whole = index.index
@@ -159,10 +165,10 @@ class DeviceBackend:
         sizes = np.uint32(whole.k), np.uint32(len(whole.positions))
         active = np.uint32(a), reads.numbers
         of_reads = *self._reads, *active, reads.plan
-        slot.launch("look_up", (a, width), *of_reads, *arrays, *sizes, self._caps, lo, count, length)
+        slot.launch("look_up", (a, width), *of_reads, *arrays, *sizes, caps, lo, count, length)
         segment = slot.zeros(f"segment{stage}", 8 * self.context.n)
         many = slot.buffer("many", 4 * a)
-        seeds = reads.plan, self._caps, count, length, at, np.uint32(stage)
+        seeds = reads.plan, caps, count, length, at, np.uint32(stage)
         out = state.columns, reads.counters, segment, many
         slot.launch("limit_seeds", a, self._n, self._lengths, *active, *seeds, *out)
         counts = self._counts(stage)
@@ -314,25 +320,49 @@ class DeviceBackend:
         """The anchors of these reads, in the stage in which they take part."""
         slot, batch = self._slot, self.context
         anchors = self.gather(self.look_up(state, reads.stage, reads, every), reads, state)
+        self.leave_out(anchors)
         segment = slot.download("segment", anchors.segment, 2 * batch.n, np.uint32)
         columns = slot.download("state", state.columns, len(STATE) * batch.n, np.uint16)
         slot.wait()
-        start, following = self._starts("next", segment[1::2])
+        start, places, scores = self.collect_anchors(anchors, segment[1::2])
         kept = int(start[-1])
-        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
-        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
-        to = following, np.uint32(kept), places, scores
-        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
         read_strand, diagonal = slot.download("columns", places, 2 * kept, np.uint32).reshape(2, kept)
         offset, length = slot.download("scores", scores, 2 * kept, np.uint16).reshape(2, kept)
+        bound = self._bounds(places, kept)
         slot.wait()
         complete, capped = self._columns(columns, "COMPLETE", "CAPPED")
         counted = self.stats
         for a, b in pairwise(batch.first):
             some = slice(start[a], start[b])
-            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], start[a : b + 1]
-            yield Looked(a, *of_anchors, complete[a:b], capped[a:b], counted)
+            of_anchors = read_strand[some], diagonal[some], offset[some], length[some], bound[some]
+            yield Looked(a, *of_anchors, start[a : b + 1], complete[a:b], capped[a:b], counted)
             counted = Stats()
+
+    def _bounds(self, places: Any, kept: int) -> U16:
+        """Once `wait` has returned, uint16[kept]: what the narrow band says of anchors in the buffer `places`; of none,
+        where it is not the only filter."""
+        slot = self._slot
+        if self.context.cascade.names != ("band32",):
+            return np.empty(0, np.uint16)
+        bounds = slot.buffer("bounds", 2 * kept)
+        seen = np.uint32(kept), *self._planes, places, bounds
+        slot.launch("bound_anchors", kept, *self._reads, *seen)
+        return slot.download("bounds", bounds, kept, np.uint16)
+
+    def leave_out(self, anchors: DeviceAnchors) -> None:
+        """Leave out what the host will not ask for: nothing, as far as is known here."""
+
+    def collect_anchors(self, anchors: DeviceAnchors, number: U32) -> tuple[I64, Any, Any]:
+        """Where the anchors of every read begin, int64[n + 1], from `number` uint32[n] of each. And buffers of their
+        columns: uint32[2, c] of read strands and diagonals, uint16[2, c] of offsets and lengths."""
+        slot = self._slot
+        start, following = self._starts("next", number)
+        kept = int(start[-1])
+        places, scores = slot.buffer("columns", 8 * kept), slot.buffer("scores", 4 * kept)
+        where = anchors.owner, self._flips, anchors.segment, anchors.anchors
+        to = following, np.uint32(kept), places, scores
+        slot.launch("collect_anchors", anchors.size, np.uint32(anchors.size), *where, *to)
+        return start, places, scores
 
     def _columns(self, state: U16, *names: str) -> list[U16]:
         """Columns of the state by name, as they were downloaded."""

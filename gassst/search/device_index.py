@@ -21,7 +21,8 @@ from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory, scalar_typ
 from gassst.extension.opencl_upload import pinned_memory, upload
 from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY, borders_of
-from gassst.search.device_arrays import GROUP, definitions, plan_columns, shares_missed
+from gassst.search.dense import DenseSeeds
+from gassst.search.device_arrays import GROUP, definitions, dense_columns, plan_columns, shares_missed
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 
@@ -35,6 +36,7 @@ SOURCES = (
     "bounds.cl",
     "buckets.cl",
     "pairs.cl",
+    "repeats.cl",
 )
 MOST_PARTS = 4
 IN_FLIGHT = 2
@@ -173,18 +175,20 @@ class Slot:
         self._kernels: dict[tuple[str, int], Any] = {}
         self._plan: tuple[Any, int] | None = None
         self._pairs: tuple[Any, np.ndarray] | None = None
+        self._dense: tuple[Any, ...] = ()
         self._scale = 1.5
         self.events: list[tuple[str, Any, int]] = []
 
-    def begin(self, plan: SearchPlan, reads: int) -> list[Any]:
+    def begin(self, plan: SearchPlan, reads: int, is_small: bool = False) -> list[Any]:
         """A batch of so many reads: buffers of the plan, of the columns of every stage, of the quick look of pairs, and
         of the caps.
 
         What the batch needs is taken for the largest one at once, as far as that is known; of the plan all is known.
+        `is_small`: a batch of a kind that is never large.
         """
         self._scale = 1.0
         buffers = self._of_plan(plan)
-        self._scale = max(self.index.reads_at_once / reads, 1.5)
+        self._scale = 1.5 if is_small else max(self.index.reads_at_once / reads, 1.5)
         return buffers
 
     def _room(self, size: int) -> int:
@@ -272,6 +276,14 @@ class Slot:
             self.upload("caps", plan.caps)
             self._plan = known
         return [self.buffers[name] for name in (*names, "quick", "caps")]
+
+    def of_dense(self, plan: SearchPlan, seeds: DenseSeeds) -> tuple[Any, Any]:
+        """Buffers for dense seeds: columns of a plan, and caps."""
+        if self._dense[:2] != (plan, seeds) or "dense_caps" not in self.buffers:
+            self.upload("dense_plan", dense_columns(plan, seeds).ravel())
+            self.upload("dense_caps", seeds.caps(plan))
+            self._dense = plan, seeds
+        return self.buffers["dense_plan"], self.buffers["dense_caps"]
 
     def of_pairs(self, plan: SearchPlan, present: np.ndarray) -> tuple[Any, Any, Any]:
         """Buffers for the quick look of pairs: borders of contigs, and `shares_missed` of reads of these lengths."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from gassst.pairing.pair_scoring import PairChoice
 from gassst.search import device_seeds, paired
-from gassst.search.arrays import U32, U64, Buckets
+from gassst.search.arrays import U8, U32, U64, Anchors, Buckets, GlobalResult
+from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_EVERY, BatchContext, PairContext
 from gassst.search.device_requests import Looked, QuickLooked
 from gassst.search.device_seeds import SeedsOnDevice
@@ -23,6 +27,8 @@ class PairsOnDevice(HostPairPasses):
     def __init__(self, context: BatchContext, pairs: PairContext, stats: Stats, seeds: SeedsOnDevice):
         super().__init__(context, pairs, stats)
         self._seeds = seeds
+        self._left_out: U32 | None = None
+        self._repeats: U8 | None = None
 
     def quick_look(self, reads: U32, mates: U32, search: SearchState, state: PairState) -> bool:
         if len(mates) < device_seeds.LEAST_READS:
@@ -34,9 +40,32 @@ class PairsOnDevice(HostPairPasses):
         with stats.timed("pairs"):
             looked = Looked(*found.looked)
             stats.add_work_of(looked.counted)
+            stats.candidates += int(found.left_out.sum())
+            self._left_out, self._repeats = found.left_out.copy(), found.repeats.copy()
             note_quick_look(found, mates, search, state, self)
             self._seeds.keep_ahead(reads[state.open[reads]], looked._replace(counted=Stats()))
         return True
+
+    def rate(
+        self,
+        search: SearchState,
+        state: PairState | None,
+        found: Grouped,
+        selected: Selected,
+        choice: PairChoice,
+    ) -> GlobalResult:
+        return replace(super().rate(search, state, found, selected, choice), repeats=self._repeats)
+
+    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
+        left_out, self._left_out = self._left_out, None
+        if left_out is None:
+            return anchors, near
+        wanted = (left_out > 0) & state.open & ~self.limited(state).view(bool)
+        rows = np.flatnonzero(wanted[anchors.reads])
+        if rows.size:
+            anchors = self._seeds.with_all(anchors, rows)
+            near = self.near_mates(anchors)
+        return anchors, near
 
 
 def note_quick_look(

@@ -2,7 +2,8 @@
 
 Seeds are looked up, anchors gathered, and the buckets of those near their mates scored. What settles a pair is known on
 the device, so most pairs come back finished. Of all other reads the host asks for the seeds of the whole first stage
-next, so these are looked up at once.
+next, so these are looked up at once. In a large genome they have hundreds of anchors. The host takes those near the
+mate, and of the others those of the best buckets alone, except in rare pairs. So most of them stay here.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gassst.search.arrays import U8
 from gassst.search.context import QUICK_EVERY
-from gassst.search.device_arrays import STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
+from gassst.search.device_arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
 from gassst.search.device_backend import COUNTERS_BYTES, DeviceBackend
 from gassst.search.device_requests import QuickLooked
 from gassst.search.host_pairs import EXTRA_ERRORS, QUICK_ANCHORS
@@ -36,9 +38,12 @@ class QuickLook(DeviceBackend):
         near = slot.buffer("near", NEAR_BYTES * mates.size // 2)
         (bands,) = self.score(self._near_bands(anchors, near))
         self._settle(bands, near, state, is_open)
+        self._mates, self._is_open = mates, is_open
+        self._digest = slot.upload("digest", *(each.digest for each in batch.requests))
         columns = slot.download("quick_state", state.columns, len(STATE) * batch.n, np.uint16)
         number = slot.download("number", state.number, batch.n, np.uint32)
         left = slot.download("is_open", is_open, batch.n, np.uint8)
+        repeats = self._note_repeats()
         still_open = self._still_open(is_open)  # waits
         start, found = self._collected("quick_", [bands], number)
         known: list[Any] = self._columns(columns, "BEST", "RIVAL", "COMPLETE", "CAPPED")
@@ -46,8 +51,35 @@ class QuickLook(DeviceBackend):
         for looked in self.looked_up(still_open, DeviceState(state.columns, state.number), None):
             a, b = next(requests)
             of_bands: list[Any] = [column[start[a] : start[b]] for column in found]
-            of_reads = [column[a:b] for column in (*known, left)]
+            of_reads = [column[a:b] for column in (*known, left, self._left_out, repeats)]
             yield QuickLooked._make([a, *of_bands, *of_reads, tuple(looked)])
+
+    def _note_repeats(self) -> U8:
+        """Once `wait` has returned, uint8[n]: `QuickLooked.repeats`."""
+        slot, n = self._slot, self.context.n
+        repeats = slot.buffer("repeats", n)
+        slot.launch("note_repeats", n, *self._reads, np.uint64(self._rows), np.uint32(n), repeats)
+        return slot.download("repeats", repeats, n, np.uint8)
+
+    def leave_out(self, anchors: DeviceAnchors) -> None:
+        slot, mates = self._slot, self._mates
+        left_out = slot.zeros("left_out", 4 * self.context.n)
+        most = self.context.plan.preset.repeat_buckets
+        if most is not None:
+            active = mates.numbers, self._is_open
+            which = np.uint32(mates.size // 2), *active, *self._window_with_gaps
+            columns = anchors.segment, anchors.anchors
+            slot.launch("mark_near", mates.size // 2, self._lengths, self._flips, *which, *columns)
+            keys = slot.buffer("keys", 4 * anchors.size)
+            which = np.uint32(most), self._shift, *active, self._digest
+            slot.launch("keep_best", GROUP * mates.size, *which, *columns, keys, left_out)
+        self._left_out = slot.download("left_out", left_out, self.context.n, np.uint32)
+
+    @property
+    def _window_with_gaps(self) -> tuple[np.int32, ...]:
+        """The same of anchors, from which gaps may move an alignment away."""
+        (orientation, low, high), gaps = self._window, np.int32(self.context.plan.gaps)
+        return orientation, low - gaps, high + gaps
 
     @property
     def _window(self) -> tuple[np.int32, ...]:
@@ -59,10 +91,8 @@ class QuickLook(DeviceBackend):
         slot, reads = self._slot, anchors.reads
         room = min(anchors.size, QUICK_ANCHORS * reads.size)
         pairs, bands = slot.buffer("pairs0", 8 * room), slot.buffer("bands0", 8 * reads.size)
-        orientation, low, high = self._window
-        gaps = np.int32(self.context.plan.gaps)
         active = np.uint32(reads.size // 2), reads.numbers, reads.plan, self._shift
-        columns = orientation, low - gaps, high + gaps, anchors.segment, anchors.anchors, np.uint32(room)
+        columns = *self._window_with_gaps, anchors.segment, anchors.anchors, np.uint32(room)
         out = near, pairs, bands, reads.counters
         slot.launch("list_near_bands", reads.size // 2, self._lengths, self._flips, *active, *columns, *out)
         return self._bands(reads, False, room, pairs, bands)

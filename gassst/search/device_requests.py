@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gassst._core import read_through as _read_through
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
-from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
+from gassst.search.arrays import I32, I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds, Stretches
 from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
 from gassst.search.host import UNGAPPED_REACH, HostBackend
@@ -18,8 +20,9 @@ from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.stats import Stats
 
-NO_READS = np.empty(0, np.uint32)
-SEARCH, QUICK_LOOK = -1, -2
+NO_READS, NO_DIGEST = np.empty(0, np.uint32), np.empty(0, np.uint64)
+NOT_DENSE = DenseSeeds(0, 0, 0, False)
+SEARCH, QUICK_LOOK, DENSE = -1, -2, -3
 """In the place of a stage."""
 
 
@@ -34,7 +37,8 @@ class Request(NamedTuple):
     present : int64[]
         Their distinct lengths.
     stage : int
-        Whose seeds are looked up; SEARCH: the whole search is asked for; QUICK_LOOK: that of pairs.
+        Whose seeds are looked up; SEARCH: the whole search is asked for; QUICK_LOOK: that of pairs; DENSE: dense seeds
+        of all reads.
     every : int
         Of these seeds each so manieth; 0: as planned.
     reads : uint32[a]
@@ -44,6 +48,10 @@ class Request(NamedTuple):
         those that it leaves open, all seeds of the first stage are looked up.
     window : tuple of int
         For the quick look, template lengths of concordant pairs: code of the orientation, low, high.
+    digest : uint64[n]
+        For the quick look, as `BatchContext` has it.
+    dense : DenseSeeds
+        For DENSE.
     """
 
     planes: U64
@@ -56,6 +64,8 @@ class Request(NamedTuple):
     reads: U32
     mates: U32 = NO_READS
     window: tuple[int, int, int] = (0, 0, 0)
+    digest: U64 = NO_DIGEST
+    dense: DenseSeeds = NOT_DENSE
 
     @classmethod
     def of(cls, context: BatchContext) -> Request:
@@ -75,12 +85,22 @@ class Request(NamedTuple):
     def for_quick_look(cls, context: BatchContext, reads: U32, mates: U32, insert: InsertModel) -> Request:
         """For the quick look at the pairs of `mates`, and the anchors of those of `reads` that are open then."""
         asked = cls.for_anchors(context, QUICK_LOOK, None, reads)
-        return asked._replace(mates=mates, window=(insert.code, insert.low, insert.high))
+        window = insert.code, insert.low, insert.high
+        return asked._replace(mates=mates, window=window, digest=context.digest)
+
+    @classmethod
+    def for_dense(cls, context: BatchContext, reads: U32, seeds: DenseSeeds) -> Request:
+        """For dense seeds of `reads` (uint32[a], ascending), which alone are sent."""
+        lengths = context.lengths[reads]
+        rows = reads.astype(np.int64), lengths.astype(np.uint16)
+        lengths, planes, plane_start = _read_through.first_bases_of(context.packed, *rows)
+        of_reads = planes, plane_start, lengths, context.flip[reads], np.unique(lengths).astype(np.int64)
+        return cls(*of_reads, DENSE, 0, np.arange(len(reads), dtype=np.uint32), dense=seeds)
 
     @property
-    def kind(self) -> tuple[int, int, tuple[int, int, int]]:
+    def kind(self) -> tuple[Any, ...]:
         """Requests of one kind can be answered together."""
-        return self.stage, self.every, self.window
+        return self.stage, self.every, self.window, self.dense
 
     @property
     def n_asked(self) -> int:
@@ -105,6 +125,9 @@ class Looked(NamedTuple):
         Reads of other requests before these.
     read_strand, diagonal : uint32[c], offset, length : uint16[c]
         As `Anchors` has them; reads count from `before` on.
+    bound : uint16[c]
+        Least errors of the read on the 32 diagonals around each (`filters.band32`), 0 where that decides nothing. Of
+        none, where there are other filters.
     start : int64[n + 1]
         Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0]. Others than those asked for have none.
     complete, capped : uint16[n]
@@ -118,6 +141,7 @@ class Looked(NamedTuple):
     diagonal: U32
     offset: U16
     length: U16
+    bound: U16
     start: I64
     complete: U16
     capped: U16
@@ -145,6 +169,11 @@ class QuickLooked(NamedTuple):
         As `SearchState` has them, after this look.
     is_open : uint8[n]
         0 for the reads whose pairs are closed.
+    left_out : uint32[n]
+        Anchors of the first stage that `looked` is without: those that lie neither near the mate nor in one of the
+        `preset.repeat_buckets` best supported buckets of a read (`PairPasses.without_copies`).
+    repeats : uint8[n]
+        As `GlobalResult` has it.
     looked : tuple
         The fields of `Looked`, of the reads asked for that are open: the anchors of the first stage. What this look and
         that one did is counted there.
@@ -160,6 +189,8 @@ class QuickLooked(NamedTuple):
     complete: U16
     capped: U16
     is_open: U8
+    left_out: U32
+    repeats: U8
     looked: tuple[Any, ...]
 
     def bands(self, context: BatchContext) -> tuple[Bands, Bool]:
@@ -172,6 +203,46 @@ class QuickLooked(NamedTuple):
         return Bands(
             read_strand, self.first.copy(), ends, self.edits.copy(), context.words[read], reach
         ), is_kept
+
+
+class Densely(NamedTuple):
+    """What dense seeds of the `n` reads of a request lead to on a device: `c` anchors.
+
+    Attributes
+    ----------
+    before : int
+        Reads of other requests before these.
+    read_strand, diagonal : uint32[c], offset, length : uint16[c]
+        As `Anchors` has them; reads count from `before` on.
+    total, ends : uint32[c]
+        As `Stretches` has them.
+    start : int64[n + 1]
+        Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0].
+    clipped, first, last : int32[n]
+        As `DenselyLooked` has them.
+    """
+
+    before: int
+    read_strand: U32
+    diagonal: U32
+    offset: U16
+    length: U16
+    total: U32
+    ends: U32
+    start: I64
+    clipped: I32
+    first: I32
+    last: I32
+
+    def looked(self, reads: U32) -> DenselyLooked:
+        """The same of the reads of the batch that were asked about. Copies what it keeps."""
+        own = self.read_strand - np.uint32(2 * self.before)
+        read_strand = reads[own >> 1] << np.uint32(1) | own & np.uint32(1)
+        columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
+        anchors = Anchors(read_strand, *columns, self.start - self.start[0], reads)
+        span = self.first.astype(np.int64), self.last.astype(np.int64)
+        stretches = Stretches(self.total.copy(), self.ends.copy())
+        return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, stretches)
 
 
 def copied(found: Any) -> Any:
@@ -224,3 +295,7 @@ class Found(NamedTuple):
         for name, column in zip(STATE, self.state, strict=True):
             getattr(state, name.lower())[:] = column
         return host.rate(state, grouped, host.select_best(grouped, EXTRA_STRATA, context.params.max_hits))
+
+
+Answer = Found | Looked | QuickLooked | Densely
+"""To a request of one kind."""

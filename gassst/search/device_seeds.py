@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.search.arrays import U32, Anchors, KeysByRead
+from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Candidates, Diagonals, KeysByRead
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_requests import Looked
+from gassst.search.filters import BAND_LEAD
 from gassst.search.host import HostBackend, without_contigs
 from gassst.search.state import SearchState
 
 # Reads for which a device is asked, at least: it answers after some milliseconds, in which the host looks up as many.
 LEAST_READS = 2048
+# The same of reads whose dense seeds are looked up, of which each costs the host a hundred times as much.
+LEAST_DENSE = 8
+UNKNOWN = np.uint16(0xFFFF)  # in the place of a bound
 
 
 class SeedsOnDevice(HostBackend):
@@ -26,6 +31,8 @@ class SeedsOnDevice(HostBackend):
 
     _looked_up_in = 0  # nanoseconds of the host
     _ahead: tuple[U32, Looked] | None = None
+    _bounded: tuple[Anchors, U16] | None = None  # anchors of which the device has told bounds, and these
+    _taken: tuple[Candidates, U16] | None = None  # those of them that were taken last
 
     def keep_ahead(self, reads: U32, found: Looked) -> None:
         """The seeds of the first stage of these reads, which will be looked up next, are known already."""
@@ -52,7 +59,58 @@ class SeedsOnDevice(HostBackend):
         _bookkeeping.note_looked(state, context, stage, distance, reads, noted)
         state.known_seeds = None
         stats.add_work_of(found.counted)
-        return found.anchors(reads)
+        anchors = found.anchors(reads)
+        self._bounded = (anchors, found.bound.copy()) if len(found.bound) == len(anchors) else None
+        return anchors
+
+    def with_all(self, anchors: Anchors, rows: I64) -> Anchors:
+        """The same with all anchors of the first stage of the reads at `rows` (int64[k]), whose seeds have been
+        counted."""
+        plan, reads = self.context.plan, anchors.reads[rows]
+        with self.stats.timed("seeds"):
+            seeds = self.resolve(reads, plan.rows(0), plan.caps).seeds
+        some = super().gather(seeds, reads, None)
+        replaced, which = anchors.replaced(rows, some)
+        if self._bounded is not None and self._bounded[0] is anchors:
+            bound = np.concatenate([self._bounded[1], np.full(len(some), UNKNOWN)])[which]
+            self._bounded = replaced, bound
+        return replaced
+
+    # --- candidates ----------------------------------------------------------------------------------------------
+
+    def take(self, candidates: Candidates, chosen: U8) -> Candidates:
+        taken, bounded = super().take(candidates, chosen), self._bounded
+        if bounded is not None and bounded[0] is candidates:
+            self._taken = taken, bounded[1][chosen.view(bool)]
+        return taken
+
+    def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
+        """By what the device has told of these candidates. What it has not is filtered here."""
+        taken, self._taken = self._taken, None
+        if taken is None or taken[0] is not candidates:
+            return super().filter(candidates, state)
+        began, bound = perf_counter_ns(), taken[1]
+        limit = state.limit[candidates.read_strand >> 1]
+        passes = (bound <= limit) | (np.minimum(limit, self.context.cascade.gaps) >= BAND_LEAD)
+        unknown = bound == UNKNOWN
+        rejected = np.flatnonzero(~passes & ~unknown)
+        state.fresh_rejected.append(
+            Diagonals(candidates.read_strand[rejected], candidates.diagonal[rejected])
+        )
+        asked = np.flatnonzero(unknown)
+        entered = len(candidates) - asked.size
+        took = perf_counter_ns() - began
+        self.stats.funnel.count("band32", entered, entered - rejected.size, took)
+        if asked.size:
+            some = candidates.take(asked)
+            passes[asked] = np.isin(_places(some), _places(super().filter(some, state)))
+        return candidates.take(np.flatnonzero(passes))
+
+    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        found = None
+        if len(reads) >= LEAST_DENSE:
+            found = self.context.on_device.look_densely(self.context, self.stats, reads, seeds)
+        return super().look_densely(reads, seeds) if found is None else found
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
@@ -68,6 +126,11 @@ class SeedsOnDevice(HostBackend):
                 seeds = _without_known(seeds, seeds.diagonal >> shift, state.scored)
                 seeds = _without_known(seeds, seeds.diagonal, state.rejected)
         return seeds if context.left_out is None else without_contigs(seeds, context)
+
+
+def _places(candidates: Candidates) -> U64:
+    """uint64[c]: strands and diagonals."""
+    return candidates.read_strand.astype(np.uint64) << np.uint64(32) | candidates.diagonal
 
 
 def _without_known(anchors: Anchors, place: U32, known: KeysByRead) -> Anchors:

@@ -27,6 +27,7 @@ from gassst.errors import DeviceError
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device import DeviceSearch, is_looked_at, is_looked_up, is_taken
 from gassst.search.device_index import IN_FLIGHT
 from gassst.search.device_process import (
@@ -42,7 +43,9 @@ from gassst.search.device_process import (
     Job,
 )
 from gassst.search.device_requests import (
+    DENSE,
     SEARCH,
+    Densely,
     Found,
     Looked,
     QuickLooked,
@@ -122,6 +125,15 @@ class DeviceServer:
         found = self._asked(Request.for_quick_look(context, reads, mates, insert), stats)
         return None if found is None else QuickLooked(*found)
 
+    def look_densely(
+        self, context: BatchContext, stats: Stats, reads: U32, seeds: DenseSeeds
+    ) -> DenselyLooked | None:
+        """As `DeviceSearch.look_densely`; for the rest as `look_up`."""
+        if not is_looked_at(context):
+            return None
+        found = self._asked(Request.for_dense(context, reads, seeds), stats)
+        return None if found is None else Densely(*found).looked(reads)
+
     def _asked(self, request: Request, stats: Stats) -> tuple[Any, ...] | None:
         """What the device answers; None where it is not ready, or the host would be faster."""
         try:
@@ -136,6 +148,9 @@ class DeviceServer:
         process, reads = self.process, request.n_asked
         if process.status != READY:
             return None
+        if request.stage == DENSE:  # few reads, and a wait costs no core
+            with stats.timed("device"):
+                return self._answer(self._client(), request)
         client, load = self._client(), process.load
         if load.is_host_faster(reads):
             load.left[client] += reads
@@ -304,8 +319,9 @@ def _answer(
         for client, _ in waiting:
             os.write(answers[client], CALL.pack(client, process.memory.put(client, error)))
         inbox.done()
-        reads = sum(request.n_asked for _, request in taken)
-        process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
+        reads = sum(request.n_asked for _, request in taken if request.stage != DENSE)
+        if reads:
+            process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
 
 
 class Inbox:

@@ -87,6 +87,9 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
 }
 
 
+BAND_LEAD = 16
+"""Diagonals of the narrow band before the candidate's own. It decides where no alignment leaves it by so many gaps."""
+
 # What "auto" stands for. A narrow band costs a third of a band and rejects three in five to nineteen in twenty. Looking
 # at the flanks before costs as much and rejects less (docs/benchmarks/sensitivity.md).
 AUTO_FILTERS = ("band32",)

@@ -37,6 +37,7 @@ from gassst.search.arrays import (
 )
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.mapq import clipped, rated, stretched, summarise_all
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
@@ -107,6 +108,10 @@ class HostBackend:
         clipped, capped = seeds.limit(caps)
         context.lookup.copy_positions(seeds)
         return Resolved(seeds, clipped, capped)
+
+    def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
+        found, clipped, _ = self.resolve(reads, seeds.rows(), seeds.caps(self.context.plan))
+        return DenselyLooked(self.gather(found, reads, None), clipped, *found.clipped_span())
 
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
@@ -293,7 +298,7 @@ class HostBackend:
         length = self.context.lengths[mapped].astype(np.int64)
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
-        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs)
+        quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, stretched(quality)), found.summary, cigars)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:

@@ -108,9 +108,15 @@ class HostPairPasses:
         if preset.repeat_buckets is None:
             return chosen
         with self.stats.timed("pairs"):
-            limited = state.placements.rivals_seen(state, self.pairs, context)
             most = preset.repeat_buckets
-            return _mate_anchors.best_buckets(anchors, chosen, limited, context, self.pairs, most)
+            return _mate_anchors.best_buckets(anchors, chosen, self.limited(state), context, self.pairs, most)
+
+    def limited(self, state: PairState) -> U8:
+        """uint8[n]: reads of pairs that only seeds passed over keep open."""
+        return state.placements.rivals_seen(state, self.pairs, self.context)
+
+    def with_left_out(self, anchors: Anchors, near: U8, state: PairState) -> tuple[Anchors, U8]:
+        return anchors, near
 
     def fresh(self, buckets: Buckets, state: PairState) -> Buckets:
         with self.stats.timed("candidates"):

@@ -84,6 +84,8 @@ class PairedSearch:
         self._leave_to_local(anchors, None)
         passes.cut_read_through(stage, state, pair_state, left_to_local=False)
         self._rescue(stage, reads)
+        if stage == 0:
+            anchors, near = passes.with_left_out(anchors, near, pair_state)
         rest = passes.of_lone(anchors, near, state, pair_state)
         self._verify(anchors, passes.without_copies(anchors, rest, state, pair_state), scored)
         self._rescue(stage, reads)

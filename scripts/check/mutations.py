@@ -257,7 +257,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pairing: the last of the best buckets is left out", MATE_ANCHORS,
-        "(key <= last)", "(key < last)", "tests/unit/test_pairing.py",
+        "if keys[0, b] > last:", "if keys[0, b] >= last:", "tests/unit/test_pairing.py",
     ),
     Mutation(
         "pairing: a bucket that is known counts as fresh", MATE_ANCHORS,

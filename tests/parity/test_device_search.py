@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst._core.mate_anchors import best_buckets
+from gassst._core.stretches import promising_buckets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
@@ -30,18 +32,21 @@ from gassst.search import (
     device_arrays,
     device_index,
     device_quick,
+    device_requests,
     device_seeds,
     device_server,
     single,
 )
 from gassst.search.arrays import Anchors, Buckets, Diagonals, GlobalResult
 from gassst.search.context import QUICK_EVERY, BatchContext, missed_by_row
+from gassst.search.dense import DenseSeeds
 from gassst.search.device import DeviceSearch
 from gassst.search.device_process import CALL, DEVICE, FAILED, HOST, DeviceProcess, Load, Turns
-from gassst.search.device_requests import QUICK_LOOK, SEARCH, Request, Searched
+from gassst.search.device_requests import QUICK_LOOK, SEARCH, Looked, Request, Searched
 from gassst.search.device_server import DeviceServer, Inbox, drive
 from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.host import HostBackend
+from gassst.search.host_pairs import HostPairPasses
 from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
 from gassst.workers.shared_memory import SharedMemory
@@ -268,9 +273,81 @@ class TestSeeds:
         assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
         assert own.candidates == counted.candidates
 
+    def test_bounds_say_what_the_narrow_band_rejects(self, search, index, small_reads):
+        context = context_of(index, small_reads)
+        reads = np.arange(context.n, dtype=np.uint32)
+        found = search.look_up(context, Stats(), reads, 0, None)
+        anchors = found.anchors(reads)
+        for most in (2, 5, 9):
+            limits = np.full(context.n, most, np.uint16)
+            kept = context.cascade.run(anchors, limits, context.packed, index.reference.planes)
+            assert 0 < len(kept) < len(anchors)
+            np.testing.assert_array_equal(kept.diagonal, anchors.diagonal[found.bound <= most])
+
     def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
         context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
         assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+
+
+class TestDenseLook:
+    """What dense seeds of some reads lead to on a device is what they lead to on the host."""
+
+    @pytest.mark.parametrize(
+        "seeds",
+        [DenseSeeds(9, 5, 3, False), DenseSeeds(12, 1, 64, True), DenseSeeds(20, 5, 1, True)],
+        ids=str,
+    )
+    def test_anchors_and_passed_over_seeds(self, search, index, small_reads, seeds):
+        small_context = context_of(index, with_adapters(small_reads), mode="local")
+        reads = np.arange(1, small_context.n, 2, dtype=np.uint32)
+        found = search.look_densely(small_context, Stats(), reads, seeds)
+        self.assert_same(found, small_context, reads, seeds)
+        assert len(found.anchors) > 50 and (found.clipped > 0).any() == (seeds.occurrences < 64)
+
+    def test_requests_together(self, search, index, small_reads):
+        seeds = DenseSeeds(10, 3, 20, True)
+        contexts = [
+            context_of(index, small_reads[a:b], mode="local") for a, b in ((0, 50), (50, 51), (51, 180))
+        ]
+        reads = [np.arange(0, context.n, 2, dtype=np.uint32) for context in contexts]
+        searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
+        requests = [Request.for_dense(*each, seeds) for each in zip(contexts, reads, strict=True)]
+        answers = [device_requests.copied(each) for each in search.found(searched, requests)]
+        for found, context, some in zip(answers, contexts, reads, strict=True):
+            self.assert_same(found.looked(some), context, some, seeds)
+
+    def assert_same(self, found, context, reads, seeds):
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            expected = HostBackend(context, bands, Stats()).look_densely(reads, seeds)
+        for name in Anchors.__dataclass_fields__:
+            own, true = getattr(found.anchors, name), getattr(expected.anchors, name)
+            np.testing.assert_array_equal(own, true, err_msg=name)
+        for name in ("clipped", "first", "last"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        for most, relevant in ((2, 3), (40, 100)):
+            of_host = promising_buckets(expected.anchors, context, most, relevant, 100)
+            own = promising_buckets(found.anchors, context, most, relevant, 100, found.stretches)
+            for mine, true in zip(own, of_host, strict=True):
+                np.testing.assert_array_equal(mine, true)
+
+    def test_pairs_get_the_same_records(self, search, index, small_genome, monkeypatch):
+        """Mates of which a part is foreign are looked up again."""
+        monkeypatch.setattr(device_seeds, "LEAST_DENSE", 1)
+        batch = pairs_of(small_genome, "fr")
+        for mate in range(0, len(batch), 5):
+            at = slice(int(batch.offsets[mate]), int(batch.offsets[mate]) + 45)
+            batch.bases[at] = np.random.default_rng(mate).choice(np.frombuffer(b"ACGT", np.uint8), 45)
+        mapper = gassst.Mapper(index, device="none")
+        expected, _ = mapper.map_batch(batch)
+        asked: list[int] = []
+        ask = device.DeviceSearch.look_densely
+        monkeypatch.setattr(
+            device.DeviceSearch, "look_densely", lambda *a: asked.append(len(a[3])) or ask(*a)
+        )
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert sum(asked) > 20 and own.nanoseconds["device"]
 
 
 class TestQuickLook:
@@ -311,6 +388,72 @@ class TestQuickLook:
         state = trial.expected[1]
         assert trial.expected[0].capped.sum() > 20 and 0.2 < state.open.mean() < 0.9
         assert trial.is_met_by(search.quick_look(trial.context, Stats(), *trial.asked))
+
+    def test_anchors_that_are_left_out_are_not_missed(self, engine, tmp_path):
+        """Of mates in elements of many copies few anchors come back: those that the host would look at."""
+        search, mapper, batch = hard_search(engine, tmp_path)
+        context, mate = pair_context(mapper.index, batch, {"seed_length": 20})
+        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
+        found = search.quick_look(context, Stats(), *trial.asked)
+        assert trial.is_met_by(found)
+        true, own = trial.expected[2], Looked(*found.looked).anchors(trial.expected[2].reads)
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            far = 1 - HostPairPasses(context, trial.pairs, Stats()).near_mates(true)
+            top = HostBackend(context, bands, Stats()).best_supported(true, far)
+        most, all_reads = context.plan.preset.repeat_buckets, np.ones(context.n, np.uint8)
+        wanted = best_buckets(true, far, all_reads, context, trial.pairs, most).view(bool) | (far == 0)
+        wanted |= np.isin(
+            keys_of(true.read_strand, true.diagonal >> context.shift), keys_of(top.read_strand, top.bucket)
+        )
+        for i in np.flatnonzero(np.diff(true.start)):
+            wanted[true.start[i] + np.argmax(true.length[true.start[i] : true.start[i + 1]])] = True
+        is_own = np.isin(keys_of(true.read_strand, true.diagonal), keys_of(own.read_strand, own.diagonal))
+        assert (is_own | ~wanted).all()
+        is_cut = (found.left_out[true.reads] > 0).repeat(np.diff(true.start))
+        assert (found.left_out > 0).sum() > 10 and is_own[is_cut].sum() < 1.2 * wanted[is_cut].sum()
+
+    def test_reads_that_repeat_bases_of_their_own(self, search, index):
+        """By words of the read as text, on either strand."""
+        rng = np.random.default_rng(9)
+        mates: tuple[list, list] = [], []
+        for i in range(120):
+            for each in mates:
+                unit = bf.random_bases(rng, int(rng.integers(5, 60)))
+                tandem = (unit * 40)[: int(rng.integers(0, 120))]
+                read = (bf.random_bases(rng, 70) + tandem + bf.random_bases(rng, 70))[i % 50 :][: 60 + i]
+                each.append((f"pair{i}", read.decode(), None))
+        context, mate = pair_context(index, batch_of_pairs(*mates), {})
+        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 320, 30))
+        found = search.quick_look(context, Stats(), *trial.asked)
+        reads = [read.encode() for pair in zip(*mates, strict=True) for _, read, _ in pair]
+        true = [repeats(read) | repeats(bf.reverse_complement(read)) << 1 for read in reads]
+        assert found.repeats.tolist() == true and len({*true}) > 2
+
+    @pytest.mark.parametrize("limited", [None, 0, 1])
+    def test_pairs_of_copies_get_the_same_records(self, engine, tmp_path, monkeypatch, limited):
+        """Also where the host has need of all anchors of every pair, or of none."""
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
+        search, mapper, batch = hard_search(engine, tmp_path)
+        if limited is not None:
+            monkeypatch.setattr(
+                HostPairPasses, "limited", lambda passes, _: np.full(passes.context.n, limited, np.uint8)
+            )
+        expected, counted = mapper.map_batch(batch)
+        asked: list[int] = []
+        ask = device_seeds.SeedsOnDevice.with_all
+        monkeypatch.setattr(
+            device_seeds.SeedsOnDevice, "with_all", lambda *a: asked.append(len(a[2])) or ask(*a)
+        )
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert (own.scored, own.candidates) == (counted.scored, counted.candidates)
+        filtered = [
+            {name: (stage.entered, stage.left) for name, stage in each.funnel.stages.items()}
+            for each in (own, counted)
+        ]
+        assert filtered[0] == filtered[1] and filtered[1]["band32"][0] > 100
+        assert limited is None or bool(asked) == (limited == 0)
 
     def test_requests_that_are_looked_at_together_do_not_meet(self, search, index, small_genome):
         batches = [pairs_of(small_genome, "fr", n, seed) for seed, n in enumerate((1, 60, 25))]
@@ -413,6 +556,27 @@ def hard_pairs(rng):
             read = bf.mutate(rng, strand[:180], int(rng.integers(1 + i % 4)))[:150]
             each.append((f"pair{i}", read.decode(), None))
     return genome, batch_of_pairs(*mates)
+
+
+def hard_search(engine, folder):
+    """The search on a device of the genome of `hard_pairs`, a mapper of the host, and the pairs."""
+    genome, batch = hard_pairs(np.random.default_rng(4))
+    fasta = folder / "hard.fa"
+    fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
+    mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
+    info, device, planes = engine.info, engine.device, mapper.index.reference.planes
+    return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper, batch
+
+
+def repeats(read):
+    """Whether the first, the middle or the last word of 8 bases occurs once more."""
+    last = len(read) - 8
+    words = [read[at : at + 8] for at in range(last + 1)]
+    return int(last >= 11 and any(words.count(words[at]) > 1 for at in (0, last // 2, last)))
+
+
+def keys_of(read_strand, place):
+    return read_strand.astype(np.uint64) << np.uint64(32) | place
 
 
 def with_bases(text, places):

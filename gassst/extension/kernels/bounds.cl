@@ -180,3 +180,16 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
     if (get_local_id(0) == 0 && rejected)
         atomic_add(counters + REJECTED, rejected);
 }
+
+/* The same least errors of every anchor, as `collect_anchors` has left them; 0 where they decide nothing. */
+__kernel void bound_anchors(READ_ARGS, uint n, __global const ulong *planes, ulong rows, __global const uint *columns,
+                            __global ushort *bounds)
+{
+    uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint read = columns[i] >> 1, length = read_length[read], row = row_of(read_row[read], length, columns[i] & 1);
+    long first = (long)columns[n + i] - BAND_LEAD;
+    int is_inside = first >= 0 && ((first + ((length - 1) & ~63u)) >> 6) + 2 < (long)rows;
+    bounds[i] = is_inside ? (ushort)narrow_band(reads + 3 * (ulong)row, length, planes, first) : 0;
+}

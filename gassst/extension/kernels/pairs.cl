@@ -270,3 +270,144 @@ __kernel void choose_open(uint n_asked, __global const uint *asked, __global con
     if (wanted)
         active[at] = asked[i];
 }
+
+/* Marks the anchors near the mate, of the pairs that are open (`mark_near_mates`). Mates are neighbours in `mates`. */
+__kernel void mark_near(__global const uint *read_length, __global const uchar *read_flip, uint n_pairs,
+                        __global const uint *mates, __global const uchar *is_open, WINDOW_ARGS,
+                        __global const uint2 *segment, __global ulong *anchors)
+{
+    uint i = get_global_id(0);
+    if (i >= n_pairs || !is_open[mates[2 * i]])
+        return;
+    template_window window = WINDOW;
+    uint read = mates[2 * i], mate = mates[2 * i + 1];
+    uint2 own = segment[read], other = segment[mate];
+    for (uint strand = 0; strand < 2 && own.y && other.y; strand++) {
+        uint2 first = run_of(anchors, own, strand ^ read_flip[read]);
+        uint2 last = run_of(anchors, other, mates_strand(&window, strand) ^ read_flip[mate]);
+        uint b = last.x, marked = last.x;
+        for (uint a = first.x; a < first.y && b < last.y; a++) {
+            diagonals range = around(&window, strand, 1, read_length[read], read_length[mate], anchor_diagonal(anchors[a]));
+            while (b < last.y && (long)anchor_diagonal(anchors[b]) < range.lo)
+                b++;
+            if (b == last.y || (long)anchor_diagonal(anchors[b]) > range.hi)
+                continue;
+            anchors[a] |= ANCHOR_NEAR;
+            marked = max(marked, b);
+            for (; marked < last.y && (long)anchor_diagonal(anchors[marked]) <= range.hi; marked++)
+                anchors[marked] |= ANCHOR_NEAR;
+        }
+    }
+}
+
+static ulong mixed(ulong h)
+{
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
+    return h ^ h >> 32;
+}
+
+#define SUPPORT_BITS 14
+#define LOT_BITS 18                     /* of the 30 that the host compares */
+#define MOST_SUPPORT ((1u << SUPPORT_BITS) - 1)
+#define SAME_BUCKET 0xFFFFFFFEu         /* as the anchor before */
+#define NO_SUPPORT 0xFFFFFFFFu
+#define REGION 5                        /* as in mate_anchors.pyx */
+
+/* Leaves anchors out of the mates of open pairs that have more than `most`; one work-group a mate. Kept are those near the
+ * mate, the longest one, and of the others those of the bucket that they cover best, and of the `most` best ones as
+ * `best_buckets` has them, or some more: keys are compared in part. So what the host chooses among them is the same, unless
+ * it wants all. `left_out` uint[n]: how many there were. keys: uint[c]. */
+__kernel void keep_best(uint most, uint shift, __global const uint *mates, __global const uchar *is_open,
+                        __global const ulong *digest, __global uint2 *segment, __global ulong *anchors,
+                        __global uint *keys, __global uint *left_out)
+{
+    __local uint count[256], sums[GROUP];
+    __local uint longest, best, first_longest, first_best, threshold, left;
+    uint i = get_group_id(0), item = get_local_id(0), read = mates[i];
+    uint2 own = segment[read];
+    if (!is_open[read] || own.y <= most)
+        return;
+    __global ulong *of_read = anchors + own.x;
+    __global uint *key = keys + own.x;
+    ulong pair = digest[read] ^ digest[mates[i ^ 1]];
+    if (item == 0) {
+        longest = threshold = 0;
+        best = first_best = first_longest = NO_SUPPORT;
+        left = most;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint j = item; j < own.y; j += GROUP) {
+        ulong bucket = of_read[j] >> 31 >> shift;
+        atomic_max(&longest, anchor_length(of_read[j]));
+        if (j && of_read[j - 1] >> 31 >> shift == bucket) {
+            key[j] = SAME_BUCKET;
+            continue;
+        }
+        uint support = 0;
+        for (uint k = j; k < own.y && of_read[k] >> 31 >> shift == bucket; k++)
+            support += anchor_fate(of_read[k]) == ANCHOR_NEAR ? 0 : anchor_length(of_read[k]);
+        ulong lot = mixed(pair ^ (anchor_diagonal(of_read[j]) >> shift >> REGION)) & 0x3fffffff;
+        uint worse = MOST_SUPPORT - min(support, MOST_SUPPORT);
+        key[j] = support ? worse << LOT_BITS | (uint)(lot >> (30 - LOT_BITS)) : NO_SUPPORT;
+        if (support)
+            atomic_min(&best, worse);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (uint j = item; j < own.y; j += GROUP) {
+        if (key[j] >> LOT_BITS == best && key[j] < SAME_BUCKET)
+            atomic_min(&first_best, j);
+        if (anchor_length(of_read[j]) == longest)
+            atomic_min(&first_longest, j);
+    }
+    /* The key that `most` - 1 are not above, from its highest digit on. */
+    uint enough = best > 0; /* else there may be more support than a key tells */
+    for (int digit = 24; digit >= 0 && enough; digit -= 8) {
+        for (uint d = item; d < 256; d += GROUP)
+            count[d] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint j = item; j < own.y; j += GROUP)
+            if (key[j] < SAME_BUCKET && (ulong)key[j] >> (digit + 8) == (ulong)threshold >> (digit + 8))
+                atomic_inc(&count[key[j] >> digit & 255]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item == 0) {
+            uint d = 0;
+            for (; d < 256 && count[d] < left; d++)
+                left -= count[d];
+            threshold |= d << digit;
+            sums[0] = d < 256;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        enough = sums[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (!enough)
+        return;
+    uint kept = 0;
+    for (uint chunk = 0; chunk < own.y; chunk += GROUP) {
+        uint j = chunk + item, is_kept = 0, start = j;
+        ulong anchor = 0;
+        if (j < own.y) {
+            anchor = of_read[j];
+            while (key[start] == SAME_BUCKET)
+                start--;
+            is_kept = anchor_fate(anchor) == ANCHOR_NEAR || j == first_longest || start == first_best ||
+                      key[start] <= threshold;
+        }
+        sums[item] = is_kept;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint before = 0, all = 0;
+        for (uint other = 0; other < GROUP; other++) {
+            before += other < item ? sums[other] : 0;
+            all += sums[other];
+        }
+        if (is_kept)
+            of_read[kept + before] = anchor;
+        kept += all;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+    if (item == 0) {
+        segment[read].y = kept;
+        left_out[read] = own.y - kept;
+    }
+}

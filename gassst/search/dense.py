@@ -1,0 +1,73 @@
+"""Dense seeds of a few reads, and what they lead to: what another look at reads begins with (`local.reseed`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gassst.params import MAX_READ_LENGTH
+from gassst.search.arrays import I64, U16, U32, Anchors
+from gassst.seeding.plan import SearchPlan, SeedRows
+
+
+class DenseSeeds(NamedTuple):
+    """Seeds of `length` bases, each a `stride` behind the one before, on both strands.
+
+    `occurrences`: of a seed that are looked at, at most; and no more than the plan's caps allow, if `within_plan`.
+    """
+
+    length: int
+    stride: int
+    occurrences: int
+    within_plan: bool
+
+    def rows(self) -> SeedRows:
+        """Their plan by read length."""
+        m = np.arange(MAX_READ_LENGTH + 1)
+        count = np.where(m >= self.length, (m - self.length) // self.stride + 1, 0).astype(np.uint16)
+        return SeedRows(np.full(m.size, self.length, np.uint16), count, np.ones(m.size, np.uint16))
+
+    def caps(self, plan: SearchPlan) -> U32:
+        """Most occurrences by seed length."""
+        if self.within_plan:
+            return np.minimum(plan.caps, np.uint32(self.occurrences))
+        return np.full_like(plan.caps, self.occurrences)
+
+
+class Stretches(NamedTuple):
+    """The best ungapped stretch on the diagonal of each of `c` anchors.
+
+    Attributes
+    ----------
+    total : uint32[c]
+        Its score, and the bonus of each end of the read that it reaches.
+    ends : uint32[c]
+        Its first base in the upper half, and where it ends in the lower half, of the read as sequenced.
+    """
+
+    total: U32
+    ends: U32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DenselyLooked:
+    """What dense seeds of `a` reads lead to.
+
+    Attributes
+    ----------
+    anchors : Anchors
+    clipped : uint16[a]
+        Seeds of which not every occurrence is looked at.
+    first, last : int64[a]
+        Where the first and the last of these begin in the read as sequenced; -1 where there is none.
+    stretches : Stretches or None
+        Of the anchors, where they are known.
+    """
+
+    anchors: Anchors
+    clipped: U16
+    first: I64
+    last: I64
+    stretches: Stretches | None = None
