@@ -37,8 +37,8 @@ class Preset:
     repeat_buckets : int or None
         Buckets that a stage scores for a mate that only seeds passed over keep open. None scores all.
     hidden : float or None
-        A pair is looked up again, as at the next level, where the pairs of places that nobody looked at weigh at least
-        so much of the one reported (`mapq.unseen_pairs`). None: never.
+        A pair is looked up again, as at the next level, where its quality is below 20 only for the pairs of places that
+        nobody looked at, and these weigh at least so much of the one reported (`mapq.unseen_pairs`). None: never.
     """
 
     occurrences: int | None

@@ -221,7 +221,7 @@ def pair_quality(
     odds, bases = (np.sqrt(values * values[mate]) for values in (odds, aligned))
     hidden = HiddenPairs(unseen, unseen[mate], odds, known, bases, never, never)
     assumed = unseen_local_pairs(hidden, context.plan.n_bases) + near
-    quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed))
+    quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed), odds)
 
 
 def bounded_by_scores(

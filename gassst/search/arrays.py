@@ -220,8 +220,8 @@ class GlobalResult:
     fragment : uint16[n]
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
     hidden : float64[n]
-        Of mates that their pair decides, what the pairs of places weigh that the search has not counted
-        (`mapq.unseen_pairs`). 0 of others.
+        What the pairs of places weigh that the search has not counted (`mapq.unseen_pairs`), of mates whose quality
+        is below 20 by that alone. 0 of others.
     repeats : uint8[n] or None
         Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
     """

@@ -16,7 +16,7 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    AS_LIKELY,
+    CONFIDENT,
     MATE_MODEL,
     HiddenPairs,
     clipped,
@@ -241,7 +241,9 @@ class HostPairPasses:
             chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
             copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
             wrong = np.maximum(wrong, copies)
-        quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together))
+        quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
+        sure_if_seen = raised(phred(choice.wrong), True, odds_of_pair) >= CONFIDENT
+        in_doubt = choice.decided & sure_if_seen & (quality < CONFIDENT)
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)
         quality[alone], not_counted[alone] = rated(summary[alone], context.lengths[alone], seen.take(alone))
@@ -256,5 +258,5 @@ class HostPairPasses:
             unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
             fragment=fragment,
-            hidden=np.where(choice.decided & (choice.wrong < AS_LIKELY), together, 0),
+            hidden=np.where(in_doubt, together, 0),
         )

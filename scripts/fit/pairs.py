@@ -153,7 +153,7 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
 def quality_of(hidden: HiddenPairs) -> np.ndarray:
     """uint8[n]: the mapping quality that is reported where nothing else lowers it."""
     unseen = unseen_pairs(hidden)
-    return stretched(raised(phred(hidden.known + unseen), doubt_is_seen(hidden.known, unseen)))
+    return stretched(raised(phred(hidden.known + unseen), doubt_is_seen(hidden.known, unseen), hidden.odds))
 
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
