@@ -26,7 +26,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
         Read: `best`, `rival`, `complete`, `left_to_local`. Changed: `near_only`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
-        `lost`, `lone`, `sought`, `preset.strata`, `preset.given_up`.
+        `lost`, `lost_of_mates`, `lone`, `sought`, `preset.strata`, `preset.given_up`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
@@ -46,7 +46,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const int16_t[::1] settled = plan.settled[stage], settled_alone = plan.settled_alone[stage]
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int strata = plan.preset.strata
-    cdef const double[::1] lost = plan.lost[stage]
+    cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
     cdef const uint8_t[::1] lone = plan.lone[stage], sought = plan.sought[stage]
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
@@ -73,7 +73,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
                 missed = lost[m]
                 both = mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE
                 if both:
-                    missed *= lost[lengths[mates[r]]]
+                    missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]
                 if missed <= given_up:
                     continue
                 near_only[r] = both and missed <= most_near_only

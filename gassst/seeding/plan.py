@@ -167,6 +167,9 @@ class SearchPlan:
     lost : float64[stages, MAX_READ_LENGTH + 1]
         Share of alignments that the stages before this one miss, of as many errors as a read is likely to have and
         still score what is asked for: no more than one base in ten. 1 before the first.
+    lost_of_mates : float64[stages, MAX_READ_LENGTH + 1]
+        The same of each of two mates. They vouch for each other, so one error is likely even where it costs the score
+        that is asked for.
     lone : uint8[stages, MAX_READ_LENGTH + 1]
         1 where no read takes the stage but single ones without a place, which any score will do.
     sought : uint8[stages, MAX_READ_LENGTH + 1]
@@ -189,6 +192,7 @@ class SearchPlan:
         self.settled = np.full((self.MAX_STAGES, size), -1, np.int16)
         self.settled_alone = self.settled.copy()
         self.lost = np.ones((self.MAX_STAGES, size))
+        self.lost_of_mates = self.lost.copy()
         self.lone = np.zeros((self.MAX_STAGES, size), np.uint8)
         self.sought = np.ones((self.MAX_STAGES, size), np.uint8)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
@@ -241,7 +245,9 @@ class SearchPlan:
             self.disjoint[i, m] = stage.number if stage.disjoint else 0
             if i:
                 before = plan.stages[i - 1]
-                self.lost[i, m] = missed[i - 1, self._likely_errors(m)]
+                likely = self._likely_errors(m)
+                self.lost[i, m] = missed[i - 1, likely]
+                self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
         self.lone[len(plan.stages) - 1, m] = plan.replaced is not None

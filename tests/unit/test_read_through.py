@@ -380,6 +380,25 @@ def test_reads_with_adapters_lie_where_they_lie_without(mapped):
     assert np.mean([r.is_proper_pair for r in whole]) > 0.97
 
 
+def test_short_fragments_with_an_error_in_each_mate_have_a_place():
+    """They score 25 to 29, below -T. Each mate vouches for the other."""
+    rng = np.random.default_rng(12)
+    genome = random_bases(rng, 200_000)
+    index = gassst.Index.build(Reference.from_sequences([("one", genome.encode())]))
+    starts, sizes = rng.integers(0, 190_000, 200).tolist(), rng.integers(30, 35, 200).tolist()
+    pairs = []
+    for at, size in zip(starts, sizes, strict=True):
+        mates = mates_of(rng, genome[at : at + size])
+        errors = rng.integers(8, 12, 2).tolist()  # on either side of the middle
+        pairs.append(
+            [m[:e] + m[e].translate(COMPLEMENT) + m[e + 1 :] for m, e in zip(mates, errors, strict=True)]
+        )
+    records = primaries(gassst.Mapper(index, device="none", insert=(90.0, 35.0)), pairs)
+    right = [r.is_proper_pair and abs(r.reference_start - starts[i // 2]) < 10 for i, r in enumerate(records)]
+    assert np.mean(right) > 0.95
+    assert np.median([r.get_tag("AS") for r in records if not r.is_unmapped]) < Scoring().least_score
+
+
 def test_no_better_score_beside_them(mapped):
     genome, whole, _ = mapped
     matrix = parasail.matrix_create("ACGT", SCORING.match, -SCORING.mismatch)

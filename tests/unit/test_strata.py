@@ -95,12 +95,14 @@ def test_unsettled_by_strata_and_by_share(rng):
     seed_count = np.array([0, 2, 3, 4], np.uint16)
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
     lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
+    lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
     lone, sought = np.array([0, 0, 1, 0], np.uint8), np.array([1, 0, 1, 1], np.uint8)
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
         settled_alone=alone[None],
         lost=lost[None],
+        lost_of_mates=lost_of_mates[None],
         lone=lone[None],
         sought=sought[None],
         preset=SimpleNamespace(strata=1, given_up=0.25),
@@ -123,7 +125,7 @@ def test_unsettled_by_strata_and_by_share(rng):
             missed = lost[m]
             both = partner is not None and partner[r] != r and best[r] == best[partner[r]] == NONE
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
-                missed *= lost[lengths[partner[r]]]
+                missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
             near_only[r] = int(both and not lone[m] and not left_to_local[r] and 0.05 < missed <= 0.25)
             hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
             if whole:
