@@ -62,8 +62,11 @@ def _cut_in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
 
 
 def looked_closer(context: BatchContext, rows: I64) -> BatchContext:
-    """The batch of some reads (int64[k], ascending) of a batch, searched as at the next sensitivity level."""
-    closer = replace(context, plan=context.plan.next_level())
+    """The batch of some reads (int64[k], ascending) of a batch, searched as at the next sensitivity level.
+
+    On the host: a device knows the plan of the run alone.
+    """
+    closer = replace(context, plan=context.plan.next_level(), on_device=None)
     return fragments_of(closer, rows, context.lengths[rows].astype(np.uint16))
 
 

@@ -385,7 +385,7 @@ class _Realignment:
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
-        # No mate vouches for the others.
+        # No mate vouches for those that were not placed together.
         joined = np.zeros(context.n, bool)
         joined[paired.joined] = True
         nothing = Rivals.none(len(clear.read))

@@ -177,7 +177,8 @@ def quality_of(
 
     `over_known`, `over_unseen`: what a line gains for its mate over the rivals given, and over those that no seed led
     to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
-    `single` (bool[k]): of reads without a mate. Bases that these leave out may count as errors.
+    `single` (bool[k]): of reads that were not placed together with a mate. Bases that these leave out may count as
+    errors.
 
     The formula is that of whole reads (`search.mapq.rated`), with a difference in score counted as so many mismatches;
     a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to (`Unseen`). Nothing

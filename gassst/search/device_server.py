@@ -301,15 +301,18 @@ def _answer(
     """Search what waits, one of so many threads that do."""
     while taken := inbox.take():
         taken.sort(key=lambda call: call[1].kind)
-        began, waiting = time.perf_counter_ns(), deque(taken)
+        spent, waiting = 0, deque(taken)
         error: Any = None
         try:
             for _, calls in groupby(taken, lambda call: call[1].kind):
-                for found in search.found(searched, [request for _, request in calls]):
+                requests, began = [request for _, request in calls], time.perf_counter_ns()
+                for found in search.found(searched, requests):
                     # The client is told before it is forgotten: it must have one answer.
                     client, value = waiting[0][0], None if found is None else tuple(found)
                     os.write(answers[client], CALL.pack(client, process.memory.put(client, value)))
                     waiting.popleft()
+                if requests[0].stage != DENSE:
+                    spent += time.perf_counter_ns() - began
         except DeviceError as failure:
             error = DeviceError(str(failure).splitlines()[0])
         except BaseException as failure:
@@ -321,7 +324,7 @@ def _answer(
         inbox.done()
         reads = sum(request.n_asked for _, request in taken if request.stage != DENSE)
         if reads:
-            process.load.note(DEVICE, reads, (time.perf_counter_ns() - began) / drivers)
+            process.load.note(DEVICE, reads, spent / drivers)
 
 
 class Inbox:

@@ -235,14 +235,15 @@ class HostPairPasses:
         )
         together = unseen_pairs(hidden)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        wrong = choice.wrong + together
+        known = choice.wrong
         if self.pairs.same_bases:
             chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
             chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
             copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
-            wrong = np.maximum(wrong, copies)
+            known = np.maximum(known, copies)
+        wrong = np.maximum(choice.wrong + together, known)
         quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
-        sure_if_seen = raised(phred(choice.wrong), True, odds_of_pair) >= CONFIDENT
+        sure_if_seen = raised(phred(known), True, odds_of_pair) >= CONFIDENT
         in_doubt = choice.decided & sure_if_seen & (quality < CONFIDENT)
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)

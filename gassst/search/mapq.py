@@ -412,9 +412,8 @@ def _unseen_rivals(
         seen.plan.n_bases,
     )
     odds = None if errors is None else errors.odds(best, lengths)
-    lost = np.minimum(LOST_ALONE * missed[:, 0], MOST_LOST_ALONE)
-    alone = np.where(_found_alone(lengths, seen), lost, 0.0)
-    return unseen_weight(features, model, odds) + alone, chance_places(lengths, best, seen.plan.n_bases)
+    unseen = unseen_weight(features, model, odds) + lost_alone(lengths, seen, missed)
+    return unseen, chance_places(lengths, best, seen.plan.n_bases)
 
 
 def lost_growth(n_bases: float, model: MapqModel) -> float:
@@ -457,11 +456,14 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     return near * (few * rivals * size**model.bases + lost)
 
 
-def _found_alone(lengths: np.ndarray, seen: Seen) -> np.ndarray:
-    """bool[n]: reads found by the fewer seeds that single reads without a place take last."""
+def lost_alone(lengths: np.ndarray, seen: Seen, missed: np.ndarray) -> np.ndarray:
+    """float64[n]: weight of the true places that the fewer seeds of reads without a place miss.
+
+    `missed`: of `missed_shares`. 0 of reads that other seeds have found.
+    """
     bits = 1 << np.arange(len(seen.plan.lone), dtype=np.int64)
     lone = bits @ seen.plan.lone[:, np.asarray(lengths, np.int64)].astype(np.int64)
-    return (lone & seen.looked) > 0
+    return np.where((lone & seen.looked) > 0, np.minimum(LOST_ALONE * missed[:, 0], MOST_LOST_ALONE), 0.0)
 
 
 def clipped(seen: Seen) -> np.ndarray:

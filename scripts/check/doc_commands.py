@@ -109,7 +109,8 @@ def check(page: Path, world: Path) -> int:
     folder.mkdir()
     for name, source in DATA.items():
         (folder / name).symlink_to(BUNDLED / source)
-    (folder / INDEX).symlink_to(world / INDEX)
+    # A copy: some pages write the index anew.
+    shutil.copy2(world / INDEX, folder / INDEX)
     failed, said = 0, []
     for block in blocks(page.read_text()):
         where = f"{page.relative_to(ROOT)}:{block.line}"
@@ -140,7 +141,7 @@ def main(argv: list[str] | None = None) -> int:
         command.chmod(0o755)
         subprocess.run([command, "index", "-q", BUNDLED / GENOME, "-o", world / INDEX], check=True)
         # Most of a block's time is the start of a program, on one core.
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
             failed = sum(pool.map(partial(check, world=world), pages))
     print(f"{failed} blocks failed" if failed else "all blocks run")
     return int(failed > 0)

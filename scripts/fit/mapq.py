@@ -37,6 +37,7 @@ from gassst.search.mapq import (
     UnseenFeatures,
     chance_places,
     clipped,
+    lost_alone,
     missed_shares,
     rival_odds,
     unseen_weight,
@@ -58,18 +59,21 @@ ROW = ("lengths", "best", "counted", "n_second", "complete", "capped", "looked",
 
 @dataclass
 class Counts:
-    """Reads with the same features: `reads` and `wrong` float64[k], and what the model looks at."""
+    """Reads with the same features: `reads` and `wrong` float64[k], and what the model looks at.
+
+    `given` float64[k]: what weighs the same whatever the model says.
+    """
 
     reads: np.ndarray
     wrong: np.ndarray
     n_second: np.ndarray
-    chance: np.ndarray
+    given: np.ndarray
     features: UnseenFeatures
 
     @classmethod
     def concatenate(cls, parts: list[Counts]) -> Counts:
         columns = (
-            np.concatenate([getattr(p, f) for p in parts]) for f in ("reads", "wrong", "n_second", "chance")
+            np.concatenate([getattr(p, f) for p in parts]) for f in ("reads", "wrong", "n_second", "given")
         )
         features = (np.concatenate(column) for column in zip(*(p.features for p in parts), strict=True))
         return cls(*columns, UnseenFeatures(*features))
@@ -77,7 +81,7 @@ class Counts:
     def take(self, some: np.ndarray) -> Counts:
         """Those of bool[k]."""
         features = UnseenFeatures(*(column[some] for column in self.features))
-        return Counts(*(c[some] for c in (self.reads, self.wrong, self.n_second, self.chance)), features)
+        return Counts(*(c[some] for c in (self.reads, self.wrong, self.n_second, self.given)), features)
 
     def times(self, often: np.ndarray | float) -> Counts:
         """The same, counted so often."""
@@ -88,7 +92,7 @@ def weight(counts: Counts, model: MapqModel) -> np.ndarray:
     """What other places weigh, float64[k]: as `search.mapq.mapping_quality` adds it up."""
     f = counts.features
     rivals = np.where(f.counted > 0, counts.n_second, 0) * rival_odds(f.best, f.lengths, f.counted, model)
-    return rivals + unseen_weight(f, model) + counts.chance
+    return rivals + unseen_weight(f, model) + counts.given
 
 
 def placed_right(hits: np.ndarray, spans: np.ndarray, names: list[str], reference) -> np.ndarray:
@@ -136,15 +140,15 @@ def observe(mapper: Mapper, path: str) -> Counts:
     seen = argparse.Namespace(
         plan=plan, **{name: column[name] for name in ("complete", "capped", "looked", "planned")}
     )
+    missed = missed_shares(best, lengths, seen)
     features = UnseenFeatures(
         best, lengths, np.where(column["counted"] <= EXTRA_STRATA, column["counted"], 0), column["complete"],
-        clipped(seen), column["capped"] > 0, missed_shares(best, lengths, seen),
+        clipped(seen), column["capped"] > 0, missed,
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
     wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)
-    return Counts(
-        np.bincount(inverse), wrong, column["n_second"], chance_places(lengths, best, plan.n_bases), features
-    )
+    given = chance_places(lengths, best, plan.n_bases) + lost_alone(lengths, seen, missed)
+    return Counts(np.bincount(inverse), wrong, column["n_second"], given, features)
 
 
 def scoring(probability: Callable, x: np.ndarray, reads: np.ndarray, wrong: np.ndarray) -> np.ndarray:

@@ -63,6 +63,7 @@ class ObservedPasses(HostPairPasses):
     call. A batch makes one call, and others for mates that are cut or looked up again; `put_back` joins them."""
 
     observed: list[tuple[HiddenPairs, np.ndarray]] = []
+    depth = 0  # of calls that map pairs: reads of which insert sizes are learned are put back, too, and are no pairs
 
     @classmethod
     def put_back(cls, rows: np.ndarray) -> None:
@@ -98,10 +99,24 @@ def observed_put_back(put_back):
     """`put_back`, in which what was observed of some reads is put back as well."""
 
     def both(result, again, rows, *more):
-        ObservedPasses.put_back(rows)
+        if ObservedPasses.depth:
+            ObservedPasses.put_back(rows)
         return put_back(result, again, rows, *more)
 
     return both
+
+
+def counted(map_pairs):
+    """`map_pairs`, which says that it is under way."""
+
+    def mapped(*arguments, **options):
+        ObservedPasses.depth += 1
+        try:
+            return map_pairs(*arguments, **options)
+        finally:
+            ObservedPasses.depth -= 1
+
+    return mapped
 
 
 def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray, np.ndarray]:
@@ -200,6 +215,7 @@ def main() -> None:
     pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
     for module in (hidden_copies, read_through):
         module.put_back = observed_put_back(module.put_back)  # type: ignore[attr-defined]
+    pipeline._map_pairs = counted(pipeline._map_pairs)
     rows = np.concatenate([observe(argument, args.sensitivity) for argument in args.sets])
     found = fit(rows, FITTED if args.sensitivity >= 2 else ("before_rescue",))
     print(f"{len(rows):,} pairs, {rows[:, -1].sum():.0f} wrong")

@@ -402,16 +402,17 @@ def threads_need_memory(least: int = 512 << 10) -> None:
     `Thread.start` waits for ever for a thread that has no memory for its first frame. Elsewhere the stack, of 8 MiB,
     is what fails then. A forked child has the stacks of its parent's threads that have ended.
     """
-    real = threading._start_new_thread
+    name = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
+    real = getattr(threading, name)
 
-    def start(*arguments):
+    def start(*arguments, **options):
         try:
             mmap.mmap(-1, least).close()
         except OSError:
             raise RuntimeError("can't start new thread") from None
-        return real(*arguments)
+        return real(*arguments, **options)
 
-    threading._start_new_thread = start
+    setattr(threading, name, start)
 
 
 # --- a sheet, whose outputs no option names -------------------------------------------------------------------

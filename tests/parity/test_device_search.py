@@ -289,6 +289,19 @@ class TestSeeds:
         assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
 
 
+def sizes_asked(monkeypatch, owner, method: str, argument: int) -> list[int]:
+    """The length of an argument of every call of a method from now on."""
+    sizes: list[int] = []
+    call = getattr(owner, method)
+    monkeypatch.setattr(owner, method, lambda *a: sizes.append(len(a[argument])) or call(*a))
+    return sizes
+
+
+def assert_same_rows(found, expected) -> None:
+    for mine, true in zip(found.rows, expected.rows, strict=True):
+        np.testing.assert_array_equal(mine, true)
+
+
 class TestDenseLook:
     """What dense seeds of some reads lead to on a device is what they lead to on the host."""
 
@@ -339,14 +352,9 @@ class TestDenseLook:
             batch.bases[at] = np.random.default_rng(mate).choice(np.frombuffer(b"ACGT", np.uint8), 45)
         mapper = gassst.Mapper(index, device="none")
         expected, _ = mapper.map_batch(batch)
-        asked: list[int] = []
-        ask = device.DeviceSearch.look_densely
-        monkeypatch.setattr(
-            device.DeviceSearch, "look_densely", lambda *a: asked.append(len(a[3])) or ask(*a)
-        )
+        asked = sizes_asked(monkeypatch, device.DeviceSearch, "look_densely", 3)
         found, own = mapper.replaced(on_device=search).map_batch(batch)
-        for mine, true in zip(found.rows, expected.rows, strict=True):
-            np.testing.assert_array_equal(mine, true)
+        assert_same_rows(found, expected)
         assert sum(asked) > 20 and own.nanoseconds["device"]
 
 
@@ -439,14 +447,9 @@ class TestQuickLook:
                 HostPairPasses, "limited", lambda passes, _: np.full(passes.context.n, limited, np.uint8)
             )
         expected, counted = mapper.map_batch(batch)
-        asked: list[int] = []
-        ask = device_seeds.SeedsOnDevice.with_all
-        monkeypatch.setattr(
-            device_seeds.SeedsOnDevice, "with_all", lambda *a: asked.append(len(a[2])) or ask(*a)
-        )
+        asked = sizes_asked(monkeypatch, device_seeds.SeedsOnDevice, "with_all", 2)
         found, own = mapper.replaced(on_device=search).map_batch(batch)
-        for mine, true in zip(found.rows, expected.rows, strict=True):
-            np.testing.assert_array_equal(mine, true)
+        assert_same_rows(found, expected)
         assert (own.scored, own.candidates) == (counted.scored, counted.candidates)
         filtered = [
             {name: (stage.entered, stage.left) for name, stage in each.funnel.stages.items()}
@@ -740,6 +743,7 @@ from gassst.search.device_trial import PairTrial
 from gassst.extension.cpu import CpuExtender
 from gassst.search import single
 from gassst.search.context import BatchContext
+from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 from gassst.seeding.miss_model import MISS_ERRORS
 from gassst.stats import Stats
@@ -790,6 +794,14 @@ with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
 anchors = looked.anchors(reads)
 assert (anchors.diagonal == expected.diagonal).all() and (anchors.read_strand == expected.read_strand).all()
 assert (anchors.start == expected.start).all() and len(anchors)
+seeds = DenseSeeds(14, 3, 64, True)
+densely = server.look_densely(context, Stats(), reads, seeds)
+with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
+    expected = HostBackend(context, bands, Stats()).look_densely(reads, seeds)
+for name in ("clipped", "first", "last"):
+    assert (getattr(densely, name) == getattr(expected, name)).all()
+assert (densely.anchors.diagonal == expected.anchors.diagonal).all() and len(densely.anchors)
+assert (densely.anchors.start == expected.anchors.start).all()
 assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
 kept = DeviceServer(process, is_kept=True)
 process.begin_again()

@@ -84,7 +84,7 @@ def test_no_read_is_settled_early_where_strata_must_be_complete():
 def test_stages_grow_and_fit(m, all_hits):
     plan = SearchPlan(MapParams(all_hits=all_hits), 11, 14_000_000).plan(m)
     counts = [stage.looked_up for stage in plan.stages]
-    counts = counts[:-1] if plan.replaced else counts
+    counts = counts[:-1] if plan.replaced is not None else counts
     assert counts == sorted(counts)
     for w, count, disjoint, every in plan.stages:
         assert 4 <= w <= 27
@@ -132,7 +132,7 @@ def test_a_plan_knows_what_its_stages_miss():
 @pytest.mark.parametrize("m", [36, 50, 100, 151, 1000])
 def test_sparse_seeds_come_before_all_of_them_and_settle_less(m):
     plan = SearchPlan(MapParams(), 13, 14_000_000)
-    *stages, dense = plan.plan(m).stages[: -1 if plan.plan(m).replaced else None]
+    *stages, dense = plan.plan(m).stages[: None if plan.plan(m).replaced is None else -1]
     sparse = stages[-1]
     assert (sparse.length, sparse.number) == (dense.length, dense.number)
     assert sparse.every > 1 == dense.every
@@ -225,5 +225,5 @@ def test_levels_limit_short_seeds_apart_and_step_over_overlapping_ones():
     assert plan.occurrence_cap(25) == level.occurrences
     assert plan.occurrence_cap(19) == level.occurrences_short < level.occurrences
     of_length = plan.plan(100)
-    w, count, disjoint, _ = of_length.stages[-2 if of_length.replaced else -1]
+    w, count, disjoint, _ = of_length.stages[-1 if of_length.replaced is None else -2]
     assert not disjoint and count == -(-(100 - w) // level.step) + 1
