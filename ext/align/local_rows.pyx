@@ -88,9 +88,16 @@ cdef double unseen_by_seeds(const part_t *part, const odds_t *by, double odds) n
     return count * pow(odds, differences + by.over_unseen)
 
 
+cdef inline int64_t errors_in_ends(const part_t *part, const odds_t *by) noexcept nogil:
+    """Clipped bases that may be the errors of a wrong place: an adapter or a bad tail spoils one end alone."""
+    cdef int64_t one = part.begin, other = part.clipped - part.begin
+    cdef int64_t longer = max(one, other)
+    return min(one, other) + (longer if longer <= by.much_clipped else 0)
+
+
 cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rivals, int64_t behind) noexcept nogil:
     """Weight of the places that are not the line's. `rivals` of them are known; their totals are `behind` less."""
-    cdef int64_t hidden = part.clipped if part.single and part.clipped <= by.much_clipped else 0
+    cdef int64_t hidden = errors_in_ends(part, by) if part.single else 0
     cdef double odds = odds_of(part.edits + <int64_t>ceil(hidden * (<double>by.match / by.mismatch)), part.aligned, by)
     cdef double wrong = rivals * pow(odds, max(<double>behind / by.mismatch, 0.0)) if rivals > 0 else 0
     if not part.single:

@@ -58,6 +58,7 @@ class MapqModel:
     bases : exponent by which they grow with the reference
     lost, lost_slope, lost_length, lost_bases : reads whose true place was lost, at 20 % errors; its growth with errors
         per base; its fall with the length and its growth with the reference, as exponents
+    lost_known : how many times more there are beside a known second place
     """
 
     prior: float = 0.613
@@ -71,10 +72,11 @@ class MapqModel:
     clipped_power: float = 0.233
     near_capped: float = 1.79
     bases: float = 0.236
-    lost: float = 0.00022
-    lost_slope: float = 92.7
-    lost_length: float = 8.5
-    lost_bases: float = 1.22
+    lost: float = 0.0126
+    lost_slope: float = 71.2
+    lost_length: float = 1.76
+    lost_bases: float = 0.776
+    lost_known: float = 61.9
 
 
 MODEL = MapqModel()
@@ -93,6 +95,7 @@ MATE_MODEL = MapqModel(
     lost_slope=74.2,
     lost_length=1.39,
     lost_bases=0.96,
+    lost_known=42.9,
 )
 
 
@@ -451,9 +454,10 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     lost *= (REFERENCE_LENGTH / np.maximum(lengths, 1)) ** model.lost_length
     # A copy shares most seeds of its rival. The more were looked at, the likelier one of the family was seen.
     few = 1 + model.few * np.exp(-model.few_rate * np.maximum(complete - 1, 0))
-    near = np.where(counted > 0, model.near_known, 1) * model.near_clipped**clipped**model.clipped_power
-    near *= np.where(capped, model.near_capped, 1)
-    return near * (few * rivals * size**model.bases + lost)
+    rivals *= np.where(counted > 0, model.near_known, 1) * few * size**model.bases
+    lost *= np.where(counted > 0, model.lost_known, 1)
+    near = model.near_clipped**clipped**model.clipped_power * np.where(capped, model.near_capped, 1)
+    return near * (rivals + lost)
 
 
 def lost_alone(lengths: np.ndarray, seen: Seen, missed: np.ndarray) -> np.ndarray:

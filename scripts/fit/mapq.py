@@ -6,8 +6,8 @@
 Reads are named as `gassst simulate` names them. They are mapped with `--mode global` (`-s` changes the level). Of
 every read with one best place the model's features are counted, and whether that place is right. The constants are
 found that make the counts most probable (Fisher scoring on their logarithms), but for `prior`, which stays as it is: at
-first by the reads without a known rival, then `near_known` by the others. A set counts as often as the number before
-its index says, and reads below MAPQ 13 count less, as nobody filters among them. Prints the constants and, for every
+first by the reads without a known rival, then `BESIDE` by the others. A set counts as often as the number before its
+index says, and reads below MAPQ 13 count less, as nobody filters among them. Prints the constants and, for every
 set, wrong alignments observed/expected by mapping quality; without --fit, those of the constants in use. Needs numpy
 only.
 """
@@ -50,7 +50,7 @@ from gassst.tools.truth import Alignments, detect
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from harness import run, table  # noqa: E402
 
-BESIDE = ("near_known",)
+BESIDE = ("near_known", "lost_known")
 ALONE = tuple(name for name in asdict(MODEL) if name not in ("prior", *BESIDE))
 UNSURE, UNSURE_COUNT = 0.05, 0.3  # reads whose other places weigh more than the first count so often
 EDGES = (0, 3, 6, 10, 13, 16, 20, 23, 26, 30, 33, 36, 40, 50, 61)

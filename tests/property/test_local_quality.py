@@ -25,8 +25,9 @@ def expected(case, over_known, over_unseen, n_bases):
         int
     )
     single = case.single
-    clipped = np.where(single, case.lengths[read] - (case.lines.end - case.lines.begin), 0)
-    hidden = np.ceil(np.where(clipped > MUCH_CLIPPED, 0, clipped) * (scoring.match / mismatch)).astype(int)
+    shorter, longer = np.sort([case.lines.begin, case.lengths[read] - case.lines.end], axis=0)
+    clipped = np.where(single, shorter + longer * (longer <= MUCH_CLIPPED), 0)
+    hidden = np.ceil(clipped * (scoring.match / mismatch)).astype(int)
 
     def odds(errors):
         return np.minimum((errors + MATE_MODEL.prior) / (3 * np.maximum(aligned - errors - 1, 1)), 1)
