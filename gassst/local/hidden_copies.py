@@ -64,9 +64,9 @@ def _cut_in_doubt(found: GlobalResult, pairs: PairContext) -> Bool:
 def looked_closer(context: BatchContext, rows: I64) -> BatchContext:
     """The batch of some reads (int64[k], ascending) of a batch, searched as at the next sensitivity level.
 
-    On the host: a device knows the plan of the run alone.
+    On the host, as `fragments_of` leaves the device out: that knows the plan of the run alone.
     """
-    closer = replace(context, plan=context.plan.next_level(), on_device=None)
+    closer = replace(context, plan=context.plan.next_level())
     return fragments_of(closer, rows, context.lengths[rows].astype(np.uint16))
 
 

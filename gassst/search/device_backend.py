@@ -342,7 +342,7 @@ class DeviceBackend:
         """Once `wait` has returned, uint16[kept]: what the narrow band says of anchors in the buffer `places`; of none,
         where it is not the only filter."""
         slot = self._slot
-        if self.context.cascade.names != ("band32",):
+        if not self.context.cascade.is_narrow_band:
             return np.empty(0, np.uint16)
         bounds = slot.buffer("bounds", 2 * kept)
         seen = np.uint32(kept), *self._planes, places, bounds

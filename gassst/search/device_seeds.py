@@ -60,7 +60,7 @@ class SeedsOnDevice(HostBackend):
         state.known_seeds = None
         stats.add_work_of(found.counted)
         anchors = found.anchors(reads)
-        self._bounded = (anchors, found.bound.copy()) if context.cascade.names == ("band32",) else None
+        self._bounded = (anchors, found.bound.copy()) if context.cascade.is_narrow_band else None
         return anchors
 
     def with_all(self, anchors: Anchors, rows: I64) -> Anchors:

@@ -110,6 +110,11 @@ class Cascade:
             if name not in FILTERS:
                 raise UsageError(f"unknown filter {name!r}; known are {', '.join(FILTERS)} and {AUTO}")
 
+    @property
+    def is_narrow_band(self) -> bool:
+        """Whether the narrow band is the only filter: a device can tell beforehand what that says of an anchor."""
+        return self.names == ("band32",)
+
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
         """The filters that the parameters ask for.

@@ -230,21 +230,19 @@ class HostPairPasses:
             np.sqrt(values * values[partner]) for values in (odds, context.lengths.astype(np.float64))
         )
         settled = settled_pairs(summary, seen, partner)
-        hidden = HiddenPairs(
-            unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
-        )
-        together = unseen_pairs(hidden)
+        weighed = unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
+        together = unseen_pairs(HiddenPairs(*weighed))
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        known = choice.wrong
+        known, wrong = choice.wrong, choice.wrong + together
         if self.pairs.same_bases:
             chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
             chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
             copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
-            known = np.maximum(known, copies)
-        wrong = np.maximum(choice.wrong + together, known)
+            known, wrong = np.maximum(known, copies), np.maximum(wrong, copies)
         quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
-        sure_if_seen = raised(phred(known), True, odds_of_pair) >= CONFIDENT
-        in_doubt = choice.decided & sure_if_seen & (quality < CONFIDENT)
+        unsure, hidden = np.flatnonzero(choice.decided & (quality < CONFIDENT)), np.zeros(context.n)
+        in_doubt = unsure[raised(phred(known[unsure]), True, odds_of_pair[unsure]) >= CONFIDENT]
+        hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)
         quality[alone], not_counted[alone] = rated(summary[alone], context.lengths[alone], seen.take(alone))
@@ -259,5 +257,5 @@ class HostPairPasses:
             unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
             fragment=fragment,
-            hidden=np.where(in_doubt, together, 0),
+            hidden=hidden,
         )

@@ -29,6 +29,16 @@ needs_checks = pytest.mark.external("samtools", "PicardCommandLine")
 needs_bcftools = pytest.mark.external("samtools", "bcftools")
 
 
+def files(folder: Path) -> list[Path]:
+    return [folder / "r_1.fq", folder / "r_2.fq"]
+
+
+def simulate(reference: Path, folder: Path, *options) -> list[Path]:
+    out = [word for file in files(folder) for word in ("-o", file)]
+    assert main([*map(str, ["simulate", reference, *options, *out])]) == 0
+    return files(folder)
+
+
 def test_mates_with_adapters_are_observed_once(tmp_path):
     """Reads of which insert sizes are learned are cut and put back as well, but say nothing of pairs."""
     index = tmp_path / "phix.gsi"
@@ -39,16 +49,6 @@ def test_mates_with_adapters_are_observed_once(tmp_path):
     n_pairs, *_ = said.split(maxsplit=1)
     assert 1100 < int(n_pairs.replace(",", "")) <= 1200
     assert "fitted: PairModel" in said
-
-
-def files(folder: Path) -> list[Path]:
-    return [folder / "r_1.fq", folder / "r_2.fq"]
-
-
-def simulate(reference: Path, folder: Path, *options) -> list[Path]:
-    out = [word for file in files(folder) for word in ("-o", file)]
-    assert main([*map(str, ["simulate", reference, *options, *out])]) == 0
-    return files(folder)
 
 
 # --- peer_agreement -----------------------------------------------------------------------------------------
