@@ -65,13 +65,18 @@ cdef class Band:
         batch.n = <uint32_t>read_strand.shape[0]
         return batch
 
-    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words):
-        """Least errors and the leftmost diagonal that has them: `(best, end)`, uint16[n] each."""
+    def score(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words,
+              const uint16_t[::1] limit=None):
+        """Least errors and the leftmost diagonal that has them: `(best, end)`, uint16[n] each.
+
+        `limit` uint16[reads]: pairs with more errors than that of their read get 65535 and 0. None: all errors matter.
+        """
         cdef band_batch batch = self.pairs(read_strand, band_start)
         cdef int width = words.bit_length() - 1
         cdef uint16_t[::1] best = np.empty(batch.n, np.uint16), end = np.empty(batch.n, np.uint16)
+        cdef const uint16_t *limits = &limit[0] if limit is not None else NULL
         with nogil:
-            self.kernels.score[width](&batch, &best[0], &end[0])
+            self.kernels.score[width](&batch, limits, &best[0], &end[0])
         return best.base, end.base
 
     def profile(self, const uint32_t[::1] read_strand, const uint32_t[::1] band_start, int words):

@@ -67,6 +67,8 @@ static inline u64 band_popcount(u64 x)
 
 #define GROUPS(n) (((n) + LANES - 1) / LANES)
 
+#define BAND_ABOVE 0xFFFF /* in the place of errors: more than matter */
+
 #if defined(__GNUC__)
 /* `anywhere`: vectors that need no alignment and may alias the words they are read from. */
 typedef u64 band_vec __attribute__((vector_size(8 * LANES)));

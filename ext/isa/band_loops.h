@@ -14,11 +14,60 @@ BAND_FN void OF_WIDTH(nw_prefetch)(const band_batch *batch, u32 group)
     }
 }
 
-BAND_FN void OF_WIDTH(nw_score)(const band_batch *batch, u16 *best, u16 *end)
+/* Whether every lane has more errors than matter to it, on all diagonals: rows to come take none back. */
+BAND_FN int OF_WIDTH(nw_all_above)(const band_state *state, const u32 *limit)
+{
+    u64 key[LANES];
+    int above = 1;
+    VEC_STORE(band_best(state), key);
+    for (int l = 0; l < LANES; l++)
+        above &= (u32)(key[l] >> 9) > limit[l];
+    return above;
+}
+
+/* band_score where errors above a read's limit do not matter. Such pairs get BAND_ABOVE, and the group ends early where
+ * all of its pairs do. Unrelated bases gain an error in every third row or so, on the best of 64 diagonals: so a look
+ * is worth its price from three rows an error on. */
+BAND_FN void OF_WIDTH(nw_score_within)(const band_batch *batch, u32 group, const u16 *limits, u16 *best, u16 *end)
+{
+    band_lanes lanes;
+    band_block block;
+    band_state state;
+    u64 key[LANES];
+    u32 limit[LANES], most = 0;
+    band_open_group(batch, group, &lanes);
+    band_reset(&state);
+    for (int l = 0; l < LANES; l++) {
+        limit[l] = limits[batch->read_strand[lanes.pair[l]] >> 1];
+        most = limit[l] > most ? limit[l] : most;
+    }
+    for (u32 row = 0; row < lanes.longest; row += 32) {
+        if (row && 3 * most < row && OF_WIDTH(nw_all_above)(&state, limit)) {
+            for (int l = 0; l < LANES; l++)
+                best[lanes.pair[l]] = BAND_ABOVE, end[lanes.pair[l]] = 0;
+            return;
+        }
+        if (row % 64 == 0)
+            band_load(batch, &lanes, row, &block);
+        band_run(&lanes, &block, row, row + 32, &state);
+    }
+    VEC_STORE(band_best(&state), key);
+    for (int l = 0; l < LANES; l++) {
+        const int above = (u32)(key[l] >> 9) > limit[l];
+        best[lanes.pair[l]] = above ? BAND_ABOVE : (u16)(key[l] >> 9);
+        end[lanes.pair[l]] = above ? 0 : (u16)(key[l] & 511);
+    }
+}
+
+/* limits: by read; NULL: all errors matter. */
+BAND_FN void OF_WIDTH(nw_score)(const band_batch *batch, const u16 *limits, u16 *best, u16 *end)
 {
     for (u32 group = 0; group < GROUPS(batch->n); group++) {
         OF_WIDTH(nw_prefetch)(batch, group + NW_AHEAD);
-        band_score(batch, group, best, end);
+        if (limits)
+            OF_WIDTH(nw_score_within)(batch, group, limits, best, end);
+        else
+            band_score(batch, group, best, end);
     }
 }
 

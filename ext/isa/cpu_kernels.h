@@ -23,7 +23,7 @@ typedef uint8_t u8;
 typedef struct {
     const char *name;
     int (*usable)(void); /* does this processor have the instructions? */
-    void (*score[4])(const band_batch *, u16 *best, u16 *end);
+    void (*score[4])(const band_batch *, const u16 *limits, u16 *best, u16 *end);
     void (*profile[4])(const band_batch *, u64 *errors);
     int (*align[4])(const band_batch *, const band_paths *, u32 rows);
     void (*local_score)(const band_batch *, const local_scoring *, u32 width, const local_ends *);

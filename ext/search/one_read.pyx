@@ -450,7 +450,7 @@ cdef class OneRead:
         for i in range(n):
             first[i] = (buckets.bucket[i] << self.shift) - lead
         batch = self.bands_at(buckets.read_strand, first, <uint32_t>n)
-        self.kernels.score[self.width_rank()](&batch, edits, end)
+        self.kernels.score[self.width_rank()](&batch, NULL, edits, end)
         places = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t))
         for i in range(n):
             if take_band(&self.known, edits[i], self.margin):

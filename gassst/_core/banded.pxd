@@ -38,7 +38,7 @@ cdef extern from "cpu_kernels.h" nogil:
     ctypedef struct cpu_kernels:
         const char *name
         int (*usable)() noexcept nogil
-        void (*score[4])(const band_batch *, uint16_t *best, uint16_t *end) noexcept nogil
+        void (*score[4])(const band_batch *, const uint16_t *limits, uint16_t *best, uint16_t *end) noexcept nogil
         void (*profile[4])(const band_batch *, uint64_t *errors) noexcept nogil
         int (*align[4])(const band_batch *, const band_paths *, uint32_t rows) noexcept nogil
         void (*local_score)(const band_batch *, const local_scoring *, uint32_t width,

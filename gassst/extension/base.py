@@ -91,12 +91,18 @@ class ReadsHandle(ABC):
     def close(self) -> None:  # noqa: B027 - not all backends hold something
         """Gives back what the handle holds; it must not be used after."""
 
-    def score(self, read_strand, band_start, words):
-        """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n])."""
+    def score(self, read_strand, band_start, words, limit=None):
+        """Least errors of each band, leftmost diagonal they end on: (best uint16[n], end uint16[n]).
+
+        `limit` uint16[reads]: errors that matter to each read. A band with more has 65535 errors, and ends on 0. Of
+        unrelated bases that takes a third of the time. None: all errors matter. ValueError for one of another length.
+        """
         pairs = self._pairs(read_strand, band_start, words)
+        if limit is not None and (len(limit) != len(self.lengths) or limit.dtype != np.uint16):
+            raise ValueError("limit has not one uint16 for each read")
         if not len(pairs[0]):
             return np.empty(0, np.uint16), np.empty(0, np.uint16)
-        return self._score(*pairs, words)
+        return self._score(*pairs, words, limit)
 
     def profile(self, read_strand, band_start, words):
         """Errors of the best alignment that ends on each diagonal: uint16[n, 64 * words]."""
@@ -203,7 +209,7 @@ class ReadsHandle(ABC):
         return read_strand, band_start
 
     @abstractmethod
-    def _score(self, read_strand, band_start, words): ...
+    def _score(self, read_strand, band_start, words, limit): ...
 
     @abstractmethod
     def _profile(self, read_strand, band_start, words): ...

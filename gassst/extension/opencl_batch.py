@@ -9,6 +9,7 @@ import numpy as np
 from gassst.errors import DeviceError
 from gassst.extension.base import Times
 from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
+from gassst.layouts import NO_SCORE
 
 log = logging.getLogger("gassst")
 
@@ -116,7 +117,7 @@ class DeviceBatch:
             worker.queue.finish()
             worker.settle()
 
-    def score(self, read_strand, band_start, words):
+    def score(self, read_strand, band_start, words, limit=None):
         """(best uint16[n], end uint16[n])."""
         n = len(read_strand)
         best, end = np.empty(n, np.uint16), np.empty(n, np.uint16)
@@ -129,6 +130,9 @@ class DeviceBatch:
             best[part], end[part] = both
 
         self._in_chunks(n, MAX_CHUNK, run)
+        if limit is not None:
+            above = best > limit[read_strand >> 1]
+            best[above], end[above] = NO_SCORE, 0
         return best, end
 
     def profile(self, read_strand, band_start, words):

@@ -167,8 +167,11 @@ class SearchBackend(Protocol):
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def score(self, buckets: Buckets) -> Iterator[Bands]:
-        """The scored bands of buckets, one group for each band width."""
+    def score(self, buckets: Buckets, limit: U16 | None = None) -> Iterator[Bands]:
+        """The scored bands of buckets, one group for each band width.
+
+        `limit` uint16[n]: bands with more errors than that of their read may have any number above it.
+        """
         ...
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:

@@ -291,7 +291,7 @@ class DeviceBackend:
 
     # --- bands ---------------------------------------------------------------------------------------------------
 
-    def score(self, buckets: DeviceBands) -> Iterator[DeviceBands]:
+    def score(self, buckets: DeviceBands, limit: Any = None) -> Iterator[DeviceBands]:
         reads = buckets.reads
         count = np.uint32(COUNTERS.index("ACTIVE" if buckets.is_top else "BANDS"))
         pairs = buckets.pairs, np.uint32(buckets.room), reads.counters, count, buckets.found

@@ -212,10 +212,10 @@ class HostBackend:
         for w, rows in _groups(words):
             yield w, buckets.read_strand[rows], first[rows]
 
-    def score(self, buckets: Buckets) -> Iterator[Bands]:
+    def score(self, buckets: Buckets, limit: U16 | None = None) -> Iterator[Bands]:
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
-                edits, end = self._bands.score(read_strand, first, words)
+                edits, end = self._bands.score(read_strand, first, words, limit)
             reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
             yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), reach)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gassst.search import single
-from gassst.search.arrays import U8, U32, Anchors, Buckets, GlobalResult
+from gassst.search.arrays import U8, U16, U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
 from gassst.search.host_pairs import EXTRA_ERRORS
@@ -142,14 +142,19 @@ class PairedSearch:
         In those alone: whether a stage is run at all depends on the rest of the batch.
         """
         before = self.backend.stats.scored
-        self._score_fresh(self.passes.rescue_windows(stage, reads, self.state, self.pair_state))
+        windows = self.passes.rescue_windows(stage, reads, self.state, self.pair_state)
+        # Nearly all hold other bases, and show it in their first rows.
+        self._score_fresh(windows, self.state.limit)
         self.backend.stats.rescued += self.backend.stats.scored - before
 
-    def _score_fresh(self, buckets: Buckets) -> None:
-        """Score those of the buckets that were not scored before; keep places that may make the better pair."""
+    def _score_fresh(self, buckets: Buckets, limit: U16 | None = None) -> None:
+        """Score those of the buckets that were not scored before; keep places that may make the better pair.
+
+        `limit`: as `SearchBackend.score` takes it.
+        """
         buckets = self.passes.fresh(buckets, self.pair_state)
         self.state.fresh.append(buckets)
-        for bands in self.backend.score(buckets):
+        for bands in self.backend.score(buckets, limit):
             extra = EXTRA_STRATA + EXTRA_ERRORS
             kept = self.backend.within_limit(bands, self.state, extra, tighten=False)
             self.state.bands.append(kept)

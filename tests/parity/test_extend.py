@@ -94,6 +94,43 @@ def test_score_and_profile_are_textbook(backend, textbook):
     np.testing.assert_array_equal(profile, textbook.last)
 
 
+@pytest.mark.parametrize("most", [0, 3, 12, 60])
+def test_errors_above_the_limit_are_not_told(backend, textbook, most):
+    limit = np.random.default_rng(most).integers(0, most + 1, len(textbook.reads)).astype(np.uint16)
+    pairs = textbook.read_strand, textbook.band_start, textbook.words
+    best, end = open_case(backend, textbook).score(*pairs, limit)
+    known, at = textbook.last.min(axis=1), textbook.last.argmin(axis=1)
+    above = known > limit[textbook.read_strand >> 1]
+    assert above.any()
+    np.testing.assert_array_equal(best, np.where(above, 0xFFFF, known))
+    np.testing.assert_array_equal(end, np.where(above, 0, at))
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("most", [0, 10, 40, 100])
+def test_groups_that_end_early_hold_no_band_within_a_limit(backend, words, most):
+    """Bands of other bases with a few of the read's own among them: groups end after 32 rows, after 64, or not."""
+    rng = np.random.default_rng(words)
+    reference = make_reference(rng)
+    reads, own_strand, own_start = make_pairs(rng, reference, 300, words, (30, 200))
+    read_strand = np.repeat(own_strand, 10).astype(np.uint32)
+    band_start = rng.integers(0, len(reference), len(read_strand)).astype(np.uint32)
+    band_start[::23] = np.repeat(own_start, 10)[::23]
+    limit = rng.integers(most // 2, most + 1, len(reads)).astype(np.uint16)
+    handle = backend(planes_of(reference)).open_reads(pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    within = best <= limit[read_strand >> 1]
+    found = handle.score(read_strand, band_start, words, limit)
+    np.testing.assert_array_equal(found, [np.where(within, best, 0xFFFF), np.where(within, end, 0)])
+
+
+def test_limits_of_other_reads_are_refused(backend, textbook):
+    pairs = textbook.read_strand, textbook.band_start, textbook.words
+    for limit in (np.zeros(1, np.uint16), np.zeros(len(textbook.reads), np.int64)):
+        with pytest.raises(ValueError, match="limit"):
+            open_case(backend, textbook).score(*pairs, limit)
+
+
 @pytest.mark.parametrize("which", ["best", "any"])
 def test_align_follows_the_tie_rule(backend, textbook, which):
     ends = textbook.ends[which]
