@@ -96,7 +96,8 @@ class FileRun:
         self._processes = _processes(mapper, self._encoder, shares_processes)
         on_device = mapper.on_device is not None
         params = mapper.params.for_single() if is_single else mapper.params.for_pairs()
-        self._batch_size = params.reads_per_batch(self._processes, on_device, self._device.is_served)
+        served = self._device.is_served, self._device.is_ready
+        self._batch_size = params.reads_per_batch(self._processes, on_device, *served)
         if self._processes > 1 and isinstance(mapper.extender, FasterExtender):
             # One device would not keep up with several processes.
             mapper = mapper.replaced(extender=mapper.extender.compiled)

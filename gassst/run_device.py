@@ -12,6 +12,7 @@ from gassst.extension.devices import is_named
 from gassst.workers.layout import why_threads
 
 if TYPE_CHECKING:
+    from gassst.search.device_process import Job
     from gassst.search.device_server import DeviceServer
 
 log = logging.getLogger("gassst")
@@ -56,6 +57,19 @@ class RunDevice:
         compiled = mapper.replaced(extender=mapper.extender.compiled)
         return cls(compiled, True, _is_served(mapper, not is_single), not is_single, started)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process of a run before has what this one searches on the device already."""
+        if not self.is_served or self.started is None or not self.started.is_ready:
+            return False
+        return self.started.serves(self._job)
+
+    @property
+    def _job(self) -> Job:
+        from gassst.search.device_process import Job
+
+        return Job.of(self.mapper.index, self.mapper.params, self.with_mates)
+
     def server(self) -> DeviceServer | None:
         """The process that drives the device; one that only looks for it where a run that names it has no use for it.
 
@@ -63,7 +77,6 @@ class RunDevice:
         """
         if not self.is_late:
             return None
-        from gassst.search.device_process import Job
         from gassst.search.device_server import DeviceServer
         from gassst.search.device_start import start
 
@@ -78,7 +91,7 @@ class RunDevice:
             log.info(
                 "device %s: neither seeds are looked up nor reads searched there in such a run", params.device
             )
-        job = Job.of(index, params, self.with_mates)
+        job = self._job
         if self.started is not None and is_new and index.path is not None:
             if self.is_served:
                 self.started.tell(job)

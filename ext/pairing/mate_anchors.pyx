@@ -16,6 +16,7 @@ from gassst.params import MAX_READ_LENGTH
 cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits
     WORDS_AT_ONCE = 57      # that begin in 64 bases
+    CHAINS = 1024           # of words with equal hashes
     REGION = 5              # log2 of the buckets that a hash takes for one: a thousand bases, which most mates share
 
 
@@ -450,10 +451,11 @@ def mates_of_open_pairs(const uint32_t[::1] active, const uint8_t[::1] mate, con
 
 
 cdef struct words_t:
-    # The words of a strand: whether each occurs, and those from each base on.
+    # The words of a strand: whether each occurs, and those from each base on, in chains of equal hashes.
     uint64_t occurs[1024]
+    uint16_t head[CHAINS]   # 1 + the last base of each chain; 0: none
     uint16_t *at
-    uint8_t *known          # 0 where a base is masked
+    uint16_t *next          # 1 + the base before in the chain; 0: none
     Py_ssize_t n
 
 
@@ -466,18 +468,26 @@ cdef inline bint is_known(bases64_t bases, int i) noexcept nogil:
     return bases.masked >> i & 0xff == 0
 
 
+cdef inline int chain_of(uint16_t word) noexcept nogil:
+    return (word ^ word >> 6) & (CHAINS - 1)
+
+
 cdef void list_words(planes_t reads, int64_t first, int64_t m, words_t *words) noexcept nogil:
     cdef int64_t at = 0
     cdef int i
+    cdef uint16_t word
     cdef bases64_t bases
     memset(words.occurs, 0, sizeof(words.occurs))
+    memset(words.head, 0, sizeof(words.head))
     words.n = max(m - WORD + 1, 0)
     while at < words.n:
         bases = bases_at(reads, first + at)
         for i in range(<int>min(words.n - at, <int64_t>WORDS_AT_ONCE)):
-            words.at[at + i], words.known[at + i] = word_of(bases, i), is_known(bases, i)
-            if words.known[at + i]:
-                words.occurs[words.at[at + i] >> 6] |= <uint64_t>1 << (words.at[at + i] & 63)
+            if is_known(bases, i):
+                word = words.at[at + i] = word_of(bases, i)
+                words.occurs[word >> 6] |= <uint64_t>1 << (word & 63)
+                words.next[at + i] = words.head[chain_of(word)]
+                words.head[chain_of(word)] = <uint16_t>(at + i + 1)
         at += WORDS_AT_ONCE
 
 
@@ -514,10 +524,12 @@ cdef void find_runs(planes_t reference, planes_t reads, int64_t first, int64_t m
             word = word_of(bases, i)
             if not words.occurs[word >> 6] >> (word & 63) & 1 or not is_known(bases, i):
                 continue
-            for o in range(words.n):
-                if words.at[o] == word and words.known[o] and o + run <= m and differences(
-                        bases_at(reference, at + i), bases_at(reads, first + o)) & first_bases(run) == 0:
-                    want(strip, at + i - o)
+            o = words.head[chain_of(word)]
+            while o:
+                if words.at[o - 1] == word and o - 1 + run <= m and differences(
+                        bases_at(reference, at + i), bases_at(reads, first + o - 1)) & first_bases(run) == 0:
+                    want(strip, at + i - (o - 1))
+                o = words.next[o - 1]
         at += WORDS_AT_ONCE
 
 
@@ -550,11 +562,10 @@ def bands_in_windows(const int64_t[::1] reads, const int64_t[:, ::1] windows, co
     cdef int64_t r, m, low, count
     cdef words_t words
     cdef strip_t strip
-    at_array, known_array = np.empty(MAX_READ_LENGTH, np.uint16), np.empty(MAX_READ_LENGTH, np.uint8)
-    wanted_array = np.empty(max(most, 1), np.uint8)
-    cdef uint16_t[::1] at = at_array
-    cdef uint8_t[::1] known = known_array, wanted = wanted_array
-    words.at, words.known, strip.wanted, strip.shift = &at[0], &known[0], &wanted[0], shift
+    of_words_array, wanted_array = np.empty((2, MAX_READ_LENGTH), np.uint16), np.empty(max(most, 1), np.uint8)
+    cdef uint16_t[:, ::1] of_words = of_words_array
+    cdef uint8_t[::1] wanted = wanted_array
+    words.at, words.next, strip.wanted, strip.shift = &of_words[0, 0], &of_words[1, 0], &wanted[0], shift
     with nogil:
         for i in range(reads.shape[0]):
             count = (windows[1, i] >> shift) - (max(windows[0, i], 0) >> shift) + 1

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from gassst.io.input_progress import size_of
 
-LEAST = 3072
-"""Reads of the smallest batches. Beside its reads a batch takes 4 ms, one of pairs 11: as much as a thousand reads."""
+LEAST, SHARE = 3072, 8
+"""Reads of the smallest batches: so many, or a part of the largest ones where a worker gets as many of these. Beside its
+reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""
 FEW = 4  # workers; their first batches are there so soon that they need not be small
 GROWTH = 4  # from one round of batches to the next
 BYTES_A_READ = 250  # until some have been read
@@ -37,13 +38,14 @@ class BatchSizes:
     def __init__(
         self, most: int, workers: int = 1, paths: Sequence[str] = (), sizes: Sequence[int] | None = None
     ):
-        self._most, self._least = most, min(LEAST, most)
-        self._workers = workers
+        self._most, self._workers = most, workers
         self._bytes: Sequence[int | None] = []
         if workers > 1:
             self._bytes = [size_of(path) for path in paths] if sizes is None else sizes
         self._before = 0  # bytes of the files that have been read
         self._batches = self._reads = 0  # given out
+        share = self._reads_left(0) // workers if self._has_end else 0
+        self._least = min(max(LEAST, min(most, share) // SHARE), most)
 
     def of_file(self, i: int, mates: int = 1) -> FileSizes:
         """Those of the batches of input `i`, which is read next."""
@@ -57,11 +59,16 @@ class BatchSizes:
         size = self._most
         if self._workers > FEW:
             size = min(size, self._least * GROWTH ** min(self._batches // self._workers, 16))
-        if self._bytes and None not in self._bytes:
+        if self._has_end:
             size = min(size, max(self._least, self._reads_left(position) // self._workers))
         self._batches += 1
         self._reads += size
         return size
+
+    @property
+    def _has_end(self) -> bool:
+        """Whether it is known how much there is to read."""
+        return bool(self._bytes) and None not in self._bytes
 
     def _reads_left(self, position: int) -> int:
         done = self._before + position

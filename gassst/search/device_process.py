@@ -236,6 +236,11 @@ class DeviceProcess:
         return self._status[0]
 
     @property
+    def is_ready(self) -> bool:
+        """Whether the index is on the device, and answers come from there."""
+        return self._status[0] == READY
+
+    @property
     def was_found(self) -> bool:
         """Whether there is such a device, failed or not."""
         return bool(self._status[WAS_FOUND])

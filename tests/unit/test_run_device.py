@@ -14,7 +14,7 @@ import pytest
 import gassst
 from gassst.mapper import LateMapper
 from gassst.run_device import RunDevice, _is_served
-from gassst.search.device_process import TICKET, DeviceProcess, Job
+from gassst.search.device_process import READY, TICKET, DeviceProcess, Job
 
 
 @pytest.fixture
@@ -51,6 +51,20 @@ def test_the_next_sample_finds_the_index_on_the_device(index, process):
         assert is_alive(process) and process.serves(Job.of(index, run.mapper.params))
     with closing(replace(run, with_mates=True).server()) as server:
         assert server.process is not process and not is_alive(process)
+
+
+def test_a_device_that_is_ready_gets_large_batches(index, process):
+    """Before, a worker would search its first batch on the host to the end, however many reads it has."""
+    run = RunDevice(LateMapper(index, device="gpu"), is_late=True, is_served=True, started=process)
+    assert not run.is_ready
+    with closing(run.server()):
+        assert not run.is_ready  # its device is looked for
+    process.say(READY)
+    assert run.is_ready and not replace(run, with_mates=True).is_ready
+    for params in (run.mapper.params.for_single(), replace(run.mapper.params, mode="global")):
+        late, ready = (params.reads_per_batch(16, is_served=True, is_ready=each) for each in (False, True))
+        assert ready > 2 * late
+    assert replace(params, batch_size=1000).reads_per_batch(16, is_served=True, is_ready=True) == 1000
 
 
 def test_a_run_that_does_not_suit_ends_the_process_at_once(index, process):

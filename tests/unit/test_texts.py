@@ -325,11 +325,22 @@ def test_first_and_last_batches_are_small(million):
     assert len(given) < 3 * 1_000_000 / 24_576
 
 
+def test_large_batches_of_a_large_input_become_less_small(million, tmp_path):
+    """What a batch costs beside its reads counts, but all workers of a small input have some of it."""
+    given = sizes_of(1_000_000, 65_536, 8, million)
+    assert given[:8] == [8192] * 8 and given[-1] == 8192 and max(given) == 65_536
+    path = tmp_path / "few"
+    path.touch()
+    os.truncate(path, 25_000_000)
+    given = sizes_of(100_000, 65_536, 8, [str(path)])
+    assert given[0] == given[-1] == 3072 and max(given) < 100_000 / 8
+
+
 def test_sizes_where_nothing_is_gained(million):
     assert set(sizes_of(1_000_000, 32_768, 1, million)) == {32_768}  # one worker
     assert set(sizes_of(1_000_000, 1000, 8, million)) == {1000}  # small as they are
     few = sizes_of(1_000_000, 32_768, 4, million)
-    assert few[0] == 32_768 and few[-1] == 3072  # few workers soon have their first batches
+    assert few[0] == 32_768 and few[-1] == 4096  # few workers soon have their first batches
     stream = sizes_of(1_000_000, 24_576, 8, ["-"])
     assert stream[0] == 3072 and set(stream[16:]) == {24_576}  # its end is not known
 
