@@ -170,7 +170,7 @@ class MapParams:
         usual = 32_768 if processes == 1 else 24_576
         if is_served and processes > 1:
             early = usual if self.mode == "local" else 16_384
-            return self.batch_size or (65_536 if is_ready else early)
+            return self.batch_size or (98_304 if is_ready else early)
         return self.batch_size or (49_152 if on_device or is_served else usual)
 
     @property

@@ -18,7 +18,11 @@ class Band:
         instruction_set: str,
     ) -> None: ...
     def score(
-        self, read_strand: NDArray[np.uint32], band_start: NDArray[np.uint32], words: int
+        self,
+        read_strand: NDArray[np.uint32],
+        band_start: NDArray[np.uint32],
+        words: int,
+        limit: NDArray[np.uint16] | None = None,
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]: ...
     def profile(
         self, read_strand: NDArray[np.uint32], band_start: NDArray[np.uint32], words: int

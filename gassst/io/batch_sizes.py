@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from gassst.io.input_progress import size_of
 
 LEAST, SHARE = 3072, 8
-"""Reads of the smallest batches: so many, or a part of the largest ones where a worker gets as many of these. Beside its
-reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""
+"""Reads of the smallest batches: so many, or a part of the largest ones, where each worker gets one of these. Beside
+its reads a batch takes 4 ms, one of pairs 20: as much as one to three thousand reads."""
 FEW = 4  # workers; their first batches are there so soon that they need not be small
 GROWTH = 4  # from one round of batches to the next
 BYTES_A_READ = 250  # until some have been read

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.search.arrays import I64, U8, U16, U32, U64, Anchors, Candidates, Diagonals, KeysByRead
+from gassst.search.arrays import I64, U8, U16, U32, Anchors, Candidates, Diagonals, KeysByRead
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_requests import Looked
 from gassst.search.filters import BAND_LEAD
@@ -70,10 +70,10 @@ class SeedsOnDevice(HostBackend):
         with self.stats.timed("seeds"):
             seeds = self.resolve(reads, plan.rows(0), plan.caps).seeds
         some = super().gather(seeds, reads, None)
-        replaced, which = anchors.replaced(rows, some)
+        replaced = anchors.replaced(rows, some)
         if self._bounded is not None and self._bounded[0] is anchors:
-            bound = np.concatenate([self._bounded[1], np.full(len(some), UNKNOWN)])[which]
-            self._bounded = replaced, bound
+            unknown = np.full(len(some), UNKNOWN)
+            self._bounded = replaced, anchors.spliced(rows, some, self._bounded[1], unknown)
         return replaced
 
     # --- candidates ----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class SeedsOnDevice(HostBackend):
         self.stats.funnel.count("band32", entered, entered - rejected.size, took)
         if asked.size:
             some = candidates.take(asked)
-            passes[asked] = np.isin(_places(some), _places(super().filter(some, state)))
+            passes[asked] = _bookkeeping.are_kept(some, super().filter(some, state))
         return candidates.take(np.flatnonzero(passes))
 
     def look_densely(self, reads: U32, seeds: DenseSeeds) -> DenselyLooked:
@@ -126,11 +126,6 @@ class SeedsOnDevice(HostBackend):
                 seeds = _without_known(seeds, seeds.diagonal >> shift, state.scored)
                 seeds = _without_known(seeds, seeds.diagonal, state.rejected)
         return seeds if context.left_out is None else without_contigs(seeds, context)
-
-
-def _places(candidates: Candidates) -> U64:
-    """uint64[c]: strands and diagonals."""
-    return candidates.read_strand.astype(np.uint64) << np.uint64(32) | candidates.diagonal
 
 
 def _without_known(anchors: Anchors, place: U32, known: KeysByRead) -> Anchors:
