@@ -118,6 +118,34 @@ def test_clipping_does_not_lower_the_quality_of_unique_places(short_inserts):
     assert (qualities >= 20).mean() > 0.99
 
 
+def test_mates_that_differ_by_a_gap_are_cut_where_a_known_adapter_begins(index, world):
+    """They do not show where their fragment ends, nor does the adapter of one of them, in which a base is missing."""
+    rng, fragments, mates = np.random.default_rng(12), [], []
+    adapters = list(ADAPTERS["truseq"])
+    adapters[0] = adapters[0][:4] + adapters[0][5:]
+    for _, bases in draw_fragments(rng, world["unique"], 150, 50, 60):
+        own = []
+        for strand in (bases, reverse_complement(bases)):
+            codes = list(strand)
+            for i in range(rng.integers(8, 12), len(codes), 11):
+                codes[i] = rng.choice([base for base in "ACGT" if base != codes[i]])
+            own.append("".join(codes))
+        gap = len(bases) // 2 + 2
+        own[0] = own[0][:gap] + own[0][gap + 1 :]
+        fragments.append(own)
+        mates.append([(each + adapters[i] + random_bases(rng, M))[:M] for i, each in enumerate(own)])
+    trimmed = map_pairs(index, fragments)
+    found = map_pairs(index, mates)
+    placed = [
+        (short, long)
+        for one, other in zip(trimmed, found, strict=True)
+        for short, long in zip(one, other, strict=True)
+        if short.mapping_quality >= 20
+    ]
+    near = [abs(short.reference_start - long.reference_start) <= 15 for short, long in placed]
+    assert len(placed) > 200 and sum(near) > 0.98 * len(placed)
+
+
 @pytest.mark.parametrize("insert", [89, 80, 50])
 def test_copies_of_the_part_that_fits_leave_no_confidence(index, world, insert):
     """By chance one copy in four goes on with the first base of the adapter."""
