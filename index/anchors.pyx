@@ -9,6 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
+from cython.view cimport array
 
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
@@ -90,14 +91,18 @@ cdef class Anchors:
                          self.columns.offset + self.n, self.columns.length + self.n)
 
     cdef tuple take(self):
-        if self.n == 0:
+        """The columns; the arrays own them from here on, and nothing is left."""
+        cdef columns_t own = self.columns
+        cdef Py_ssize_t n = self.n
+        if n == 0:
             return (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint16))
-        return (
-            np.array(<uint32_t[:self.n]>self.columns.read_strand),
-            np.array(<uint32_t[:self.n]>self.columns.diagonal),
-            np.array(<uint16_t[:self.n]>self.columns.offset),
-            np.array(<uint16_t[:self.n]>self.columns.length),
-        )
+        self.n = self.room = 0
+        self.columns = columns_t(NULL, NULL, NULL, NULL)
+        cdef array read_strand = <uint32_t[:n]>own.read_strand, diagonal = <uint32_t[:n]>own.diagonal
+        cdef array offset = <uint16_t[:n]>own.offset, length = <uint16_t[:n]>own.length
+        read_strand.callback_free_data = diagonal.callback_free_data = free
+        offset.callback_free_data = length.callback_free_data = free
+        return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
 
 def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):

@@ -333,6 +333,8 @@ def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
     """The keys of the reads that go on, and the fresh ones: pairs of read strands and buckets, or diagonals."""
     if not fresh and not len(known.keys):
         return known
+    if not reads.size:
+        return KeysByRead.none(len(known.start) - 1)
     nothing = np.empty(0, np.uint32)
     read_strand, place = (np.concatenate(column) for column in zip((nothing, nothing), *fresh, strict=True))
     return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))
