@@ -140,7 +140,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             s.offset = <uint16_t>(m - w - o if s.reverse else o)
             s.length = <uint8_t>w
             s.lo = s.count = 0
-            s.clipped = s.known = 0
+            s.clipped = s.known = s.followed = 0
             if coded:
                 take_seed(codes + s.reverse * (CODES + 1), m, s, plan.longest)
             else:
@@ -406,7 +406,7 @@ cdef class Seeds:
                     s = &before.seeds[before.start[b] + j]
                     own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
                     if not s.clipped and s.offset == own.offset and s.length == own.length:
-                        own.lo, own.count, own.known = s.lo, s.count, 1
+                        own.lo, own.count, own.known, own.followed = s.lo, s.count, 1, 1
                         if self.step > 1:
                             memcpy(self.ranges + self.step * (own - self.seeds),
                                    before.ranges + self.step * (s - before.seeds), self.step * sizeof(step_range_t))
