@@ -9,6 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
+from cython.view cimport array
 
 from gassst._core.intrinsics cimport prefetch
 from gassst._core.anchors cimport buckets_t, columns_t, keys_t, read_t  # its own: named, so that the build sees a change
@@ -90,17 +91,22 @@ cdef class Anchors:
                          self.columns.offset + self.n, self.columns.length + self.n)
 
     cdef tuple take(self):
-        if self.n == 0:
+        """The columns; the arrays own them from here on, and nothing is left."""
+        cdef columns_t own = self.columns
+        cdef Py_ssize_t n = self.n
+        if n == 0:
             return (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint16))
-        return (
-            np.array(<uint32_t[:self.n]>self.columns.read_strand),
-            np.array(<uint32_t[:self.n]>self.columns.diagonal),
-            np.array(<uint16_t[:self.n]>self.columns.offset),
-            np.array(<uint16_t[:self.n]>self.columns.length),
-        )
+        self.n = self.room = 0
+        self.columns = columns_t(NULL, NULL, NULL, NULL)
+        cdef array read_strand = <uint32_t[:n]>own.read_strand, diagonal = <uint32_t[:n]>own.diagonal
+        cdef array offset = <uint16_t[:n]>own.offset, length = <uint16_t[:n]>own.length
+        read_strand.callback_free_data = diagonal.callback_free_data = free
+        offset.callback_free_data = length.callback_free_data = free
+        return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected,
+           bint fresh_alone=False):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
@@ -118,6 +124,8 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         The buckets scored before.
     rejected : search.arrays.KeysByRead
         The diagonals rejected before.
+    fresh_alone : bool
+        Leave out the seeds that the stage before had, too: all that they lead to is scored or rejected.
 
     Returns
     -------
@@ -155,7 +163,8 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
                           keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
-                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
+                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0),
+                          fresh_alone)
             gather_read(&read, p, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
@@ -172,13 +181,16 @@ cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, 
     cdef columns_t end
     total[0] = total[1] = 0
     for i in range(read.n_seeds):
-        total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
+        if not (read.fresh_alone and read.seeds[i].followed):
+            total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
     if total[0] + total[1] == 0:
         return 0
     buffer.reserve(total[0] + total[1])
     out.reserve(out.n + total[0] + total[1])
     to[0], to[1] = buffer.keys, buffer.keys + total[0]
     for i in range(read.n_seeds):
+        if read.fresh_alone and read.seeds[i].followed:
+            continue
         strand = read.seeds[i].reverse ^ read.flip
         strand_bit = <uint64_t>strand << 56
         low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length

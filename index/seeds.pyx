@@ -95,13 +95,44 @@ cdef inline void read_seed(const uint64_t *planes, uint64_t first, Py_ssize_t le
     seed.room = <uint8_t>n
 
 
+cdef enum:
+    CODES = 16              # of 32 bases each: longer reads have few seeds for their length
+
+
+cdef bint fill_codes(const uint64_t *planes, Py_ssize_t m, uint64_t *codes) noexcept nogil:
+    """Codes of a strand of `m` bases, at most 32 * CODES; false, and nothing of use, where one is masked."""
+    cdef Py_ssize_t i, rows = (m + 63) >> 6
+    cdef uint64_t masked = 0
+    for i in range(rows):
+        masked |= planes[3 * i + 2] & (~<uint64_t>0 >> max(64 * (i + 1) - m, 0))
+        codes[2 * i] = interleave(<uint32_t>planes[3 * i], <uint32_t>planes[3 * i + 1])
+        codes[2 * i + 1] = interleave(<uint32_t>(planes[3 * i] >> 32), <uint32_t>(planes[3 * i + 1] >> 32))
+    codes[2 * rows] = 0
+    return masked == 0
+
+
+cdef inline void take_seed(const uint64_t *codes, Py_ssize_t length, Seed *seed, int longest) noexcept nogil:
+    """`read_seed` from the codes of a strand, of which no base is masked. The seed has a base."""
+    cdef uint64_t *at = <uint64_t *>codes + (seed.offset >> 5)
+    cdef int shift = 2 * (seed.offset & 31), n = <int>min(length - seed.offset, longest)
+    seed.code = (at[0] << shift | at[1] >> 1 >> (63 - shift)) >> (64 - 2 * n)
+    seed.room = <uint8_t>n
+
+
 cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t first_row, Seed *s) noexcept nogil:
     """Write the seeds of a read whose planes begin at row `first_row`, both strands of each; returns where they end."""
-    cdef Py_ssize_t j = 0, o, m = plan.m, w = plan.w, count = plan.count
+    cdef Py_ssize_t j = 0, o, m = plan.m, w = plan.w, count = plan.count, rows = (m + 63) >> 6
     cdef int strand
-    cdef uint64_t row
+    cdef uint64_t[2 * CODES + 2] codes  # of both strands, each with one more that any seed may reach into
+    cdef const uint64_t *forward = planes + 3 * first_row
+    # Many seeds overlap: the bases are brought into their order once.
+    cdef bint coded = 0 < w and 4 * plan.every <= count and m <= 32 * CODES and plan.longest <= 32
+    coded = coded and fill_codes(forward, m, codes) and fill_codes(forward + 3 * rows, m, codes + CODES + 1)
     while j < count:
-        o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
+        if count - 1 == m - w:  # a division takes longer than all the rest
+            o = j
+        else:
+            o = j * (m - w) // (count - 1) if count > 1 else (m - w) // 2
         if plan.flip:
             o = m - w - o
         for strand in range(2):
@@ -109,9 +140,11 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             s.offset = <uint16_t>(m - w - o if s.reverse else o)
             s.length = <uint8_t>w
             s.lo = s.count = 0
-            s.clipped = s.known = 0
-            row = first_row + <uint64_t>s.reverse * ((m + 63) >> 6)
-            read_seed(planes, 64 * row, m, s, plan.longest)
+            s.clipped = s.known = s.followed = 0
+            if coded:
+                take_seed(codes + s.reverse * (CODES + 1), m, s, plan.longest)
+            else:
+                read_seed(planes, 64 * (first_row + <uint64_t>s.reverse * rows), m, s, plan.longest)
             s += 1
         j += plan.every
     return s
@@ -373,7 +406,7 @@ cdef class Seeds:
                     s = &before.seeds[before.start[b] + j]
                     own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
                     if not s.clipped and s.offset == own.offset and s.length == own.length:
-                        own.lo, own.count, own.known = s.lo, s.count, 1
+                        own.lo, own.count, own.known, own.followed = s.lo, s.count, 1, 1
                         if self.step > 1:
                             memcpy(self.ranges + self.step * (own - self.seeds),
                                    before.ranges + self.step * (s - before.seeds), self.step * sizeof(step_range_t))

@@ -352,7 +352,7 @@ cdef class OneRead:
         sort_keys(<uint64_t *>self.rooms[SCORED].p, sorting, self.n_scored)
         sort_keys(<uint64_t *>self.rooms[REJECTED].p, sorting, self.n_rejected)
         read = read_t(0, self.flip, self.shift, seeds, n, keys_t(<uint64_t *>self.rooms[SCORED].p, self.n_scored, 0),
-                      keys_t(<uint64_t *>self.rooms[REJECTED].p, self.n_rejected, 0))
+                      keys_t(<uint64_t *>self.rooms[REJECTED].p, self.n_rejected, 0), False)
         self.anchors.n = 0
         return gather_read(&read, positions, self.keys, self.anchors)
 

@@ -15,6 +15,7 @@ cdef struct Seed:
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
     uint8_t known     # need not be looked up again
+    uint8_t followed  # the stage before had it, too
 
 
 cdef struct seed_plan_t:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ class HostBackend:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def initial_state(self) -> SearchState:
-        return SearchState.initial(self.context)
+        # The other filters do not tell which diagonals they reject.
+        return replace(SearchState.initial(self.context), follows_all=self.context.cascade.is_narrow_band)
 
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
@@ -116,9 +118,9 @@ class HostBackend:
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
         scored = state.scored if state else KeysByRead.none(context.n)
-        rejected = state.rejected if state else scored
+        known = scored, state.rejected if state else scored, state is not None and state.follows_all
         with self.stats.timed("candidates"):
-            gathered = _anchors.gather(seeds, context.index.positions, reads, context, scored, rejected)
+            gathered = _anchors.gather(seeds, context.index.positions, reads, context, *known)
             anchors = Anchors(*gathered, reads)
             return anchors if context.left_out is None else without_contigs(anchors, context)
 
@@ -333,6 +335,8 @@ def _merged(known: KeysByRead, fresh: list[Any], reads: U32) -> KeysByRead:
     """The keys of the reads that go on, and the fresh ones: pairs of read strands and buckets, or diagonals."""
     if not fresh and not len(known.keys):
         return known
+    if not reads.size:
+        return KeysByRead.none(len(known.start) - 1)
     nothing = np.empty(0, np.uint32)
     read_strand, place = (np.concatenate(column) for column in zip((nothing, nothing), *fresh, strict=True))
     return KeysByRead(*_bookkeeping.merge_scored(*known, reads, read_strand, place))

@@ -56,6 +56,9 @@ class SearchState:
         The same for `rejected`.
     known_seeds : Seeds, list of them, or None
         Those looked up last, if the next stage holds them, too; of several portions of the reads one each.
+    follows_all : bool
+        Whether all anchors of a stage are scored or rejected before the next, as those of single reads are. Where the
+        next holds their seeds, too, these lead to nothing new.
     """
 
     best: U16
@@ -74,6 +77,7 @@ class SearchState:
     fresh: list[Buckets] = field(default_factory=list)
     fresh_rejected: list[Diagonals] = field(default_factory=list)
     known_seeds: Any = None
+    follows_all: bool = False
 
     @classmethod
     def initial(cls, context: BatchContext) -> SearchState:

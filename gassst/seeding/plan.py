@@ -50,6 +50,9 @@ LIKELY_ERRORS = 10
 # likely of another genome. It takes one more stage then, of fewer seeds, and nothing else, where that is enough.
 FEW = 0.03
 USUAL_ERRORS = 20  # bases for each error
+# Of the stages that this one stands for, one more is left out from this share on, where its seeds are no longer and
+# lie no further apart than `CLOSER`: it finds what that one would have found.
+STILL_FEW = 0.08
 # It is enough where all other seeds would place no more than `preset.given_up` of the reads with an error in ten bases,
 # and no more than this share of those with one in 20.
 USUAL_LOST = 0.0005
@@ -298,7 +301,14 @@ class SearchPlan:
             ):
                 # What costs no more than a few seeds is as good as free.
                 enough.append((max(self._cost(stage), LONE_COST), float(many @ lost), stage))
-        return replace(plan, stages=(*stages, min(enough)[2]), replaced=first) if enough else plan
+        if not enough:
+            return plan
+        lone = min(enough)[2]
+        before = stages[first - 1]
+        is_closer = before.length == lone.length and lone.every <= CLOSER
+        if is_closer and self.preset.given_up > STILL_FOUND and first > 1:
+            first -= bool(usual @ missed[first - 2] <= STILL_FEW)
+        return replace(plan, stages=(*stages, lone), replaced=first)
 
     def _lone_stages(self, m: int, last: Stage) -> list[Stage]:
         """The stages that single reads without a place may take instead of `last`."""

@@ -186,6 +186,25 @@ def test_reads_without_a_place_are_given_up_where_few_would_find_one(level, m, i
         assert costs[sought].sum() < 0.7 * costs[:-1].sum()
 
 
+@pytest.mark.parametrize(
+    "level, m, length, every, left_out",
+    [
+        (2, 75, 12, 3, [2, 3, 4]),  # of six disjoint 12-mers, too: each lies within two bases of a seed taken
+        (2, 81, 12, 3, [4, 5]),
+        (2, 90, 13, 2, [4, 5]),  # 12-mers may find what 13-mers do not
+        (2, 84, 12, 4, [4, 5]),
+        (3, 147, 12, 3, [3, 4, 5]),  # as the disjoint 12-mers find a few more
+    ],
+)
+def test_disjoint_seeds_are_left_out_where_those_taken_find_the_same(level, m, length, every, left_out):
+    plan = SearchPlan(MapParams(sensitivity=level), 10, 13_600_000)
+    plan.prepare(np.array([m], np.uint32))
+    lone = plan.plan(m).stages[-1]
+    assert (lone.length, lone.every) == (length, every)
+    stages = len(plan.plan(m).stages)
+    assert np.flatnonzero(plan.sought[:stages, m] == 0).tolist() == left_out
+
+
 @pytest.mark.parametrize("level", range(6))
 @pytest.mark.parametrize("m", [1, 36, 400, 4000])
 def test_no_read_is_given_up_before_the_first_stage_nor_at_the_highest_levels(m, level):
