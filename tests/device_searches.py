@@ -94,14 +94,19 @@ def hard_pairs(rng):
     return genome, batch_of_pairs(*mates)
 
 
-def hard_search(engine, folder):
-    """The search on a device of the genome of `hard_pairs`, a mapper of the host, and the pairs."""
-    genome, batch = hard_pairs(np.random.default_rng(4))
+def search_of(engine, folder, genome):
+    """The search on a device of a genome, and a mapper of the host, with seeds of 20 bases."""
     fasta = folder / "hard.fa"
     fasta.write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in genome.items()))
     mapper = gassst.Mapper(gassst.Index.build(fasta), device="none", seed_length=20, insert=(400, 30))
     info, device, planes = engine.info, engine.device, mapper.index.reference.planes
-    return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper, batch
+    return DeviceSearch(mapper.index, opencl_engine.Engine(info, device, planes), SPLIT), mapper
+
+
+def hard_search(engine, folder):
+    """The same of the genome of `hard_pairs`, and the pairs."""
+    genome, batch = hard_pairs(np.random.default_rng(4))
+    return *search_of(engine, folder, genome), batch
 
 
 def with_bases(text, places):

@@ -10,7 +10,9 @@ from device_searches import (
     hard_search,
     pair_context,
     pairs_of,
+    search_of,
     sizes_asked,
+    with_bases,
 )
 
 import gassst
@@ -97,6 +99,24 @@ class TestQuickLook:
         assert (is_own | ~wanted).all()
         is_cut = (found.left_out[true.reads] > 0).repeat(np.diff(true.start))
         assert (found.left_out > 0).sum() > 10 and is_own[is_cut].sum() < 1.2 * wanted[is_cut].sum()
+
+    def test_the_longest_anchor_is_not_left_out(self, engine, tmp_path, monkeypatch):
+        """It decides whether a mate fits at one end only, though many buckets have more support than its own."""
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 2)
+        genome, batch = clipped_pairs(np.random.default_rng(6))
+        search, mapper = search_of(engine, tmp_path, genome)
+        context, mate = pair_context(mapper.index, batch, {"seed_length": 20})
+        trial = PairTrial.of_batch(context, mate, InsertModel.given("fr", 400, 30))
+        found = search.quick_look(context, Stats(), *trial.asked)
+        assert trial.is_met_by(found)
+        true, own = trial.expected[2], Looked(*found.looked).anchors(trial.expected[2].reads)
+        cut = np.flatnonzero(found.left_out[true.reads])
+        assert cut.size == len(batch) // 2
+        for i in cut:  # of equals the first, in the copy of which a part is foreign
+            longest = true.start[i] + np.argmax(true.length[true.start[i] : true.start[i + 1]])
+            assert true.diagonal[longest] in own.diagonal[own.start[i] : own.start[i + 1]]
+        expected, _ = mapper.map_batch(batch)
+        assert_same_rows(mapper.replaced(on_device=search).map_batch(batch)[0], expected)
 
     def test_reads_that_repeat_bases_of_their_own(self, search, index):
         """By words of the read as text, on either strand."""
@@ -194,3 +214,20 @@ def repeats(read):
 
 def keys_of(read_strand, place):
     return read_strand.astype(np.uint64) << np.uint64(32) | place
+
+
+def clipped_pairs(rng):
+    """A genome with 20 copies of elements, and pairs with a mate that fits one place of each at one end.
+
+    Other copies are alike but for 12 bases that follow each other, so more bases of their diagonals are covered.
+    """
+    elements = [bf.random_bases(rng, 150) for _ in range(4)]
+    genome, mates = {"alone": bf.random_bases(rng, 4000)}, ([], [])
+    for i, element in enumerate(elements):
+        copy = with_bases(element, range(58, 70))
+        begun = with_bases(element, range(110, 150))
+        copies = [begun, *[copy] * 20]
+        genome[f"copies{i}"] = b"".join(bf.random_bases(rng, 100) + each for each in copies)
+        for each, read in zip(mates, (element, genome["alone"][900 * i :][:150]), strict=True):
+            each.append((f"pair{i}", read.decode(), None))
+    return genome, batch_of_pairs(*mates)
