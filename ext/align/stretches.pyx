@@ -421,6 +421,28 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
     return *columns[:, :k].copy(), alone_array[:k].view(bool)
 
 
+def stretches_of(candidates, context):
+    """The best ungapped stretch on the diagonal of each of `c` candidates.
+
+    Read are their `read_strand` and `diagonal`, and of the context what `promising_buckets` reads. Returns uint32[c]
+    twice, as `search.dense.Stretches` has them.
+    """
+    packed = context.packed
+    cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
+    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
+    cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
+    cdef costs_t costs = costs_of(context.params.scoring)
+    cdef Py_ssize_t j
+    cdef stretch_t found
+    columns = np.empty((2, read_strand.shape[0]), np.uint32)
+    cdef uint32_t[:, ::1] out = columns
+    with nogil:
+        for j in range(read_strand.shape[0]):
+            found = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs)
+            out[0, j], out[1, j] = <uint32_t>found.total, <uint32_t>(found.begin << 16 | found.end)
+    return columns[0], columns[1]
+
+
 cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,
                                       const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
                                       costs_t costs) noexcept nogil:

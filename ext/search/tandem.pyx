@@ -112,6 +112,28 @@ cdef inline int least_differences(const around_t *around, int64_t at, bases64_t 
     return count_bits(((low ^ read.low) | (high ^ read.high)) & counted)
 
 
+def strands_that_repeat(packed):
+    """Reads that repeat bases of their own: others lie in no tandem repeat.
+
+    `packed`: the PackedReads of n reads. Returns uint8[n], 1 where the whole forward strand does, plus 2 where the
+    reverse one does.
+    """
+    cdef const uint32_t[::1] lengths = packed.lengths, plane_start = packed.plane_start
+    cdef planes_t reads = planes_of(packed.planes)
+    cdef Py_ssize_t i
+    cdef int64_t row, m
+    cdef int strand
+    repeats_array = np.zeros(lengths.shape[0], np.uint8)
+    cdef uint8_t[::1] repeats = repeats_array
+    with nogil:
+        for i in range(lengths.shape[0]):
+            m = lengths[i]
+            for strand in range(2):
+                row = plane_start[i] + strand * ((m + 63) >> 6)
+                repeats[i] |= <uint8_t>repeats_itself(reads, 64 * row, m) << strand
+    return repeats_array
+
+
 def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
                   const int64_t[::1] end, const uint16_t[::1] most, context, const uint8_t[::1] repeats=None):
     """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.

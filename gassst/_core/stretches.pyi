@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.local.places import Lines
-from gassst.search.arrays import I64, U8, Anchors, Bool
+from gassst.search.arrays import I64, U8, U32, Anchors, Bool, Candidates
 from gassst.search.context import BatchContext
 from gassst.search.dense import Stretches
 from gassst.search.state import SearchState
@@ -28,3 +28,4 @@ def promising_buckets(
     reach: int,
     stretches: Stretches | None = None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], Bool]: ...
+def stretches_of(candidates: Candidates, context: BatchContext) -> tuple[U32, U32]: ...

@@ -1,6 +1,8 @@
+from gassst.io.read_batch import PackedReads
 from gassst.search.arrays import F64, I64, U8, U16, U32
 from gassst.search.context import BatchContext
 
+def strands_that_repeat(packed: PackedReads) -> U8: ...
 def tandem_rivals(
     read_strand: U32,
     diagonal: U32,

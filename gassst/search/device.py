@@ -110,9 +110,10 @@ class DeviceSearch:
         try:
             with self.engine.errors():
                 for slot in device.slots:
-                    for found in _backend(trial.searched, [trial.request], slot).answers():
-                        if not trial.is_met_by(found):
-                            raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
+                    for part in trial.parts:
+                        for found in _backend(part.searched, [part.request], slot).answers():
+                            if not part.is_met_by(found):
+                                raise DeviceError(f"OpenCL device {self.engine.info.name}: wrong results")
         except OutOfDeviceMemory as error:  # the batches that come will say what does not fit
             log.debug("%s", error)
 

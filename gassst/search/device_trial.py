@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, log
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from gassst._core.filters import band32
+from gassst._core.stretches import stretches_of
+from gassst._core.tandem import strands_that_repeat
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
-from gassst.search.arrays import U8, U32, U64, Anchors, Bands, GlobalResult
+from gassst.search.arrays import U8, U16, U32, U64, Anchors, Bands, Candidates, GlobalResult
 from gassst.search.context import BatchContext, PairContext
+from gassst.search.dense import DenselyLooked, DenseSeeds, Stretches
 from gassst.search.device_pairs import note_quick_look
 from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.host import HostBackend
@@ -27,10 +32,20 @@ READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""
 FRAGMENT_ROWS = 6
 """Of pieces whose ends are mates."""
+MATE = 127
+"""Bases of a mate: the middle words of its strands are not the same (`repeats.cl`)."""
+MIDDLE, WORD = 59, 8
+"""Where the middle word of the forward strand begins, that of the reverse one a base behind it; and its bases."""
+DENSELY = 4
+"""Of as many reads dense seeds of one are looked up."""
+OCCURRENCES = 2
+"""Of a dense seed, so that some are passed over."""
 COMPLEMENT = np.array([3, 2, 1, 0, 4, 5], np.uint8)
 SEARCHED = "best", "rival", "complete", "capped", "looked", "planned"
 SETTLED = "open", "before_rescue", "looked_row"
 BANDS = "read_strand", "band_start", "end", "edits"
+PASSED_OVER = "clipped", "first", "last"
+STRETCHES = "total", "ends"
 ANCHORS = ("read_strand", "diagonal", "offset", "length", "start")
 RESULT = (
     "rows",
@@ -45,13 +60,53 @@ RESULT = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class DenseTrial:
+    """A request of dense seeds of some reads (uint32[a]), and what the host finds.
+
+    The stretches are expected on the diagonals of the host's anchors.
+    """
+
+    reads: U32
+    searched: Searched
+    request: Request
+    expected: DenselyLooked
+    stretches: Stretches
+
+    @classmethod
+    def of(cls, context: BatchContext) -> DenseTrial:
+        """Of every so manieth read of a batch, with seeds of which one in a few occurs more than once by chance."""
+        reads = np.arange(0, context.n, DENSELY, dtype=np.uint32)
+        by_chance = ceil(log(max(context.reference.unmasked, 4), 4))
+        seeds = DenseSeeds(min(by_chance, context.index.longest_seed), 5, OCCURRENCES, True)
+        no_bands: Any = None
+        expected = HostBackend(context, no_bands, Stats()).look_densely(reads, seeds)
+        stretches = Stretches(*stretches_of(expected.anchors, context))
+        request = Request.for_dense(context, reads, seeds)
+        searched = Searched(context.plan, context.cascade, context.params)
+        return cls(reads, searched, request, expected, stretches)
+
+    def is_met_by(self, found: Any) -> bool:
+        """Whether a device has found the same."""
+        looked = found.looked(self.reads)
+        return (
+            _are_same(looked.anchors, self.expected.anchors, ANCHORS)
+            and _are_same(looked, self.expected, PASSED_OVER)
+            and _are_same(looked.stretches, self.stretches, STRETCHES)
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """A request of single reads, and what the host finds."""
+    """A request of single reads, and what the host finds.
+
+    `dense`: a trial of dense seeds, where the search asks for these.
+    """
 
     context: BatchContext
     searched: Searched
     request: Request
     expected: GlobalResult
+    dense: DenseTrial | None
 
     @classmethod
     def of(cls, index: Any, searched: Searched) -> Trial:
@@ -59,9 +114,13 @@ class Trial:
         batch = batch_of_records(records_of(codes_of(index.reference.planes, ROWS)))
         context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
-            return cls(
-                context, searched, Request.of(context), single.search(HostBackend(context, bands, Stats()))
-            )
+            expected = single.search(HostBackend(context, bands, Stats()))
+        return cls(context, searched, Request.of(context), expected, _dense_of(context))
+
+    @property
+    def parts(self) -> list[Trial | DenseTrial]:
+        """What is asked, one after the other."""
+        return [self] if self.dense is None else [self, self.dense]
 
     def is_met_by(self, found: Any) -> bool:
         """Whether a device has found the same."""
@@ -70,19 +129,37 @@ class Trial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairTrial:
-    """A request of the quick look at pairs, and what the host finds: states, and anchors of the reads left open."""
+    """A request of the quick look at pairs, and what the host finds.
+
+    Attributes
+    ----------
+    expected
+        States, and anchors of the reads left open.
+    bound : uint16[c]
+        Of these anchors, as `Looked` has it.
+    repeats : uint8[n]
+        As `QuickLooked` has it.
+    dense
+        A trial of dense seeds, where the search asks for these.
+    """
 
     context: BatchContext
     searched: Searched
     request: Request
     pairs: PairContext
     expected: tuple[SearchState, PairState, Anchors]
+    bound: U16
+    repeats: U8
+    dense: DenseTrial | None
 
     @classmethod
     def of(cls, index: Any, searched: Searched) -> PairTrial:
         """In an index, which must suit `device.is_looked_up`."""
         fragments = codes_of(index.reference.planes, FRAGMENT_ROWS)
-        first, last = fragments[:, : 64 * ROWS], COMPLEMENT[fragments[:, : -64 * ROWS - 1 : -1]]
+        first, last = fragments[:, :MATE].copy(), COMPLEMENT[fragments[:, : -MATE - 1 : -1]]
+        for strand in range(2):  # of some mates one strand repeats its middle word
+            middle = MIDDLE + strand
+            first[3 + 4 * strand :: 8, 20 : 20 + WORD] = first[3 + 4 * strand :: 8, middle : middle + WORD]
         batch = batch_of_pairs(records_of(first), records_of(last))
         assert batch.mate is not None
         insert = InsertModel.given("fr", 64 * FRAGMENT_ROWS, 20)
@@ -104,7 +181,14 @@ class PairTrial:
             anchors = host.gather(host.look_up(host.initial_state(), 0, left), left, None)
         searched = Searched(context.plan, context.cascade, context.params)
         request = Request.for_quick_look(context, reads, mates, insert)
-        return cls(context, searched, request, pairs, (search, state, anchors))
+        expected, bound = (search, state, anchors), _least_errors(anchors, context)
+        repeats, dense = strands_that_repeat(context.packed), _dense_of(context)
+        return cls(context, searched, request, pairs, expected, bound, repeats, dense)
+
+    @property
+    def parts(self) -> list[PairTrial | DenseTrial]:
+        """What is asked, one after the other."""
+        return [self] if self.dense is None else [self, self.dense]
 
     @property
     def asked(self) -> tuple[U32, U32, InsertModel]:
@@ -118,11 +202,15 @@ class PairTrial:
         passes = HostPairPasses(context, self.pairs, Stats())
         passes.begin_stage(search, state)
         note_quick_look(found, self.request.mates, search, state, passes)
-        anchors = Looked(*found.looked).anchors(true_anchors.reads)
+        looked = Looked(*found.looked)
+        anchors = looked.anchors(true_anchors.reads)
         left_out = found.left_out[true_anchors.reads]
         number = np.diff(anchors.start) + left_out
-        whole, true_whole = (
-            each.keep(np.repeat(left_out == 0, np.diff(each.start))) for each in (anchors, true_anchors)
+        kept, true_kept = (np.repeat(left_out == 0, np.diff(each.start)) for each in (anchors, true_anchors))
+        whole, true_whole = anchors.keep(kept), true_anchors.keep(true_kept)
+        is_bounded = self.context.cascade.is_narrow_band
+        bound, true_bound = (
+            (looked.bound[kept], self.bound[true_kept]) if is_bounded else (looked.bound, self.bound)
         )
         bands, true_bands = (Bands.concatenate(each.bands) for each in (search, true_search))
         return (
@@ -131,11 +219,42 @@ class PairTrial:
             and _are_same(bands, true_bands, BANDS)
             and _are_same(whole, true_whole, ANCHORS)
             and np.array_equal(number, np.diff(true_anchors.start))
+            and np.array_equal(bound, true_bound)
+            and np.array_equal(found.repeats, self.repeats)
         )
 
 
 def _context_of(index: Any, searched: Searched, batch: ReadBatch, whole_reads: bool = False) -> BatchContext:
     return BatchContext.of(index, WholeIndex(index), *searched, batch.pack(), whole_reads=whole_reads)
+
+
+def _dense_of(context: BatchContext) -> DenseTrial | None:
+    """Dense seeds are looked up where ends may be clipped."""
+    return DenseTrial.of(context) if context.params.mode == "local" else None
+
+
+def _least_errors(anchors: Anchors, context: BatchContext) -> U16:
+    """uint16[c]: the least errors of the read in the narrow band of each anchor, 0 where that decides nothing.
+
+    Of none, where it is not the only filter. The filter tells whether they are within a limit, so they are bisected.
+    """
+    if not context.cascade.is_narrow_band:
+        return np.empty(0, np.uint16)
+    read, number = anchors.read_strand >> 1, np.arange(len(anchors), dtype=np.uint32)
+    # Limits are those of reads: each anchor has a read of its own.
+    packed = replace(
+        context.packed, plane_start=context.packed.plane_start[read], lengths=context.lengths[read]
+    )
+    own = number << np.uint32(1) | anchors.read_strand & np.uint32(1)
+    alone = Candidates(own, anchors.diagonal, anchors.offset, anchors.length)
+    low, high = np.zeros(len(anchors), np.uint16), packed.lengths.astype(np.uint16)
+    for _ in range(int(high.max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        (passed, *_), _ = band32(alone, middle, packed, context.reference.planes, 0)
+        passes = np.zeros(len(anchors), bool)
+        passes[passed >> np.uint32(1)] = True
+        low, high = np.where(passes, low, np.minimum(middle + 1, high)), np.where(passes, middle, high)
+    return high.astype(np.uint16)
 
 
 def codes_of(planes: U64, n_rows: int) -> U8:

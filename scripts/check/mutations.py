@@ -435,7 +435,7 @@ MUTATIONS = [
     Mutation(
         "run: a device process serves two runs", RUN_DEVICE,
         "is_new = self.started is None or self.started.can_be_told", "is_new = True",
-        "tests/parity/test_device_search.py::test_a_process_that_has_ended_serves_no_other_sample",
+        "tests/parity/test_device_server.py::test_a_process_that_has_ended_serves_no_other_sample",
     ),
 ]  # fmt: skip
 

@@ -1,8 +1,12 @@
 import pytest
 from alignments import BACKENDS
+from device_searches import SPLIT, USABLE, needs_device
 
+import gassst
+from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
+from gassst.search.device import DeviceSearch
 
 
 @pytest.fixture(scope="session", params=BACKENDS)
@@ -12,3 +16,24 @@ def backend(request):
     if kind == "cpu":
         return lambda planes: CpuExtender(planes, rest)
     return lambda planes: OpenCLExtender(planes, rest.partition("-")[2], threads=2)
+
+
+@pytest.fixture(
+    scope="module",
+    params=USABLE or [pytest.param(None, marks=needs_device)],
+    ids=lambda info: f"{info.type}-{info.index}" if info else "no device",
+)
+def engine(request, small_index):
+    info, device = opencl_engine.choose(request.param.index, 2)
+    return opencl_engine.Engine(info, device, gassst.Index.open(small_index).reference.planes)
+
+
+@pytest.fixture(scope="module")
+def index(small_index):
+    return gassst.Index.open(small_index)
+
+
+@pytest.fixture(scope="module")
+def search(engine, index):
+    """One for all tests: its kernels are built once."""
+    return DeviceSearch(index, engine, SPLIT)

@@ -1,0 +1,166 @@
+"""Seeds that a device looks up for the host, those of stages and dense ones, lead to the same anchors."""
+
+from dataclasses import replace
+
+import brute_force as bf
+import numpy as np
+import pytest
+from device_searches import assert_same_rows, context_of, pairs_of, sizes_asked, with_adapters
+
+import gassst
+from gassst._core.stretches import promising_buckets
+from gassst.extension.cpu import CpuExtender
+from gassst.io.read_records import batch_of_pairs
+from gassst.search import (
+    device,
+    device_requests,
+    device_seeds,
+)
+from gassst.search.arrays import Anchors, Buckets, Diagonals
+from gassst.search.context import QUICK_EVERY
+from gassst.search.dense import DenseSeeds
+from gassst.search.device_requests import Request, Searched
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+
+@pytest.fixture(scope="module")
+def small_pairs(small_genome):
+    """150 pairs of fragments of 250 to 400 bases, each mate with errors of its own; of some a mate fits nowhere."""
+    rng, contig = np.random.default_rng(8), small_genome["one"]
+    mates: tuple[list, list] = [], []
+    for i in range(150):
+        length, size = int(rng.choice([40, 50, 100, 150])), int(rng.integers(250, 400))
+        at = int(rng.integers(len(contig) - size))
+        fragment = contig[at : at + size]
+        for each, strand in zip(mates, (fragment, bf.reverse_complement(fragment)), strict=True):
+            read = bf.mutate(rng, strand[: length + 20], int(rng.integers(length // 8)))[:length]
+            read = bf.random_bases(rng, length) if rng.random() < 0.05 else read
+            each.append((f"pair{i}", read.decode(), None))
+    return batch_of_pairs(*mates)
+
+
+class TestSeeds:
+    """Of pairs a device looks seeds up, and the host goes on with the anchors."""
+
+    @pytest.mark.parametrize(
+        ("stage", "every", "params"),
+        [(0, QUICK_EVERY, {}), (0, None, {"sensitivity": 5}), (1, None, {}), (2, None, {"seed_length": 9})],
+    )
+    def test_anchors_are_those_of_the_host(
+        self, search, index, small_reads, monkeypatch, stage, every, params
+    ):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 1)
+        found = [
+            self.looked_up(
+                kind, replace(context_of(index, small_reads, **params), on_device=search), stage, every
+            )
+            for kind in (device_seeds.SeedsOnDevice, HostBackend)
+        ]
+        (own, own_state, own_stats), (anchors, state, stats) = found
+        assert len(anchors) > 50 and own_stats.nanoseconds["device"] and not stats.nanoseconds["device"]
+        for name in Anchors.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(own, name), getattr(anchors, name), err_msg=name)
+        for name in ("complete", "capped", "looked", "planned"):
+            np.testing.assert_array_equal(getattr(own_state, name), getattr(state, name), err_msg=name)
+        assert own_stats.occurrences == stats.occurrences > 0
+
+    def looked_up(self, kind, context, stage, every):
+        """The anchors of every third read; some buckets and diagonals are known."""
+        reads = np.arange(0, context.n, 3, dtype=np.uint32)
+        stats = Stats()
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            backend = kind(context, bands, stats)
+            state = backend.initial_state()
+            some = HostBackend(context, bands, Stats())
+            known = some.gather(some.look_up(some.initial_state(), stage, reads, every), reads, None)
+            fresh = known.read_strand[::5], known.diagonal[::5]
+            state.fresh = [Buckets(fresh[0], fresh[1] >> np.uint32(context.shift))]
+            state.fresh_rejected = [Diagonals(known.read_strand[1::5], known.diagonal[1::5])]
+            backend.merge_scored(state, reads)
+            anchors = backend.gather(backend.look_up(state, stage, reads, every), reads, state)
+        assert 0 < len(anchors) < len(known)
+        return anchors, state, stats
+
+    @pytest.mark.parametrize("params", [{}, {"mode": "global", "filters": ()}, {"all_hits": True}], ids=str)
+    def test_pairs_get_the_same_records(self, search, index, small_pairs, monkeypatch, params):
+        monkeypatch.setattr(device_seeds, "LEAST_READS", 9)
+        mapper = gassst.Mapper(index, device="none", **params)
+        batch = small_pairs
+        expected, counted = mapper.map_batch(batch)
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        for mine, true in zip(found.rows, expected.rows, strict=True):
+            np.testing.assert_array_equal(mine, true)
+        assert own.nanoseconds["device"] and own.occurrences and own.scored == counted.scored
+        assert own.candidates == counted.candidates
+
+    def test_bounds_say_what_the_narrow_band_rejects(self, search, index, small_reads):
+        context = context_of(index, small_reads)
+        reads = np.arange(context.n, dtype=np.uint32)
+        found = search.look_up(context, Stats(), reads, 0, None)
+        anchors = found.anchors(reads)
+        for most in (2, 5, 9):
+            limits = np.full(context.n, most, np.uint16)
+            kept = context.cascade.run(anchors, limits, context.packed, index.reference.planes)
+            assert 0 < len(kept) < len(anchors)
+            np.testing.assert_array_equal(kept.diagonal, anchors.diagonal[found.bound <= most])
+
+    def test_an_index_with_steps_is_looked_up_on_the_host(self, search, small_fasta, small_reads):
+        context = context_of(gassst.Index.build(small_fasta, step=2), small_reads[:3])
+        assert search.look_up(context, Stats(), np.arange(3, dtype=np.uint32), 0, None) is None
+
+
+class TestDenseLook:
+    """What dense seeds of some reads lead to on a device is what they lead to on the host."""
+
+    @pytest.mark.parametrize(
+        "seeds",
+        [DenseSeeds(9, 5, 3, False), DenseSeeds(12, 1, 64, True), DenseSeeds(20, 5, 1, True)],
+        ids=str,
+    )
+    def test_anchors_and_passed_over_seeds(self, search, index, small_reads, seeds):
+        small_context = context_of(index, with_adapters(small_reads), mode="local")
+        reads = np.arange(1, small_context.n, 2, dtype=np.uint32)
+        found = search.look_densely(small_context, Stats(), reads, seeds)
+        self.assert_same(found, small_context, reads, seeds)
+        assert len(found.anchors) > 50 and (found.clipped > 0).any() == (seeds.occurrences < 64)
+
+    def test_requests_together(self, search, index, small_reads):
+        seeds = DenseSeeds(10, 3, 20, True)
+        contexts = [
+            context_of(index, small_reads[a:b], mode="local") for a, b in ((0, 50), (50, 51), (51, 180))
+        ]
+        reads = [np.arange(0, context.n, 2, dtype=np.uint32) for context in contexts]
+        searched = Searched(contexts[0].plan, contexts[0].cascade, contexts[0].params)
+        requests = [Request.for_dense(*each, seeds) for each in zip(contexts, reads, strict=True)]
+        answers = [device_requests.copied(each) for each in search.found(searched, requests)]
+        for found, context, some in zip(answers, contexts, reads, strict=True):
+            self.assert_same(found.looked(some), context, some, seeds)
+
+    def assert_same(self, found, context, reads, seeds):
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            expected = HostBackend(context, bands, Stats()).look_densely(reads, seeds)
+        for name in Anchors.__dataclass_fields__:
+            own, true = getattr(found.anchors, name), getattr(expected.anchors, name)
+            np.testing.assert_array_equal(own, true, err_msg=name)
+        for name in ("clipped", "first", "last"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        for most, relevant in ((2, 3), (40, 100)):
+            of_host = promising_buckets(expected.anchors, context, most, relevant, 100)
+            own = promising_buckets(found.anchors, context, most, relevant, 100, found.stretches)
+            for mine, true in zip(own, of_host, strict=True):
+                np.testing.assert_array_equal(mine, true)
+
+    def test_pairs_get_the_same_records(self, search, index, small_genome, monkeypatch):
+        """Mates of which a part is foreign are looked up again."""
+        monkeypatch.setattr(device_seeds, "LEAST_DENSE", 1)
+        batch = pairs_of(small_genome, "fr")
+        for mate in range(0, len(batch), 5):
+            at = slice(int(batch.offsets[mate]), int(batch.offsets[mate]) + 45)
+            batch.bases[at] = np.random.default_rng(mate).choice(np.frombuffer(b"ACGT", np.uint8), 45)
+        mapper = gassst.Mapper(index, device="none")
+        expected, _ = mapper.map_batch(batch)
+        asked = sizes_asked(monkeypatch, device.DeviceSearch, "look_densely", 3)
+        found, own = mapper.replaced(on_device=search).map_batch(batch)
+        assert_same_rows(found, expected)
+        assert sum(asked) > 20 and own.nanoseconds["device"]

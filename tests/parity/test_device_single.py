@@ -1,0 +1,168 @@
+"""The search of single reads on a device finds what the host finds: bands, places, qualities, and what they cost."""
+
+import logging
+
+import numpy as np
+import pytest
+from device_searches import SPLIT, assert_all_same, assert_same, context_of, with_adapters
+
+import gassst
+from gassst.errors import DeviceError
+from gassst.extension import opencl_engine, opencl_upload
+from gassst.extension.cpu import CpuExtender
+from gassst.layouts import NO_SCORE
+from gassst.search import (
+    device,
+    device_arrays,
+    device_index,
+    single,
+)
+from gassst.search.device import DeviceSearch
+from gassst.search.device_requests import Request, Searched
+from gassst.search.device_trial import Trial
+from gassst.search.host import HostBackend
+from gassst.stats import Stats
+
+
+class TestDeviceSearch:
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {},
+            {"filters": (), "max_hits": 7},
+            {"filters": ("flanks",), "sensitivity": 0},
+            {"filters": ("band32",), "min_identity": 70, "seed_length": 8},
+            {"sensitivity": 5, "min_identity": 85},
+        ],
+        ids=["auto", "no filter", "flanks", "band32, short seeds", "all occurrences"],
+    )
+    def test_it_finds_what_the_host_finds(self, search, index, small_reads, params):
+        context = context_of(index, small_reads, **params)
+        assert_same(search, context)
+
+    @pytest.mark.parametrize("params", [{}, {"filters": (), "sensitivity": 0}, {"seed_length": 10}], ids=str)
+    def test_it_gives_up_what_the_host_does(self, search, index, small_reads, params):
+        """Reads that fit at one end only, and reads without a place, are left to the search by local score."""
+        context = context_of(index, with_adapters(small_reads), mode="local", **params)
+        assert_same(search, context)
+        (found,) = search.found(
+            Searched(context.plan, context.cascade, context.params), [Request.of(context)]
+        )
+        with CpuExtender(context.reference.planes).open_reads(context.packed) as bands:
+            state = single.run_stages(HostBackend(context, bands, Stats()))
+        assert state.left_to_local.sum() > 20 and state.hopeless(context).sum() > 5
+        # What it scored is kept of reads without a band alone: of others nobody asks.
+        lost = state.best == NO_SCORE
+        for name, column in zip(device_arrays.STATE, found.state, strict=True):
+            among = lost if name == "EVIDENCE" else slice(None)
+            np.testing.assert_array_equal(column[among], getattr(state, name.lower())[among], err_msg=name)
+
+    def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):
+        monkeypatch.setattr(opencl_engine.Engine, "shares_memory", False)
+        monkeypatch.setattr(opencl_upload, "COPIED", 4096)
+        assert_same(DeviceSearch(index, engine, SPLIT), context_of(index, small_reads[:40]))
+
+    def test_a_search_before_the_first_changes_nothing(self, search, index, small_reads):
+        context = context_of(index, small_reads[:60])
+        search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
+        assert_same(search, context)
+
+    def test_a_device_that_finds_other_places_is_not_used(self, search, index, small_reads, monkeypatch):
+        context = context_of(index, small_reads[:60])
+        collect = device.DeviceBackend.collect
+
+        def wrong(backend, state):
+            for found in collect(backend, state):
+                assert len(found.edits) > 100
+                found.edits[50] += 1
+                yield found
+
+        monkeypatch.setattr(device.DeviceBackend, "collect", wrong)
+        with pytest.raises(DeviceError, match="wrong results"):
+            search.warm_up(Trial.of(index, Searched(context.plan, context.cascade, context.params)))
+
+    def test_one_read_and_reads_without_seeds(self, search, index, small_reads):
+        assert_same(search, context_of(index, small_reads[:1]))
+        assert_same(search, context_of(index, [("short", "ACGTACGT", None), ("masked", "N" * 60, None)]))
+
+    def test_batches_follow_each_other(self, search, index, small_reads):
+        for some in (small_reads[:9], small_reads[100:300], small_reads[9:40]):
+            assert_same(search, context_of(index, some))
+
+    def test_requests_that_are_searched_together_do_not_meet(self, search, index, small_reads):
+        requests = [
+            small_reads[:70],
+            [("short", "ACGTACGT", None)],
+            small_reads[300:310],
+            small_reads[70:200],
+        ]
+        contexts = [context_of(index, reads) for reads in requests]
+        assert_all_same(search, contexts)
+
+    def test_requests_without_room_for_all_are_searched_alone(self, search, index, small_reads, monkeypatch):
+        contexts = [context_of(index, reads) for reads in (small_reads[:200], small_reads[200:400])]
+        alone = device.DeviceBackend.__init__
+
+        def one_fits(backend, batch, slot):
+            if len(batch.requests) > 1:
+                raise opencl_engine.OutOfDeviceMemory("two are too many")
+            alone(backend, batch, slot)
+
+        monkeypatch.setattr(device.DeviceBackend, "__init__", one_fits)
+        assert_all_same(search, contexts)
+
+    @pytest.mark.parametrize("params", [{"all_hits": True}, {"filters": ("fd",)}])
+    def test_other_searches_are_left_to_the_host(self, search, index, small_reads, params):
+        assert search.search(context_of(index, small_reads[:3], **params), Stats()) is None
+
+    def test_a_batch_without_room_is_left_to_the_host(self, search, index, small_reads, monkeypatch, caplog):
+        on_device = search.on_device()
+        monkeypatch.setattr(on_device, "fit", on_device.fit._replace(work_bytes=1 << 10))
+        for slot in on_device.slots:
+            slot.buffers.clear()
+        monkeypatch.setattr(search, "_told", False)
+        context = context_of(index, small_reads)
+        with caplog.at_level(logging.WARNING, "gassst"):
+            assert search.search(context, Stats()) is None
+            assert search.search(context, Stats()) is None
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert "searched on the host" in line and "\n" not in line
+        monkeypatch.undo()
+        assert_same(search, context)
+
+    def test_a_device_that_is_lost_is_one_line(self, search, index, small_reads, monkeypatch):
+        def lost(slot, *_, **__):
+            slot.cl.Kernel(slot.index.program(1), "lost")
+
+        monkeypatch.setattr(device_index.Slot, "launch", lost)
+        with pytest.raises(DeviceError, match="INVALID_KERNEL_NAME") as error:
+            search.search(context_of(index, small_reads), Stats())
+        assert "\n" not in str(error.value)
+
+    def test_an_index_that_does_not_fit_is_one_line(self, engine, index, small_reads, caplog, monkeypatch):
+        monkeypatch.setattr(device_index, "WORK_BYTES", 1 << 60)
+        search = DeviceSearch(index, engine)
+        context = context_of(index, small_reads[:3])
+        with caplog.at_level(logging.WARNING, "gassst"):
+            assert search.search(context, Stats()) is None
+            assert search.search(context, Stats()) is None
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert "does not fit" in line and "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("memory", "allocation", "why", "parts"),
+    [
+        (8 << 30, 4 << 30, "", 1),
+        (8 << 30, SPLIT, "", 4),
+        (8 << 30, SPLIT >> 1, "largest allocation", 4),
+        (1 << 30, 1 << 29, "do not fit", 1),
+    ],
+)
+def test_fit_is_known_before_anything_is_allocated(index, memory, allocation, why, parts):
+    found = device_index.fit(index, memory, allocation)
+    assert (why in found.why if why else not found.why) and found.parts == parts
+
+
+def test_an_index_with_steps_is_left_to_the_host(small_fasta):
+    assert "step 2" in device_index.fit(gassst.Index.build(small_fasta, step=2), 8 << 30, 4 << 30).why

@@ -1,0 +1,107 @@
+"""The trial of a device finds what its answers have wrong, and is passed with every index and all parameters."""
+
+import brute_force as bf
+import numpy as np
+import pytest
+from device_searches import SPLIT
+
+import gassst
+from gassst.errors import DeviceError
+from gassst.extension import opencl_engine
+from gassst.search import device_dense, device_quick
+from gassst.search.device import DeviceSearch
+from gassst.search.device_requests import Looked, Searched
+from gassst.search.device_trial import PairTrial, Trial
+
+
+def trial_of(index, kind=PairTrial, **params):
+    mapper = gassst.Mapper(index, device="none", **params)
+    of_reads = mapper.params.for_pairs() if kind is PairTrial else mapper.params.for_single()
+    return kind.of(index, Searched(mapper.plan, mapper.cascade, of_reads))
+
+
+@pytest.fixture(scope="module")
+def trial(index):
+    return trial_of(index)
+
+
+def changed(monkeypatch, look, change):
+    """From now on answers of a kind are changed in place before they are told."""
+    answers = look.answers
+
+    def wrong(backend):
+        for found in answers(backend):
+            change(found)
+            yield found
+
+    monkeypatch.setattr(look, "answers", wrong)
+
+
+def add_to(array, value=1):
+    assert len(array) > 100
+    array[len(array) // 2] += value
+
+
+@pytest.mark.parametrize("by", [1, -1])
+def test_other_bounds_of_the_narrow_band_are_found(search, trial, monkeypatch, by):
+    search.warm_up(trial)
+
+    def change(found):
+        bound = Looked(*found.looked).bound
+        last = np.flatnonzero((bound > 0) & (bound < 9))[-1]
+        bound[last] = int(bound[last]) + by
+
+    changed(monkeypatch, device_quick.QuickLook, change)
+    with pytest.raises(DeviceError, match="wrong results"):
+        search.warm_up(trial)
+
+
+@pytest.mark.parametrize("flags", [1, 2])
+def test_other_reads_that_repeat_themselves_are_found(search, trial, monkeypatch, flags):
+    """Of some reads either strand alone does: a kernel that looks at one of them fails."""
+    assert {1, 2} <= {*trial.repeats.tolist()}
+
+    def change(found):
+        found.repeats[found.repeats == flags] = 3
+
+    changed(monkeypatch, device_quick.QuickLook, change)
+    with pytest.raises(DeviceError, match="wrong results"):
+        search.warm_up(trial)
+
+
+@pytest.mark.parametrize("kind", [PairTrial, Trial])
+@pytest.mark.parametrize("name", ["diagonal", "offset", "total", "ends", "clipped", "first", "last"])
+def test_dense_seeds_that_lead_elsewhere_are_found(search, index, monkeypatch, name, kind):
+    trial = trial_of(index, kind, mode="local")
+    assert (trial.dense.expected.clipped > 0).sum() > 20
+    changed(monkeypatch, device_dense.DenseLook, lambda found: add_to(getattr(found, name)))
+    with pytest.raises(DeviceError, match="wrong results"):
+        search.warm_up(trial)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"filters": ()}, {"filters": ("flanks", "band32")}, {"mode": "global"}, {"seed_length": 9}],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [PairTrial, Trial])
+def test_the_trial_is_passed_with_all_parameters(search, index, kind, params):
+    found = trial_of(index, kind, **params)
+    assert (found.dense is None) == ("mode" in params)
+    search.warm_up(found)
+
+
+@pytest.mark.parametrize("kind", [PairTrial, Trial])
+@pytest.mark.parametrize("genome", ["short", "repeats", "masked"])
+def test_the_trial_is_passed_with_every_reference(engine, tmp_path, genome, kind):
+    rng = np.random.default_rng(3)
+    contig = {
+        "short": bf.random_bases(rng, 300),
+        "repeats": bf.random_bases(rng, 90) * 60,
+        "masked": (bf.random_bases(rng, 100) + b"N" * 60) * 30,
+    }[genome]
+    fasta = tmp_path / "one.fa"
+    fasta.write_bytes(b">one\n%s\n" % contig)
+    index = gassst.Index.build(fasta)
+    own = opencl_engine.Engine(engine.info, engine.device, index.reference.planes)
+    DeviceSearch(index, own, SPLIT).warm_up(trial_of(index, kind))
