@@ -97,16 +97,12 @@ class DenseTrial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """A request of single reads, and what the host finds.
-
-    `dense`: a trial of dense seeds, where the search asks for these.
-    """
+    """A request of single reads, and what the host finds. No search of single reads asks a device for dense seeds."""
 
     context: BatchContext
     searched: Searched
     request: Request
     expected: GlobalResult
-    dense: DenseTrial | None
 
     @classmethod
     def of(cls, index: Any, searched: Searched) -> Trial:
@@ -115,12 +111,12 @@ class Trial:
         context = _context_of(index, searched, batch, searched.params.reports_whole_reads)
         with CpuExtender(index.reference.planes).open_reads(context.packed) as bands:
             expected = single.search(HostBackend(context, bands, Stats()))
-        return cls(context, searched, Request.of(context), expected, _dense_of(context))
+        return cls(context, searched, Request.of(context), expected)
 
     @property
-    def parts(self) -> list[Trial | DenseTrial]:
-        """What is asked, one after the other."""
-        return [self] if self.dense is None else [self, self.dense]
+    def parts(self) -> list[Trial]:
+        """What is asked: this alone."""
+        return [self]
 
     def is_met_by(self, found: Any) -> bool:
         """Whether a device has found the same."""
