@@ -21,9 +21,9 @@ SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second
 NEARLY_CONFIDENT, CONFIDENT = 17, 20
 # The same where nearly all the doubt is in rivals that were seen and counted; the unseen weigh no more than this share.
 NEARLY_IF_SEEN, MOST_UNSEEN = 15, 0.1
-# The least quality that is raised where errors are rare: one error more than a pair has is less likely than the second.
-# That is at 1.5 % of errors, where two rivals with one mismatch more leave a quality of 19.
-NEARLY_IF_RARE, FREQUENT = 19, 0.005
+# None is raised where errors are rare: one error more than a pair has is less likely than this. That is at 1.5 % of
+# errors, where two rivals with one mismatch more leave a quality of 19.
+FREQUENT = 0.005
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
 # second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
@@ -250,7 +250,8 @@ def raised(
 
     Where errors are frequent, one mismatch more is all that most rivals of a pair have. At 5 % that is 18 for one rival
     and 15 for two, which leaves out what callers take from other mappers. A bin stays within a factor of 2 of its
-    promise (docs/mapq.md). Where errors are rare, few pairs are just below 20, and most of these for unseen rivals.
+    promise (docs/mapq.md). Where errors are rare nothing is raised: few pairs are just below 20, most of these for
+    unseen rivals, and one in 50 of those with 19 is wrong.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ def raised(
         How much less likely a place of the pair is for one error more.
     """
     least = np.where(is_seen, NEARLY_IF_SEEN, NEARLY_CONFIDENT)
-    almost = (quality >= np.where(odds < FREQUENT, NEARLY_IF_RARE, least)) & (quality < CONFIDENT)
+    almost = (quality >= least) & (quality < CONFIDENT) & (odds >= FREQUENT)
     return np.where(almost, CONFIDENT, quality).astype(np.uint8)
 
 
