@@ -170,7 +170,7 @@ def take_rows(columns, const int64_t[::1] rows):
 
 
 def are_kept(candidates, kept):
-    """Which candidates a filter by diagonals has kept.
+    """Which candidates a filter by diagonals, as band32, has kept.
 
     Parameters
     ----------

@@ -618,8 +618,8 @@ def _add_machine(group: Any) -> None:
         "--batch-size",
         type=int,
         metavar="READS",
-        help="Most reads in a batch of one thread (default: 32768, with several processes 24576, more beside "
-        "a GPU). The first and last batches of several threads have fewer.",
+        help="Most reads in a batch of one thread (default: 32768, with several processes 24576, others "
+        "beside a GPU). The first and last batches of several threads have fewer.",
     )
     add(
         "--memory",

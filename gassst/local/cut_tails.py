@@ -58,7 +58,9 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     return kept
 
 
-def bases_before_adapters_of_mates(context: BatchContext, result: BatchResult, pairs: PairContext) -> U16:
+def bases_before_adapters_of_mates(
+    context: BatchContext, result: BatchResult, pairs: PairContext, fragment: U16
+) -> U16:
     """Where both mates are to be cut of pairs of which one has no place, and the other none that is certain.
 
     Mates of a short fragment show where it ends (`local.read_through`), but for some that differ by a gap. Where a
@@ -70,6 +72,8 @@ def bases_before_adapters_of_mates(context: BatchContext, result: BatchResult, p
     result : BatchResult
         Of the batch.
     pairs : PairContext
+    fragment : uint16[n]
+        Behind how many bases mates were cut already, 0 of the others: pairs are not cut there again.
 
     Returns
     -------
@@ -87,7 +91,10 @@ def bases_before_adapters_of_mates(context: BatchContext, result: BatchResult, p
     left = reads[(kept[reads] == 0) & (kept[partner[reads]] == 0)]
     kept[left] = worn_adapter_starts(context.packed, left, first[: left.size])
     of_partner = np.minimum(kept[partner], context.lengths).astype(np.uint16)
-    return np.where(kept > 0, kept, of_partner)
+    kept = np.where(kept > 0, kept, of_partner)
+    same = kept == fragment
+    kept[same & same[partner]] = 0
+    return kept
 
 
 def mapped(cut: BatchResult, rows: I64) -> tuple[BatchResult, I64]:

@@ -36,7 +36,7 @@ def put_back(
     Parameters
     ----------
     result : BatchResult
-        Of the batch, in which the reads that were cut are unmapped.
+        Of the batch. What it has of the reads that were cut is left out.
     cut : BatchResult
         Of the reads that were cut.
     rows : int64[k]

@@ -220,7 +220,7 @@ class HostPairPasses:
     ) -> GlobalResult:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
-        if not self.pairs.is_last:
+        if not self.pairs.is_again:
             self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)

@@ -57,8 +57,8 @@ class SearchState:
     known_seeds : Seeds, list of them, or None
         Those looked up last, if the next stage holds them, too; of several portions of the reads one each.
     follows_all : bool
-        Whether all anchors of a stage are scored or rejected before the next, as those of single reads are. Where the
-        next holds their seeds, too, these lead to nothing new.
+        Whether all anchors of a stage are scored or rejected before the next, as those of single reads are, or are too
+        few for an alignment within the limit. Where the next holds their seeds, too, these lead to nothing new.
     """
 
     best: U16

@@ -51,7 +51,7 @@ LIKELY_ERRORS = 10
 FEW = 0.03
 USUAL_ERRORS = 20  # bases for each error
 # Of the stages that this one stands for, one more is left out from this share on, where its seeds are no longer and
-# lie no further apart than `CLOSER`: it finds what that one would have found.
+# lie no further apart than `CLOSER`: it finds nearly all that that one would have found.
 STILL_FEW = 0.08
 # It is enough where all other seeds would place no more than `preset.given_up` of the reads with an error in ten bases,
 # and no more than this share of those with one in 20.
