@@ -4,6 +4,7 @@ Record layout and tags: SAM specification 1.6, sections 1.4 and 4.2. The bytes o
 `bam_fields.h`; what a record consists of, and the checks that keep those bytes inside their buffers, are in
 `record_builder.pxi`, `record_mates.pxi` and `record_lists.pxi`; here are the classes that Python sees.
 """
+cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EIO, errno
@@ -132,6 +133,7 @@ cdef enum:
     MAX_READ_LENGTH = (1 << 28) - 1  # one CIGAR run must be able to hold it
     AHEAD = 8  # rows from the prefetch of the reference to its use
     PREFETCHED = 192  # bases: as much of it as most reads cover
+    SPARE = 2  # threads of a process that encode at once, as many as workers have
     OTHER_FIELDS = 120  # bytes of a usual record besides name, SEQ and QUAL, for a first guess of what a batch takes
 
 PROBLEMS = {
@@ -361,13 +363,17 @@ cdef class HitBatch:
         return to
 
 
+@cython.no_gc  # a builder refers to no records
 cdef class EncodedRecords:
     """The bytes of some records, as a read-only buffer; `records` is their number."""
 
     cdef byte_buffer c
     cdef readonly uint64_t records
+    cdef RecordBuilder builder  # that wants the memory back, if any
 
     def __dealloc__(self):
+        if self.builder is not None:
+            self.builder._keep(&self.c)
         free(self.c.data)
 
     def __len__(self):
@@ -399,6 +405,9 @@ cdef class RecordBuilder:
     cdef tuple keep
     cdef contig_name *groups
     cdef list _read_groups
+    # Of records that nobody needs any more. Memory of this size is new to a process each time, page by page, where
+    # the C library gets it from the system.
+    cdef byte_buffer spare[SPARE]
 
     def __cinit__(self, AlignmentHeader header not None, reference, style):
         self.header = header
@@ -412,8 +421,34 @@ cdef class RecordBuilder:
         self._name_groups([name.encode() for name in style.read_groups])
 
     def __dealloc__(self):
+        cdef int i
         free(self.names)
         free(self.groups)
+        for i in range(SPARE):
+            free(self.spare[i].data)
+
+    cdef byte_buffer *_spare(self, bint largest) noexcept:
+        """The largest or the smallest of the spare memory."""
+        cdef byte_buffer *chosen = &self.spare[0]
+        cdef int i
+        for i in range(1, SPARE):
+            if (self.spare[i].room > chosen.room) == largest:
+                chosen = &self.spare[i]
+        return chosen
+
+    cdef void _keep(self, byte_buffer *records) noexcept:
+        """Exchange them for spare memory that is smaller, if there is any."""
+        cdef byte_buffer *spare = self._spare(False)
+        if records.room > spare.room:
+            records[0], spare[0] = spare[0], records[0]
+
+    cdef byte_buffer _lent(self) noexcept:
+        """Spare memory, which is there no more, as a buffer without bytes."""
+        cdef byte_buffer *spare = self._spare(True)
+        cdef byte_buffer lent = spare[0]
+        memset(spare, 0, sizeof(byte_buffer))
+        lent.size = 0
+        return lent
 
     cdef _take_contigs(self, const int64_t[::1] starts, const int64_t[::1] lengths, const uint64_t[:, ::1] planes):
         if planes.shape[1] != 3:
@@ -485,6 +520,8 @@ cdef class RecordBuilder:
         cdef cursor_t c
         cdef record_t r
         cdef int status
+        encoded.builder = self
+        encoded.c = self._lent()
         with nogil:
             status = open_cursor(&c, &batch.c, &self.c, batch.longest)
             c.skip_unmapped = skip_unmapped

@@ -53,6 +53,34 @@ def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
         assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header)
 
 
+def address_of(records) -> int:
+    return np.frombuffer(records, np.uint8).__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("bam", [False, True])
+def test_memory_of_records_serves_the_next_ones_and_none_that_are_needed(reference, bam):
+    """So large batches do not touch new pages of memory each time."""
+    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
+    few, many = (sam.HitBatch(*random_batch(reference, 5, n=n)) for n in (40, 400))
+    first = builder.encode(many, bam=bam)
+    expected, address = bytes(first), address_of(first)
+    other = builder.encode(few, bam=bam)
+    text = bytes(other)
+    assert bytes(first) == expected
+    del first
+    again = builder.encode(many, bam=bam)
+    assert address_of(again) == address
+    assert bytes(again) == expected
+    assert bytes(other) == text
+    others = [builder.encode(few, bam=bam) for _ in range(3)]
+    del others, other, again  # there are more than are kept, and the largest stays
+    last = builder.encode(few, bam=bam)
+    assert address_of(last) == address
+    assert bytes(last) == text
+    del builder
+    assert bytes(last) == text
+
+
 @pytest.mark.parametrize("bam", [False, True])
 def test_bases_and_qualities_of_every_length_are_turned_with_their_read(tmp_path, reference, bam):
     """Lengths around those that are turned a block at a time."""
