@@ -379,9 +379,12 @@ def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarra
         length = np.maximum(bases[some], SHORTEST_PAIR) / REFERENCE_LENGTH
         hidden = (known[some] * rivals[some]) ** model.short_power * odds[some]
         both[some] += model.short * hidden / length**model.short_length
-    many = 1 + (model.open - 1) * both**4 / (both**4 + model.open_from**4)
     settled = np.where(is_known, model.settled_beside, model.settled)
-    both *= np.where(is_settled, settled, np.where(is_known, model.open_beside, many))
+    times = np.where(is_settled, settled, model.open_beside)
+    open_ = np.flatnonzero(~is_settled & ~is_known)  # few
+    fourth = both[open_] ** 4
+    times[open_] = 1 + (model.open - 1) * fourth / (fourth + model.open_from**4)
+    both *= times
     return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
 
 
