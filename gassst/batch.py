@@ -76,7 +76,10 @@ def _map_single(
         if not rows.size:
             return _report(backend, found, None)
         fragments = read_through.fragments_of(context, rows, kept[rows])
-        cut = _map_single(fragments, extender, stats, may_be_cut=False)
+        again = Stats()
+        cut = _map_single(fragments, extender, again, may_be_cut=False)
+        again.capped = 0  # they were counted as a whole
+        stats += again
         # A fragment that has no place may be a part of a read that has one.
         cut, rows = cut_tails.mapped(cut, rows)
         lengths, kept = kept[rows], np.zeros(context.n, np.uint16)

@@ -8,7 +8,7 @@ import pysam
 import pytest
 
 import gassst
-from gassst.io.read_records import batch_of_pairs
+from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT
 from gassst.local import cut_tails, rivals
@@ -16,6 +16,7 @@ from gassst.local.places import Lines
 from gassst.local.reseed import PassedOver
 from gassst.local.rivals import Rivals, SeedCoverage, quality_of
 from gassst.params import Scoring
+from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.tools.foreign import ADAPTERS
 
@@ -173,6 +174,22 @@ def test_mates_that_are_cut_there_are_counted_once(index, monkeypatch):
     batch = batch_of_pairs(*[[(str(i), pair[k], None) for i, pair in enumerate(mates)] for k in range(2)])
     _, stats = gassst.Mapper(index, device="none").map_batch(batch)
     assert [n for n, is_again in counted if is_again] == [len(batch)] and stats.capped == len(batch)
+
+
+def test_single_reads_that_are_cut_are_counted_once(index, monkeypatch):
+    rng, counted = np.random.default_rng(15), []
+    rate = HostBackend.rate
+
+    def noted(passes, search, *given):
+        search.capped[:] = 1
+        counted.append(passes.context.n)
+        return rate(passes, search, *given)
+
+    monkeypatch.setattr(HostBackend, "rate", noted)
+    reads = [(random_bases(rng, 60) + ADAPTERS["truseq"][0] + random_bases(rng, M))[:M] for _ in range(50)]
+    batch = batch_of_records([(str(i), read, None) for i, read in enumerate(reads)])
+    _, stats = gassst.Mapper(index, device="none").map_batch(batch)
+    assert counted == [50, 50] and stats.capped == 50 and stats.reads == 50
 
 
 def test_mates_that_lie_nowhere_are_cut_once(index, monkeypatch):
