@@ -49,6 +49,7 @@ cdef struct odds_t:
     # local.rivals.Unseen
     double prior, near_repeats, repeat_slope, unseen, single, family, beside_known, beside_none, reference_length
     double length_rate, strata
+    double long_clip, long_clip_from
     double over_unseen      # in mismatches
     double as_likely, most_quality
     int64_t seed, stride, match, mismatch, over_known, much_clipped
@@ -95,6 +96,13 @@ cdef inline int64_t errors_in_ends(const part_t *part, const odds_t *by) noexcep
     return min(one, other) + (longer if longer <= by.much_clipped else 0)
 
 
+cdef inline double beside_long_clip(double wrong, const part_t *part, const odds_t *by) noexcept nogil:
+    """Weight of the other places of a read without a mate, where an end is too long for errors of its place."""
+    if max(part.begin, part.clipped - part.begin) <= by.much_clipped:
+        return wrong
+    return wrong * (1 + by.long_clip * wrong / (wrong + by.long_clip_from))
+
+
 cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rivals, int64_t behind) noexcept nogil:
     """Weight of the places that are not the line's. `rivals` of them are known; their totals are `behind` less."""
     cdef int64_t hidden = errors_in_ends(part, by) if part.single else 0
@@ -103,10 +111,11 @@ cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rival
     if not part.single:
         return wrong + unseen_by_seeds(part, by, odds)
     if not part.reseeded:
-        return wrong + part.searched
+        return beside_long_clip(wrong + part.searched, part, by)
     wrong = by.family * wrong + by.single * unseen_by_seeds(part, by, odds)
-    return wrong + ((by.beside_known if rivals > 0 else by.beside_none * odds)
-                    * pow(by.reference_length / part.aligned, by.length_rate) * odds)
+    wrong += ((by.beside_known if rivals > 0 else by.beside_none * odds)
+              * pow(by.reference_length / part.aligned, by.length_rate) * odds)
+    return beside_long_clip(wrong, part, by)
 
 
 def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_t[::1] single, unseen, chance):

@@ -37,6 +37,9 @@ UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
 # each known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one
 # difference beside a known rival, and with two where none is known. There are fewer in longer alignments.
 SINGLE, FAMILY, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 5.0, 0.12, 0.7, 1.39
+# A single read that leaves out more than MUCH_CLIPPED bases at an end often lies where a copy fits, and its true place
+# has a gap or many errors there. Others then weigh up to so many times more, half of that from the second weight on.
+LONG_CLIP, LONG_CLIP_FROM = 10.0, 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +107,8 @@ class Unseen(NamedTuple):
     beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a
         rival is known, and with two where none is
     length_rate : exponent by which there are fewer of these in longer ones
+    long_clip, long_clip_from : how many times more all others weigh, at most, beside a single read with an end of more
+        than `much_clipped` bases; from which weight on half of that
     strata : differences of rivals that seeds of whole reads missed, of a mate
     over_unseen : what the mate adds over these rivals, in mismatches
     as_likely, most_quality : as in `search.mapq.phred`
@@ -123,6 +128,8 @@ class Unseen(NamedTuple):
     beside_none: float
     reference_length: float
     length_rate: float
+    long_clip: float
+    long_clip_from: float
     strata: float
     over_unseen: float
     as_likely: float
@@ -150,6 +157,8 @@ class Unseen(NamedTuple):
             beside_none=BESIDE_NONE,
             reference_length=REFERENCE_LENGTH,
             length_rate=LENGTH_RATE,
+            long_clip=LONG_CLIP,
+            long_clip_from=LONG_CLIP_FROM,
             strata=EXTRA_STRATA + 1,
             over_unseen=over_unseen / mismatch,
             as_likely=AS_LIKELY,

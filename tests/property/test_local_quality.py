@@ -54,6 +54,8 @@ def expected(case, over_known, over_unseen, n_bases):
         local_rivals.FAMILY * wrong + local_rivals.SINGLE * unseen + beside,
         wrong + cover.unseen[read],
     )
+    more = np.where(longer > MUCH_CLIPPED, local_rivals.LONG_CLIP, 0)
+    alone *= 1 + more * alone / (alone + local_rivals.LONG_CLIP_FROM)
     wrong = np.where(single, alone, wrong + unseen) + chance_places(aligned, edits, n_bases)
     phred = np.floor(-10 * np.log10(np.maximum(wrong / (1 + wrong), 1e-9)))
     nothing = (
@@ -69,9 +71,9 @@ def case(request):
     """Reads of which a part is aligned, some looked up with dense seeds, some with known rivals."""
     rng, scoring = np.random.default_rng(11), request.param
     lengths = rng.integers(40, 160, K).astype(np.uint32)
-    clipped = rng.choice([0, 3, 15, 30], (2, K)) * (rng.random((2, K)) < 0.4)
-    begin = np.minimum(clipped[0], 15)
-    end = lengths - np.minimum(clipped[1], 15 + 5 * (lengths > 60))
+    clipped = rng.choice([0, 3, 15, MUCH_CLIPPED, 30], (2, K)) * (rng.random((2, K)) < 0.4)
+    begin = np.minimum(clipped[0], 15 + 15 * (lengths > 80))
+    end = lengths - np.minimum(clipped[1], 15 + 15 * (lengths > 80))
     hits = np.zeros(K, HIT)
     lost = rng.choice([0, 1, 2, 4], K) * (scoring.match + scoring.mismatch) + rng.integers(0, 3, K)
     hits["score"] = (end - begin) * scoring.match - lost
