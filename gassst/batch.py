@@ -76,10 +76,9 @@ def _map_single(
         if not rows.size:
             return _report(backend, found, None)
         fragments = read_through.fragments_of(context, rows, kept[rows])
-        again = Stats()
-        cut = _map_single(fragments, extender, again, may_be_cut=False)
-        again.capped = 0  # they were counted as a whole
-        stats += again
+        counted = stats.capped  # as a whole
+        cut = _map_single(fragments, extender, stats, may_be_cut=False)
+        stats.capped = counted
         # A fragment that has no place may be a part of a read that has one.
         cut, rows = cut_tails.mapped(cut, rows)
         lengths, kept = kept[rows], np.zeros(context.n, np.uint16)

@@ -89,16 +89,20 @@ cdef double unseen_by_seeds(const part_t *part, const odds_t *by, double odds) n
     return count * pow(odds, differences + by.over_unseen)
 
 
+cdef inline int64_t longer_end(const part_t *part) noexcept nogil:
+    """Clipped bases."""
+    return max(part.begin, part.clipped - part.begin)
+
+
 cdef inline int64_t errors_in_ends(const part_t *part, const odds_t *by) noexcept nogil:
     """Clipped bases that may be the errors of a wrong place: an adapter or a bad tail spoils one end alone."""
-    cdef int64_t one = part.begin, other = part.clipped - part.begin
-    cdef int64_t longer = max(one, other)
-    return min(one, other) + (longer if longer <= by.much_clipped else 0)
+    cdef int64_t longer = longer_end(part)
+    return part.clipped if longer <= by.much_clipped else part.clipped - longer
 
 
 cdef inline double beside_long_clip(double wrong, const part_t *part, const odds_t *by) noexcept nogil:
     """Weight of the other places of a read without a mate, where an end is too long for errors of its place."""
-    if max(part.begin, part.clipped - part.begin) <= by.much_clipped:
+    if longer_end(part) <= by.much_clipped:
         return wrong
     return wrong * (1 + by.long_clip * wrong / (wrong + by.long_clip_from))
 
