@@ -171,6 +171,7 @@ def _opened(
         from gassst.search.device_seeds import SeedsOnDevice as kind
     with bands:
         yield kind(context, bands, stats)
+    stats.extension += bands.times
 
 
 def count_places(

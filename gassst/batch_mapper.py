@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
-from gassst.extension.base import Times
 from gassst.extension.choose import Extender, LateExtender
 from gassst.io import records as sam
 from gassst.io.read_batch import ReadBatch
@@ -24,6 +23,7 @@ from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
+from gassst.times import Times
 from gassst.version import __version__
 
 SameMapper = TypeVar("SameMapper", bound="BatchMapper")

@@ -5,41 +5,72 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.extension.choose import CpuExtender, FasterExtender
 from gassst.io import records as sam
+from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.encoding import Encoded
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import fields_of
 from gassst.io.read_source import ReadSource
-from gassst.io.read_streams import Unparsed
 from gassst.io.reads import ClosableBatches
 from gassst.io.shards import PartOfRun, Shard, key_of
 from gassst.io.slices import LanePart
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
-from gassst.run import MappingRun, MappingWork
+from gassst.run import MappingRun, MappingWork, most_waiting
 from gassst.run_device import RunDevice
 from gassst.search.arrays import BatchResult
 from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers
-from gassst.workers.kept import KeptWorkers
 from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads
 from gassst.workers.threads import ThreadWorkers
 
 log = logging.getLogger("gassst")
 
+MappedBatch = Future[tuple[Encoded, Stats]]
+Watch = Callable[[], AbstractContextManager[Callable[[Stats], None] | None]]
+
+
+class Crew(NamedTuple):
+    """Who maps the batches of runs that need the same.
+
+    Attributes
+    ----------
+    work : MappingWork
+        What all workers have.
+    workers : Workers
+    server : search.device_server.DeviceServer or None
+        The process that drives the device.
+    """
+
+    work: MappingWork
+    workers: Workers
+    server: Any
+
+    @property
+    def most_waiting(self) -> int:
+        """As `run.most_waiting`."""
+        return most_waiting(self.workers, self.work.mapper.params.threads)
+
+    def verify(self) -> None:
+        """Raises DeviceError where a device that was named cannot be had, or has failed."""
+        if self.server is not None:
+            self.server.verify()
+            log.debug("%s", self.server.describe())
+
 
 class FileRun:
-    """Maps the reads of a source to an alignment file, once.
+    """Maps the reads of a source to an alignment file, once. `file_runs.map_all` says in which order.
 
     Parameters
     ----------
@@ -51,8 +82,11 @@ class FileRun:
         As of `Mapper.map_file`.
     device_process : search.device_process.DeviceProcess, optional
         One that looks for the device already.
-    kept : KeptWorkers, optional
-        Worker processes of the run before, and for the one behind. None: of this run alone.
+    watch : callable
+        Makes the context in which the run is written. That gives what is called with the running totals after every
+        batch, or None.
+    neighbours : Neighbours
+        Which other runs go with this one to `file_runs.map_all`.
 
     Raises
     ------
@@ -73,7 +107,8 @@ class FileRun:
         insert: InsertModel | None = None,
         input_progress: InputProgress | None = None,
         device_process: Any = None,
-        kept: KeptWorkers | None = None,
+        watch: Watch = nullcontext,
+        neighbours: Neighbours = ALONE,
     ):
         self._began = time.monotonic()
         if insert is not None and insert.orientation != mapper.params.orientation:
@@ -82,7 +117,7 @@ class FileRun:
             )
         self._source, self._output, self._options = source, output, options
         self._command_line, self._shard, self._insert = command_line, shard, insert
-        self._input_progress, self._kept = input_progress, kept
+        self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
         self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
         self._parts: list[LanePart] | None = None
         if shard is not None:
@@ -128,72 +163,79 @@ class FileRun:
         mapped = __version__, index.k, tuple(index.reference.md5), params
         return key_of(*mapped, header, self._source.facts, self._options.facts, self._insert)
 
-    def map(self, progress: Callable[[Stats], None] | None = None) -> Stats:
-        """Map all reads. `progress` is called with the running totals after every batch.
+    @property
+    def needs(self) -> tuple[object, ...]:
+        """What a crew must have for this run: runs that tell something equal can share one."""
+        mapper, device = self._mapper, self._device
+        of_device = device.is_late, device.is_served, device.with_mates
+        return mapper.index, mapper.params, mapper.counts_details, self._processes, of_device
 
-        Raises as `Mapper.map_file`.
+    @contextmanager
+    def crew(self) -> Iterator[Crew]:
+        """Who maps this run, and those after it that need the same; processes end with the context.
+
+        Raises DeviceError for a device that was named and cannot be had.
         """
         mapper, threads = self._mapper, self._mapper.params.threads
-        # In one process no text has to be copied for workers, so the reader inflates.
-        inflaters = Inflaters() if self._processes > 1 else None
         with ExitStack() as stack:
-            batches = stack.enter_context(closing(self._batches(inflaters)))
             server = self._device.server()
             if server is not None:  # forked before the workers, which inherit its pipes
                 stack.enter_context(closing(server))
             if server is not None and self._device.is_served:
                 mapper, threads = mapper.replaced(on_device=server), server.threads
+                server.admit()
             work = MappingWork(mapper)
-            workers = stack.enter_context(self._workers(work, threads, server))
-            if inflaters is not None:
-                inflaters.begin(workers)
-            finish = RecordsOf(self._encoder.spec, self._encoder)
-            run = MappingRun(work, finish, workers, self._insert_for(work, workers))
-            with self._writer(workers) as writer:
-                total = _written(run, self._marked(batches), writer, progress)
-                if server is not None:
-                    server.verify()
-                    log.debug("%s", server.describe())
-            total.nanoseconds["write"] += writer.nanoseconds_behind
-            if writer.duplicates is not None:
-                total.duplicates = writer.duplicates.reads
-            for counters in workers.accounts():
-                mapper.extender.add(counters)
-        total.run = self._facts(total, mapper, run.insert)
+            workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
+            yield Crew(work, workers, server)
+
+    def open(self, crew: Crew) -> ClosableBatches:
+        """What the run reads. Raises InputError."""
+        # In one process no text has to be copied for workers, so the reader inflates.
+        inflaters = Inflaters(crew.workers) if self._processes > 1 else None
+        size, threads = self._batch_size, self._mapper.params.threads
+        progress, neighbours = self._input_progress, self._neighbours
+        return self._source.batches(size, threads, progress, self._parts, inflaters, neighbours)
+
+    def calls(self, crew: Crew, batches: ClosableBatches) -> Generator[MappedBatch, None, None]:
+        """Has the batches mapped, each when the next call is asked for: `write` makes the file of them.
+
+        Raises InputError.
+        """
+        finish = RecordsOf(self._encoder.spec, self._encoder)
+        insert = self._insert_for(crew)
+        self._run = MappingRun(crew.work, finish, crew.workers, insert)
+        # Who shows how far the run has come is told of every batch.
+        marked = batches if self._input_progress is None else self._input_progress.marked(batches)
+        yield from self._run.calls(marked, crew.workers)
+
+    def write(self, crew: Crew, calls: Iterable[MappedBatch]) -> Stats:
+        """Write what becomes of all the `calls` of this run, in their order.
+
+        Raises as `Mapper.map_file`, also what `calls` raises; then no file is left.
+        """
+        self._began = time.monotonic()
+        total = Stats()
+        with self._watch() as progress, self._writer(crew.workers) as writer:
+            for call in calls:
+                encoded, stats = self._run.finished(call)
+                total += stats
+                with total.timed("write"):
+                    writer.write(encoded)
+                if progress is not None:
+                    progress(total)
+            self._run.end()
+            crew.verify()
+        total.nanoseconds["write"] += writer.nanoseconds_behind
+        if writer.duplicates is not None:
+            total.duplicates = writer.duplicates.reads
+        total.run = self._facts(total, crew.work.mapper, self._run.insert)
         return total
 
-    def _workers(self, work: MappingWork, threads: int, server: Any) -> AbstractContextManager[Workers]:
-        """Those of the run before, where they have what this one needs, or new ones."""
-        stays = self._kept is not None and self._processes > 1
-
-        def make() -> Workers:
-            if server is not None:
-                server.admit()
-            return _workers(work, self._processes, threads, stays)
-
-        if self._kept is None:
-            return closing(make())
-        if not stays:
-            self._kept.close()  # they hold tickets of the device, which `make` deals out anew
-            return closing(make())
-        mapper = work.mapper
-        device = None if mapper.on_device is None else mapper.on_device.process
-        suit = mapper.index, mapper.params, mapper.counts_details, device, self._processes, threads
-        return self._kept.lent(suit, make)
-
-    def _batches(self, inflaters: Inflaters | None) -> ClosableBatches:
-        threads = self._mapper.params.threads
-        return self._source.batches(self._batch_size, threads, self._input_progress, self._parts, inflaters)
-
-    def _marked(self, batches: ClosableBatches) -> Iterable[Unparsed]:
-        """The same batches, noted for who shows how far the run has come."""
-        return batches if self._input_progress is None else self._input_progress.marked(batches)
-
-    def _insert_for(self, work: MappingWork, workers: Workers) -> InsertModel | None:
+    def _insert_for(self, crew: Crew) -> InsertModel | None:
         """The insert sizes that were given; for a shard, those of the first reads of all. Else the run learns them."""
         if self._shard is None or self._insert is not None:
             return self._insert
-        return insert_learned(MappingRun(work, lambda *_: None, workers), self._source)
+        return insert_learned(MappingRun(crew.work, lambda *_: None, crew.workers), self._source)
 
     def _writer(self, workers: Workers) -> sam.AlignmentWriter:
         arrays = self._mapper.reference.arrays
@@ -214,7 +256,8 @@ class FileRun:
         facts["parameters"]["batch_size"] = self._batch_size
         if total.pairs:
             facts["insert"] = insert.as_dict()
-        facts["extension"] = asdict(mapper.counters)
+        # Kernels are compiled for a device, not for a batch.
+        facts["extension"] = asdict(total.extension) | {"compile": mapper.counters.compile}
         facts["processes"] = self._processes
         if self._shard is not None:
             facts["shard"] = str(self._shard)
@@ -267,37 +310,19 @@ class RecordsOf:
         return RecordsOf, (self._spec,)
 
 
-def _workers(work: MappingWork, processes: int, threads: int, stays: bool) -> Workers:
+def _workers(work: MappingWork, processes: int, threads: int) -> Workers:
     """Workers of so many processes; where the system grants none, threads do the work."""
     if processes > 1:
         from gassst.workers.processes import ProcessWorkers
 
         try:
-            workers = ProcessWorkers(work, processes, threads, stays)
+            workers = ProcessWorkers(work, processes, threads)
         except OSError as error:
             log.debug("no worker processes: %s", error.strerror or error)
         else:
             log.debug("%d worker processes of %d threads in all", processes, threads)
             return workers
     return ThreadWorkers(work, threads)
-
-
-def _written(
-    run: MappingRun[Encoded],
-    batches: Iterable[Unparsed],
-    writer: sam.AlignmentWriter,
-    progress: Callable[[Stats], None] | None,
-) -> Stats:
-    """What a run made of the batches, once it is written."""
-    total = Stats()
-    with closing(run.results(batches)) as results:
-        for encoded, stats in results:
-            total += stats
-            with total.timed("write"):
-                writer.write(encoded)
-            if progress is not None:
-                progress(total)
-    return total
 
 
 def _effective(mapper: BatchMapper, stats: Stats) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
 from gassst.extension.choose import Extender, LateExtender, make_extender
 from gassst.extension.devices import is_late
-from gassst.file_run import FileRun, insert_learned
+from gassst.file_run import FileRun, Watch, insert_learned
+from gassst.file_runs import map_all
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
+from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
@@ -33,7 +35,6 @@ from gassst.search.arrays import BatchResult
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
-from gassst.workers.kept import KeptWorkers
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment
@@ -86,8 +87,6 @@ class Mapper(BatchMapper):
 
     _device_process: Any = None
     """A process that looks for the device already (`search.device_process.DeviceProcess`), or None."""
-    _kept: KeptWorkers | None = None
-    """Worker processes that stay from run to run."""
     _owns_index: bool = False
 
     def __init__(
@@ -395,27 +394,91 @@ class Mapper(BatchMapper):
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
+        (stats,) = map_all(
+            [
+                self._file_run(
+                    reads,
+                    output,
+                    mates=mates,
+                    interleaved=interleaved,
+                    read_group=read_group,
+                    command_line=command_line,
+                    watch=lambda: nullcontext(progress),
+                    input_progress=input_progress,
+                    allow_truncated=allow_truncated,
+                    reference=reference,
+                    tags=tags,
+                    details=details,
+                    shard=shard,
+                    insert=insert,
+                    format=format,
+                    level=level,
+                    sort=sort,
+                    sort_memory=sort_memory,
+                    duplicates=duplicates,
+                    format_options=format_options,
+                    no_unmapped=no_unmapped,
+                    unmapped_path=unmapped_path,
+                    unmapped_mates_path=unmapped_mates_path,
+                    unmapped_either=unmapped_either,
+                    eqx=eqx,
+                    xa=xa,
+                    soft_clip_supplementary=soft_clip_supplementary,
+                    mark_secondary=mark_secondary,
+                    baq=baq,
+                    more_tags=more_tags,
+                )
+            ]
+        )
+        return stats
+
+    def map_files(self, samples: Sequence[dict[str, Any]]) -> Iterator[Stats]:
+        """Map several samples, and yield what each has counted once its file is complete.
+
+        The next sample is read while workers map the last reads of the one before. Of a sample whose output is
+        complete nothing is lost where a later one fails.
+
+        Parameters
+        ----------
+        samples : sequence of dict
+            The arguments of `map_file` by name. Instead of `progress` there may be `watch`: it makes the context in
+            which the sample is written, which gives such a function, or None.
+
+        Raises
+        ------
+        UsageError, InputError, OutputError
+            As `map_file`, of the first sample with a fault.
+        """
+        last = len(samples) - 1
+        return map_all(
+            self._file_run(**sample, neighbours=Neighbours(before=i > 0, behind=i < last))
+            for i, sample in enumerate(samples)
+        )
+
+    def _file_run(
+        self,
+        reads: Paths,
+        output: str | os.PathLike[str] | None = None,
+        *,
+        mates: Paths | None = None,
+        interleaved: bool = False,
+        read_group: str | Sequence[str] | ReadGroups = (),
+        command_line: str | None = None,
+        watch: Watch = nullcontext,
+        input_progress: InputProgress | None = None,
+        allow_truncated: bool = False,
+        reference: str | None = None,
+        tags: TagSources = NO_TAGS,
+        details: bool = True,
+        shard: Shard | None = None,
+        insert: InsertModel | None = None,
+        neighbours: Neighbours = ALONE,
+        **output_options: Any,
+    ) -> FileRun:
+        """A run that has not begun. The arguments are those of `map_file`."""
         reads, mates = paths_of(reads), None if mates is None else paths_of(mates)
         self.index.verify_open()
-        options = sam.OutputOptions(
-            format=format,
-            threads=self.params.threads,
-            sort=sort,
-            sort_memory=sort_memory,
-            duplicates=duplicates,
-            level=level,
-            format_options=format_options,
-            no_unmapped=no_unmapped,
-            unmapped_path=unmapped_path,
-            unmapped_mates_path=unmapped_mates_path,
-            unmapped_either=unmapped_either,
-            eqx=eqx,
-            xa=xa,
-            soft_clip_supplementary=soft_clip_supplementary,
-            mark_secondary=mark_secondary,
-            baq=baq,
-            more_tags=more_tags,
-        )
+        options = sam.OutputOptions(threads=self.params.threads, **output_options)
         written = [*with_indexes(output), *options.unmapped.paths]
         check_distinct(written, [self.index.path, *reads, *(mates or [])])
         source = ReadSource.of(
@@ -428,7 +491,7 @@ class Mapper(BatchMapper):
             tags=tags,
             threads=self.params.threads,
         )
-        run = FileRun(
+        return FileRun(
             self,
             source,
             output,
@@ -439,9 +502,9 @@ class Mapper(BatchMapper):
             insert=insert,
             input_progress=input_progress,
             device_process=self._device_process,
-            kept=self._kept,
+            watch=watch,
+            neighbours=neighbours,
         )
-        return run.map(progress)
 
     def learn_insert(self, source: ReadSource) -> InsertModel:
         """The insert sizes, and the rate of errors, that every run on these reads learns from the first of them.
@@ -454,13 +517,13 @@ class Mapper(BatchMapper):
 class LateMapper(Mapper):
     """A mapper that looks for a GPU while it maps: so does `gassst map`."""
 
-    def beside(self, device_process: Any, kept: KeptWorkers | None = None) -> LateMapper:
+    def beside(self, device_process: Any) -> LateMapper:
         """This mapper, which tells the first of its runs that suits to a process that looks for the device already.
 
         Runs that follow find the index on the device. `device_process`: a `search.device_process.DeviceProcess`, or
-        None; `kept`: worker processes that stay from run to run. Whoever made them ends them.
+        None. Whoever made it ends it.
         """
-        return self.replaced(_device_process=device_process, _kept=kept)
+        return self.replaced(_device_process=device_process)
 
     def _extender(self, planes: Any, device: str | None, threads: int) -> Extender:
         if is_late(device):

@@ -10,12 +10,11 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gassst.batch_mapper import BatchMapper
-from gassst.extension.base import Times
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_streams import Unparsed
 from gassst.pairing.error_rate import ErrorRate
@@ -49,6 +48,44 @@ Finished = TypeVar("Finished")
 Finish = Callable[[BatchMapper, ReadBatch, BatchResult], Finished]
 
 
+class Call(Protocol):
+    """What may still be under way, as a `Future`."""
+
+    def done(self) -> bool: ...
+
+
+SomeCall = TypeVar("SomeCall", bound=Call)
+
+
+def in_order(calls: Iterable[SomeCall], most: int) -> Iterator[SomeCall]:
+    """The calls in their order, each once it is done, or once more than `most` have been made that nobody took.
+
+    An exception of `calls` comes in its turn, after all calls before it.
+    """
+    waiting: deque[SomeCall] = deque()
+    error = None
+    try:
+        for call in calls:
+            waiting.append(call)
+            while len(waiting) > most or (waiting and waiting[0].done()):
+                yield waiting.popleft()
+    except Exception as raised:
+        error = raised
+    while waiting:
+        yield waiting.popleft()
+    if error is not None:
+        raise error
+
+
+def most_waiting(workers: Workers, threads: int) -> int:
+    """How many calls of a run with so many threads may be under way or wait to be taken.
+
+    One batch that takes long must not leave the other workers without work; each that waits takes memory. Where some
+    wait for a device, batches differ more.
+    """
+    return workers.threads + max(workers.threads // 4 + 2, 2 * (workers.threads - threads))
+
+
 class MappingWork:
     """What every worker of a run has, and the calls that it makes. Runs of one mapper can share it.
 
@@ -59,7 +96,6 @@ class MappingWork:
 
     def __init__(self, mapper: BatchMapper):
         self.mapper = mapper
-        self._counted_before = Times()
 
     def map(
         self, batch: ReadBatch | Unparsed, insert: InsertModel, finish: Shared[Finish[Finished]]
@@ -101,14 +137,6 @@ class MappingWork:
     def _for_best_hits(self) -> BatchMapper:
         return self.mapper.for_best_hits()
 
-    def enter(self) -> None:
-        """As `workers.base.Work`."""
-        self._counted_before = self.mapper.counters
-
-    def account(self) -> Times:
-        """As `workers.base.Work`."""
-        return self.mapper.counters.since(self._counted_before)
-
 
 class MappingRun(Generic[Finished]):
     """Has batches mapped by workers and yields what becomes of them in their order.
@@ -145,6 +173,8 @@ class MappingRun(Generic[Finished]):
         self._work, self._finish, self._workers = work, finish, workers
         self._threads = self.mapper.params.threads
         self._odd: Counter[str] = Counter()
+        self._is_insert_new = False
+        self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -154,40 +184,50 @@ class MappingRun(Generic[Finished]):
         Closing the generator drops the batches that have not begun, without waiting for those that have. Raises
         IndexFormatError, at the latest after the last batch, where the file of the index is damaged.
         """
-        integrity = self.mapper.integrity
-        if integrity is not None:
-            integrity.start()
-        waiting: deque[Future[tuple[Finished, Stats]]] = deque()
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
-            # One batch that takes long must not leave the other workers without work; each that waits takes memory.
-            # Where some wait for a device, batches differ more.
-            ahead = max(workers.threads // 4 + 2, 2 * (workers.threads - self._threads))
-            most = workers.threads + ahead
-            finish = workers.share(self._finish)
-            for batch in self._with_insert_learned(batches, workers):
-                waiting.append(workers.submit(MappingWork.map, batch, self.insert, finish))
-                while len(waiting) > most or (waiting and waiting[0].done()):
-                    yield self._finished(waiting.popleft())
-            while waiting:
-                yield self._finished(waiting.popleft())
-            for counter, text in WARNINGS.items():
-                if self._odd[counter]:
-                    log.warning(text, self._odd[counter])
-            if integrity is not None:
-                integrity.wait()
+            calls = stack.enter_context(closing(self.calls(batches, workers)))
+            for call in in_order(calls, most_waiting(workers, self._threads)):
+                yield self.finished(call)
+            self.end()
 
-    def _finished(self, future: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
+    def calls(
+        self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
+    ) -> Generator[Future[tuple[Finished, Stats]], None, None]:
+        """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
+        if self.mapper.integrity is not None:
+            self.mapper.integrity.start()
+        self._shared = workers.share(self._finish)
+        for batch in self._with_insert_learned(batches, workers):
+            yield workers.submit(MappingWork.map, batch, self.insert, self._shared)
+
+    def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
         """What a worker made of a batch; raises what it raised, MemoryError included."""
-        finished, stats = future.result()
+        finished, stats = call.result()
+        self._tell_insert()
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
+
+    def end(self) -> None:
+        """After the last batch: warn of odd reads, and wait for the check of the index. Raises IndexFormatError."""
+        for counter, text in WARNINGS.items():
+            if self._odd[counter]:
+                log.warning(text, self._odd[counter])
+        if self.mapper.integrity is not None:
+            self.mapper.integrity.wait()
+
+    def _tell_insert(self) -> None:
+        """Once, when the first batch is done: the sample before it has been told of by then."""
+        if self._is_insert_new:
+            self._is_insert_new = False
+            log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
 
     def learn_insert(self, batches: Iterable[ReadBatch | Unparsed]) -> InsertModel:
         """`insert`, once it is learned from the first of the batches, and nothing else done."""
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
             self._with_insert_learned(batches, workers)
+        self._tell_insert()
         return self.insert
 
     def _with_insert_learned(
@@ -207,7 +247,7 @@ class MappingRun(Generic[Finished]):
             pairs = self._sample(head, workers)
             errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
             self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
-            log.log(logging.INFO if self.insert.pairs else logging.WARNING, "insert sizes: %s", self.insert)
+            self._is_insert_new = True
         return chain(head, batches)
 
     def _sample(self, head: list[ReadBatch], workers: Workers) -> PairSample:

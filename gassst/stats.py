@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from gassst.errors import InputError
 from gassst.funnel import Funnel
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
+from gassst.times import Times
 
 if TYPE_CHECKING:
     from gassst.io.reference import Reference
@@ -97,6 +98,8 @@ class Stats:
         the library.
     nanoseconds : Counter
         Time by stage, summed over worker threads.
+    extension : Times
+        What was done in bands; `run["extension"]` has it in files.
     funnel : Funnel
         Candidates into and out of every filter.
     cycles : int64[c, 4]
@@ -131,6 +134,7 @@ class Stats:
     mapq: Counter = field(default_factory=Counter)
     inserts: Counter = field(default_factory=Counter)
     nanoseconds: Counter = field(default_factory=Counter)
+    extension: Times = field(default_factory=Times, compare=False)
     funnel: Funnel = field(default_factory=Funnel)
     cycles: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), compare=False)
     windows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
@@ -145,6 +149,7 @@ class Stats:
             total += stats
             total.run = {key: value for key, value in stats.run.items() if key not in OF_ONE_RUN}
         total.run["seconds"] = sum(stats.run.get("seconds", 0.0) for stats in runs.values())
+        total.run["extension"] = asdict(total.extension)
         counts = ("reads", "mapped", "confident", "pairs", "proper")
         total.run["samples"] = {
             output: {name: getattr(stats, name) for name in counts} | {"insert": stats.run.get("insert")}
@@ -194,6 +199,7 @@ class Stats:
         for name in WORK:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.nanoseconds.update(other.nanoseconds)
+        self.extension += other.extension
         self.funnel += other.funnel
 
     def __iadd__(self, other: Stats) -> Stats:
@@ -202,6 +208,7 @@ class Stats:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in COUNTERS:
             getattr(self, name).update(getattr(other, name))
+        self.extension += other.extension
         self.funnel += other.funnel
         self.cycles = _sum_of_cycles(self.cycles, other.cycles)
         self.windows = _sum_of_counts(self.windows, other.windows)

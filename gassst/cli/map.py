@@ -7,9 +7,10 @@ import logging
 import shlex
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gassst.allocator import keep_freed_memory
@@ -19,9 +20,10 @@ from gassst.cli.options import add_map_options, duplicate_rules, output_options,
 from gassst.cli.reference import load_index
 
 if TYPE_CHECKING:
+    from gassst.cli.progress import Progress
+    from gassst.io.input_progress import InputProgress
     from gassst.io.sample_sheet import Sample
     from gassst.io.shards import Shard
-    from gassst.mapper import LateMapper
     from gassst.params import MapParams
     from gassst.stats import Stats
 
@@ -147,40 +149,38 @@ def _mapped_here(
     started: Any,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
+    from gassst.io.input_progress import InputProgress
     from gassst.mapper import LateMapper
-    from gassst.workers.kept import KeptWorkers
 
     index = load_index(args.index, args.threads, args.check, () if params.servers else None)
-    with closing(KeptWorkers()) as kept:
-        mapper = LateMapper(index, **vars(params)).beside(started, kept if len(samples) > 1 else None)
-        log.debug("extension: %s", mapper.extender.describe())
-        return _mapped_with(mapper, args, samples, options_for, shard)
+    mapper = LateMapper(index, **vars(params)).beside(started)
+    log.debug("extension: %s", mapper.extender.describe())
+    details = bool(args.stats or args.report or args.multiqc)
 
-
-def _mapped_with(
-    mapper: LateMapper,
-    args: argparse.Namespace,
-    samples: list[Sample],
-    options_for: Callable[[Sample], dict[str, Any]],
-    shard: Shard | None,
-) -> dict[str, Stats]:
-    from gassst.cli.progress import Progress
-    from gassst.io.input_progress import InputProgress
-
-    runs = {}
-    for sample in samples:
+    def described(sample: Sample) -> dict[str, Any]:
+        """The arguments of `Mapper.map_file`."""
         inputs = InputProgress([*sample.reads, *(sample.mates or [])])
-        in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
-        if args.sheet:
-            log.info("%s:", sample.output)
-        with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
-            runs[sample.output] = mapper.map_file(
-                sample.reads,
-                sample.output,
-                progress=progress,
-                input_progress=inputs,
-                details=bool(args.stats or args.report or args.multiqc),
-                shard=shard,
-                **options_for(sample),
-            )
-    return runs
+        return {
+            "reads": sample.reads,
+            "output": sample.output,
+            "watch": partial(_watched, args, sample, inputs),
+            "input_progress": inputs,
+            "details": details,
+            "shard": shard,
+            **options_for(sample),
+        }
+
+    counted = mapper.map_files([described(sample) for sample in samples])
+    return {sample.output: stats for sample, stats in zip(samples, counted, strict=True)}
+
+
+@contextmanager
+def _watched(args: argparse.Namespace, sample: Sample, inputs: InputProgress) -> Iterator[Progress]:
+    """While a sample is written: says how far it has come."""
+    from gassst.cli.progress import Progress
+
+    in_the_way = sample.output == "-" and sys.stdout.isatty()  # of records on the same terminal
+    if args.sheet:
+        log.info("%s:", sample.output)
+    with Progress(inputs, quiet=args.quiet or in_the_way) as progress:
+        yield progress

@@ -6,11 +6,11 @@ Arguments are checked here, the room for CIGARs is shared out, and scores are fr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
 
 import numpy as np
 
 from gassst._core.banded import local_slots, pack_cigars, without_bonus
+from gassst.times import Times
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments
@@ -37,42 +37,17 @@ def least_gap(scoring):
     return min(o + e for o, e in zip(scoring.gap_open, scoring.gap_extend, strict=True))
 
 
-@dataclass
-class Times:
-    """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
-
-    `upload` (none to a CPU), `kernel` and `download` are times of the device's own clock. They are 0 unless profiling
-    was asked for. The CPU backend knows `kernel` only: the wall time of the calls, summed over threads.
-    """
-
-    calls: int = 0
-    pairs: int = 0
-    compile: int = 0
-    upload: int = 0
-    kernel: int = 0
-    download: int = 0
-
-    def __iadd__(self, other: Times) -> Times:
-        self.calls += other.calls
-        self.pairs += other.pairs
-        self.compile += other.compile
-        self.upload += other.upload
-        self.kernel += other.kernel
-        self.download += other.download
-        return self
-
-    def since(self, before: Times) -> Times:
-        """What has come on top of what was there before."""
-        return Times(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
-
-
 class ReadsHandle(ABC):
     """One batch of reads, ready for any number of calls; a context manager, or closed when it is collected.
 
     `read_strand` uint32[n] is 2 * read + strand, `band_start` uint32[n] the concatenated coordinate of
     diagonal 0 of each pair's band of 64 * `words` or, of local alignments, `width` diagonals. ValueError for
     arrays that do not fit each other or the batch.
+
+    `times`: what was done for this batch, complete once the handle is closed; `compile` is the device's own.
     """
+
+    times: Times
 
     def __init__(self, packed):
         self.planes = np.ascontiguousarray(packed.planes, np.uint64).reshape(-1, 3)

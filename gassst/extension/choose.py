@@ -20,9 +20,10 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 from gassst.errors import DeviceError
-from gassst.extension.base import ReadsHandle, Times
+from gassst.extension.base import ReadsHandle
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.drivers import why_no_accelerator
+from gassst.times import Times
 
 if TYPE_CHECKING:
     from gassst.extension.opencl import OpenCLExtender

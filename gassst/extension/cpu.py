@@ -8,8 +8,9 @@ import time
 import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
-from gassst.extension.base import ReadsHandle, Times
+from gassst.extension.base import ReadsHandle
 from gassst.threads import watch_forks
+from gassst.times import Times
 
 
 class CpuReads(ReadsHandle):
@@ -17,14 +18,16 @@ class CpuReads(ReadsHandle):
 
     def __init__(self, extender: CpuExtender, packed):
         super().__init__(packed)
-        self.extender = extender
+        self.extender, self.times = extender, Times()
         reads = (self.planes, self.plane_start, self.lengths)
         self.band = Band(extender.reference, *reads, extender.instruction_set)
 
     def _timed(self, call, read_strand, *arguments):
         began = time.perf_counter_ns()
         found = call(read_strand, *arguments)
-        self.extender.add(Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began))
+        spent = Times(calls=1, pairs=len(read_strand), kernel=time.perf_counter_ns() - began)
+        self.times += spent
+        self.extender.add(spent)
         return found
 
     def _score(self, *arguments):

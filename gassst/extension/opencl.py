@@ -11,9 +11,10 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
-from gassst.extension.base import ReadsHandle, Times
+from gassst.extension.base import ReadsHandle
 from gassst.extension.cpu import CpuExtender, CpuReads
 from gassst.extension.opencl_batch import DeviceBatch, Worker
+from gassst.times import Times
 
 log = logging.getLogger("gassst")
 
@@ -24,7 +25,7 @@ class OpenCLReads(ReadsHandle):
 
     def __init__(self, extender: OpenCLExtender, packed):
         super().__init__(packed)
-        self.extender, self.packed = extender, packed
+        self.extender, self.packed, self.times = extender, packed, Times()
         self.worker = self.batch = None
         self.compiled: dict[CpuExtender, CpuReads] = {}
         if not extender.failed:
@@ -78,8 +79,14 @@ class OpenCLReads(ReadsHandle):
     def close(self) -> None:
         """Gives queue and buffers back to the extender, and the counters."""
         worker, self.worker, self.batch = self.worker, None, None
+        for compiled in self.compiled.values():
+            self.times += compiled.times
+        self.compiled = {}
         if worker is not None:
+            self.times += worker.times
             self.extender.take_back(worker)
+        if not self.extender.engine.profiling:
+            self.times.kernel = 0  # it would be that of the compiled backends alone
 
     def __del__(self):
         if getattr(self, "worker", None) is not None:

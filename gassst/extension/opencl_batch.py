@@ -7,9 +7,9 @@ import logging
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.base import Times
 from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
 from gassst.layouts import NO_SCORE
+from gassst.times import Times
 
 log = logging.getLogger("gassst")
 

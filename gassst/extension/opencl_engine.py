@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import DeviceError
-from gassst.extension.base import Times
 from gassst.extension.opencl_upload import upload
+from gassst.times import Times
 
 log = logging.getLogger("gassst")
 

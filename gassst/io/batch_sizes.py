@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gassst.io.input_progress import size_of
 
@@ -18,13 +19,23 @@ GROWTH = 4  # from one round of batches to the next
 BYTES_A_READ = 250  # until some have been read
 
 
+class Neighbours(NamedTuple):
+    """Whether the same workers have batches of another run `before` those of a run, and `behind` them."""
+
+    before: bool = False
+    behind: bool = False
+
+
+ALONE = Neighbours()
+
+
 class BatchSizes:
     """Sizes of the batches of a run, in the order in which they are read.
 
     With large batches alone, most workers would wait in the beginning until theirs are read, and in the end for those
     that have the last ones. So the first batches are small, and larger with every round of the workers. Once the rest
     of the input is less than a large batch for each worker, a batch is the share of one worker in it, as in guided
-    self-scheduling.
+    self-scheduling. Beside other runs workers wait for nothing, and batches are large.
 
     Parameters
     ----------
@@ -36,12 +47,18 @@ class BatchSizes:
         Inputs, in the order in which they are read. Where one has no size, the end comes unforeseen.
     sizes : sequence of int, optional
         Bytes that are read of each, where that is not all.
+    neighbours : Neighbours
     """
 
     def __init__(
-        self, most: int, workers: int = 1, paths: Sequence[str] = (), sizes: Sequence[int] | None = None
+        self,
+        most: int,
+        workers: int = 1,
+        paths: Sequence[str] = (),
+        sizes: Sequence[int] | None = None,
+        neighbours: Neighbours = ALONE,
     ):
-        self._most, self._workers = most, workers
+        self._most, self._workers, self._neighbours = most, workers, neighbours
         self._bytes: Sequence[int | None] = []
         if workers > 1:
             self._bytes = [size_of(path) for path in paths] if sizes is None else sizes
@@ -61,9 +78,9 @@ class BatchSizes:
         if self._workers == 1:
             return self._most
         size = self._most
-        if self._workers > FEW:
+        if self._workers > FEW and not self._neighbours.before:
             size = min(size, self._least * GROWTH ** min(self._batches // self._workers, 16))
-        if self._has_end:
+        if self._has_end and not self._neighbours.behind:
             size = min(size, max(self._least, self._reads_left(position) // self._workers))
         self._batches += 1
         self._reads += size

@@ -256,23 +256,18 @@ class Decompressed(io.RawIOBase):
 
 
 class Inflaters:
-    """The workers that inflate blocks of BGZF. They may start after files are opened, but before these are read."""
+    """The workers that inflate blocks of BGZF."""
 
-    def __init__(self, workers: Workers | None = None):
-        self._workers = workers
-
-    def begin(self, workers: Workers) -> None:
-        """From here on these do it."""
+    def __init__(self, workers: Workers):
         self._workers = workers
 
     @property
     def ahead(self) -> int:
         """How many chunks of a file wait at most: what keeps all workers busy."""
-        return 2 + (0 if self._workers is None else self._workers.threads)
+        return 2 + self._workers.threads
 
     def submit(self, chunk: bytes) -> Future[Inflated]:
         """What `inflated` makes of a chunk."""
-        assert self._workers is not None, "begin() comes first"
         return self._workers.submit(_inflated, PickleBuffer(chunk))
 
 

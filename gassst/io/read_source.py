@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
+from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.distinct import paths_of
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress, size_of
@@ -95,6 +96,7 @@ class ReadSource:
         progress: InputProgress | None = None,
         parts: Sequence[LanePart] | None = None,
         inflaters: Inflaters | None = None,
+        neighbours: Neighbours = ALONE,
     ) -> ClosableBatches:
         """The reads in batches; of all lanes, or of `parts`. As `reads.open_unparsed`."""
         return open_unparsed(
@@ -110,4 +112,5 @@ class ReadSource:
             workers=workers,
             parts=parts,
             inflaters=inflaters,
+            neighbours=neighbours,
         )

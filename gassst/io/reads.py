@@ -14,7 +14,7 @@ from typing import Protocol
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.alignment_input import AlignmentInput
-from gassst.io.batch_sizes import BatchSizes
+from gassst.io.batch_sizes import ALONE, BatchSizes, Neighbours
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
@@ -150,14 +150,15 @@ def open_unparsed(
     workers: int = 1,
     parts: Sequence[LanePart] | None = None,
     inflaters: Inflaters | None = None,
+    neighbours: Neighbours = ALONE,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
     `allow_truncated` takes BGZF without its end-of-file block, which `open_reads` refuses: it may be cut short.
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
     inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
-    those that are BGZF. With several `workers` the first and the last batches are smaller (`batch_sizes`). Of some
-    lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
+    those that are BGZF. With several `workers` the first and the last batches are smaller where the run has no
+    `neighbours` (`batch_sizes`). Of some lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
 
     Raises
     ------
@@ -176,7 +177,7 @@ def open_unparsed(
                 paths,
                 interleaved,
                 options,
-                BatchSizes(batch_size, workers, paths, sizes),
+                BatchSizes(batch_size, workers, paths, sizes, neighbours),
                 progress,
                 allow_truncated,
                 groups,
@@ -187,7 +188,8 @@ def open_unparsed(
     if interleaved:
         raise UsageError("interleaved pairs have no files of second mates")
     lanes = _readable_lanes(reads, mates)
-    batches = BatchSizes(whole_pairs(batch_size), workers, [first for first, _ in lanes], sizes)
+    firsts = [first for first, _ in lanes]
+    batches = BatchSizes(whole_pairs(batch_size), workers, firsts, sizes, neighbours)
     return _files_of_pairs(lanes, options, batches, progress, allow_truncated, groups, parts)
 
 

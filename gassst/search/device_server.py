@@ -95,6 +95,7 @@ class DeviceServer:
     def __init__(self, process: DeviceProcess, named: bool = True, is_kept: bool = False):
         self.process, self._named, self._is_kept = process, named, is_kept
         self.threads, self.turns = process.threads, process.turns
+        self._told = 0, 0  # reads that were counted when `describe` was last called
         self._local = threading.local()
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
@@ -191,8 +192,9 @@ class DeviceServer:
         return self._local.client
 
     def describe(self) -> str:
-        """One line for people."""
-        taken, left = self.process.load.counts
+        """One line for people, of what was asked since the last one: a few reads of the next sample may be among it."""
+        before, self._told = self._told, self.process.load.counts
+        taken, left = (now - then for now, then in zip(self._told, before, strict=True))
         what = {
             READY: f"on the device once it was ready: {taken:,} reads, and {left:,} on the host, which was free sooner",
             FOUND: "on the host: the device was not ready in time",

@@ -13,9 +13,9 @@ Who owns what
   them, and inflates what is not BGZF. It also owns the shared memory, and knows which of its regions are free.
 * A worker process owns nothing that outlives it. It inherits one *work* object by `fork`, with the index mapped and
   the parameters frozen. Every thread of it takes a call, makes it, and sends the result.
-* Between the samples of a sheet workers rest, and `kept.KeptWorkers` has them. Pages of the index that a process has
-  touched stay mapped, which for a genome of 3.1 Gb is a third of a sample's time. What differs from sample to sample,
-  such as the header, is an argument of calls.
+* The samples of a sheet share their workers, and calls of the next sample follow those of the one before
+  (`gassst.file_runs`). Pages of the index that a process has touched stay mapped, which for a genome of 3.1 Gb is a
+  third of a sample's time. What differs from sample to sample, such as the header, is an argument of calls.
 * A call and its result lie in one region of shared memory. It belongs to the parent, then to the worker that has
   taken the call, then to the parent again. It is free once nothing refers to the result any more.
 
@@ -26,9 +26,7 @@ How it moves
 * A value for many calls goes into a region once (`Workers.share`), and each process reads it once.
 * Two pipes carry messages of a few bytes: the number and size of a region. All threads of all processes read one
   pipe, so whoever is free takes the next call. Both kinds of messages are written in one piece and never split.
-* Each process has a third pipe of its own, for its log lines and, at the end of a run, for what it has counted.
-* At that end every thread takes one message to rest. Once all threads of a process have, it gives its account and waits
-  at its gate, a pipe, for the next run. So no thread takes the message of another.
+* Each process has a third pipe of its own, for its log lines. What a call has counted is part of its result.
 
 Invariant
 ---------
@@ -42,7 +40,6 @@ results as there are threads may wait to be written.
 What can go wrong
 -----------------
 * A call raises: the parent raises the same exception in its turn, with the worker's traceback as its cause.
-* A process dies while it rests: the next run begins with new ones.
 * A process dies (killed, out of memory, a crash): its own pipe ends. All calls under way, and all later ones, raise
   `WorkerError`, which says how it died. The other processes are killed. Nobody waits for a result that cannot come.
 * The parent stops early (an error, a closed generator): it kills the processes, which own nothing worth saving.

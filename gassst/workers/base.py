@@ -17,16 +17,6 @@ class Shared(Protocol[Value]):
     def value(self) -> Value: ...
 
 
-class Work(Protocol):
-    """What all calls have in common; each process of workers has a copy of its own."""
-
-    def enter(self) -> None:
-        """Called in a process of workers before the first call, and after each account: it has counted nothing yet."""
-
-    def account(self) -> Any:
-        """What calls have counted in this process, for `Workers.accounts`."""
-
-
 class Workers(Protocol):
     """Makes calls in the order in which they are submitted, several at once. Any thread may submit."""
 
@@ -40,18 +30,7 @@ class Workers(Protocol):
         ...
 
     def share(self, value: Result) -> Shared[Result]:
-        """Something to be an argument of many calls; it must stay as it is until the last of them is made."""
-        ...
-
-    def accounts(self) -> list[Any]:
-        """End the workers, all calls being done, and return `Work.account()` of every process but this one.
-
-        Workers that stay rest, until `begin_again`.
-        """
-        ...
-
-    def begin_again(self) -> bool:
-        """Have workers that rest make calls again. False where they have ended."""
+        """Something to be an argument of many calls; it must stay, as it is, until the last of them is done."""
         ...
 
     def close(self) -> None:

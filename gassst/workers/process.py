@@ -14,31 +14,19 @@ from typing import Any, NamedTuple, NoReturn
 
 from gassst.allocator import keep_freed_memory
 from gassst.children import die_with_parent
-from gassst.workers.base import Work
 from gassst.workers.shared_memory import SharedMemory, read_shared_values
 
 CALL = struct.Struct("<IQ")  # region, bytes
 RESULT = struct.Struct("<IQ?")  # region, bytes, whether it is an exception
-REST = (1 << 32) - 1  # in the place of a region: no more calls of this run
 LENGTH = struct.Struct("<I")  # of a message of a process's own pipe
 
 
 class Pipes(NamedTuple):
-    """File descriptors: calls to take, results to give, and this process's own messages.
-
-    `gate`: a byte of it opens the next run, its end says that there is none.
-    """
+    """File descriptors: calls to take, results to give, and this process's own messages."""
 
     calls: int
     results: int
     own: int
-    gate: int
-
-
-class Account(NamedTuple):
-    """The last message of a process in a run: what it has counted."""
-
-    value: Any
 
 
 class RemoteTraceback(Exception):
@@ -48,7 +36,7 @@ class RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: int) -> NoReturn:
+def serve(work: Any, threads: int, memory: SharedMemory, pipes: Pipes, parent: int) -> NoReturn:
     """Make calls until there are no more; the process ends here, and no handler of the parent's runs."""
     code = 1
     try:
@@ -59,9 +47,7 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         gc.freeze()  # what the parent has made stays shared: the collector need not look at it
         _send_log_lines(pipes.own)
         read_shared_values(memory)
-        work.enter()
-        rest = threading.Barrier(threads, lambda: _rest(work, pipes))
-        arguments = work, memory, pipes, rest
+        arguments = work, memory, pipes
         others = [
             threading.Thread(target=_make_calls, args=arguments, name=f"gassst-{i}", daemon=True)
             for i in range(1, threads)
@@ -71,7 +57,6 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         _make_calls(*arguments)
         for thread in others:
             thread.join()
-        _send(pipes.own, Account(work.account()))
         code = 0
     except BrokenPipeError:  # the parent has died, and this process is about to
         pass
@@ -81,18 +66,10 @@ def serve(work: Work, threads: int, memory: SharedMemory, pipes: Pipes, parent: 
         os._exit(code)
 
 
-def _rest(work: Work, pipes: Pipes) -> None:
-    """Between two runs, once all threads of the process have heard that the first has no more calls."""
-    _send(pipes.own, Account(work.account()))
-    work.enter()
-    if not os.read(pipes.gate, 1):  # the parent has stopped
-        os._exit(0)
-
-
-def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes, rest: threading.Barrier) -> None:
+def _make_calls(work: Any, memory: SharedMemory, pipes: Pipes) -> None:
     """What fails here, and cannot be told as the result of a call, ends the process: nobody waits in vain."""
     try:
-        _make_calls_until_end(work, memory, pipes, rest)
+        _make_calls_until_end(work, memory, pipes)
     except BrokenPipeError:  # the parent has stopped
         os._exit(1)
     except BaseException:
@@ -100,12 +77,9 @@ def _make_calls(work: Work, memory: SharedMemory, pipes: Pipes, rest: threading.
         os._exit(1)
 
 
-def _make_calls_until_end(work: Work, memory: SharedMemory, pipes: Pipes, rest: threading.Barrier) -> None:
+def _make_calls_until_end(work: Any, memory: SharedMemory, pipes: Pipes) -> None:
     while message := os.read(pipes.calls, CALL.size):
         region, size = CALL.unpack(message)
-        if region == REST:
-            rest.wait()
-            continue
         try:
             result = memory.put(region, _called(work, memory, region, size)), False
         except BaseException as error:
@@ -113,7 +87,7 @@ def _make_calls_until_end(work: Work, memory: SharedMemory, pipes: Pipes, rest: 
         os.write(pipes.results, RESULT.pack(region, *result))
 
 
-def _called(work: Work, memory: SharedMemory, region: int, size: int) -> Any:
+def _called(work: Any, memory: SharedMemory, region: int, size: int) -> Any:
     function, arguments = memory.get(region, size)
     return function(work, *arguments)
 

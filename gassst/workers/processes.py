@@ -17,13 +17,11 @@ from typing import Any
 
 from gassst.children import load_libraries
 from gassst.errors import WorkerError
-from gassst.workers.base import Result, Shared, Work
+from gassst.workers.base import Result, Shared
 from gassst.workers.process import (
     CALL,
     LENGTH,
-    REST,
     RESULT,
-    Account,
     Pipes,
     RemoteTraceback,
     serve,
@@ -32,6 +30,7 @@ from gassst.workers.shared_memory import SharedMemory, SharedValue
 
 log = logging.getLogger("gassst")
 MOST_REGIONS = 1 << 20
+ENDED = "the workers have ended"
 HINTS: dict[int, str] = {
     signal.SIGKILL: "; memory may be exhausted",
     signal.SIGBUS: "; the index was changed while it was in use, or memory is exhausted",
@@ -42,20 +41,16 @@ HINTS: dict[int, str] = {
 class ProcessWorkers:
     """`threads` spread over as many `processes`, which are forked here; `work` is what they inherit.
 
-    With `stays`, `accounts` leaves them to the next run. Raises OSError where the system grants no process, no pipe or
-    no shared memory.
+    Raises OSError where the system grants no process, no pipe or no shared memory.
     """
 
-    def __init__(self, work: Work, processes: int, threads: int, stays: bool = False):
-        self.threads, self._stays = threads, stays
+    def __init__(self, work: Any, processes: int, threads: int):
+        self.threads = threads
         self._memory = SharedMemory(MOST_REGIONS)
         self._regions = _Regions()
         self._lock = threading.RLock()  # a result may be collected, and its region freed, while it is held
         self._under_way: dict[int, Future[Any]] = {}
         self._why_dead: str | None = None
-        self._accounts: list[Any] = []
-        self._rested: Future[None] | None = None  # while they rest, or are about to
-        self._ending = False
         self._children: dict[int, _Child] = {}  # by the fd of its own pipe
         calls, self._calls = os.pipe()
         self._results, results = os.pipe()
@@ -77,14 +72,9 @@ class ProcessWorkers:
         self._collector = threading.Thread(target=self._collect, name="gassst-collector", daemon=True)
         self._collector.start()
 
-    def _fork(self, work: Work, threads: int, calls: int, results: int) -> _Child:
+    def _fork(self, work: Any, threads: int, calls: int, results: int) -> _Child:
         parent = os.getpid()
         own_read, own = os.pipe()
-        try:
-            gate_read, gate = os.pipe()
-        except OSError:
-            self._forget_pipes(own_read, own)
-            raise
         try:
             with (
                 warnings.catch_warnings()
@@ -93,15 +83,14 @@ class ProcessWorkers:
                 pid = os.fork()
             if pid == 0:
                 # Ends of pipes that only the parent may hold: else nobody would ever see them end.
-                gates = (child.gate for child in self._children.values())
-                self._forget_pipes(self._calls, self._results, own_read, gate, *self._children, *gates)
-                serve(work, threads, self._memory, Pipes(calls, results, own, gate_read), parent)
+                self._forget_pipes(self._calls, self._results, own_read, *self._children)
+                serve(work, threads, self._memory, Pipes(calls, results, own), parent)
         except BaseException:
-            self._forget_pipes(own_read, gate)
+            self._forget_pipes(own_read)
             raise
         finally:
-            self._forget_pipes(own, gate_read)
-        return _Child(pid, own_read, gate)
+            self._forget_pipes(own)
+        return _Child(pid, own_read)
 
     @staticmethod
     def _forget_pipes(*fds: int) -> None:
@@ -109,8 +98,7 @@ class ProcessWorkers:
             os.close(fd)
 
     def _forget_children(self) -> None:
-        gates = [child.gate for child in self._children.values()]
-        self._forget_pipes(self._results, *self._children, *gates)
+        self._forget_pipes(self._results, *self._children)
         self._children = {}
 
     # --- calls ------------------------------------------------------------------------------------------
@@ -142,8 +130,8 @@ class ProcessWorkers:
         return region, size
 
     def _check(self) -> None:
-        if self._why_dead is not None or self._ending or self._rested is not None:
-            raise WorkerError(self._why_dead or "the workers have ended")
+        if self._why_dead is not None:
+            raise WorkerError(self._why_dead)
 
     def _release(self, region: int) -> None:
         with self._lock:
@@ -164,7 +152,7 @@ class ProcessWorkers:
                     )
                     if not is_open:
                         selector.unregister(key.fd)
-        self._fail("the workers have ended")
+        self._fail(ENDED)
 
     def _take_result(self) -> bool:
         message = os.read(self._results, RESULT.size)
@@ -190,27 +178,14 @@ class ProcessWorkers:
         return True
 
     def _hear(self, child: _Child) -> bool:
-        """Messages of a process. At their end it has ended, well only if it was told to and gave its account."""
+        """Messages of a process. At their end it has ended, and so have all calls under way."""
         more = os.read(child.pipe, 1 << 16)
         if more:
             for message in child.messages(more):
-                if isinstance(message, Account):
-                    self._note(child, message)
-                else:
-                    logging.getLogger(message.name).handle(message)
+                logging.getLogger(message.name).handle(message)
             return True
-        why = child.reap()
-        if self._stays or not child.is_done:
-            self._fail(why)
+        self._fail(child.reap())
         return False
-
-    def _note(self, child: _Child, account: Account) -> None:
-        with self._lock:
-            child.is_done = True
-            self._accounts.append(account.value)
-            rested = self._rested if len(self._accounts) == len(self._children) else None
-        if rested is not None:
-            rested.set_result(None)
 
     def _fail(self, why: str) -> None:
         """No call has a result any more, and what the other processes still do is of no use."""
@@ -219,57 +194,18 @@ class ProcessWorkers:
             self._why_dead = self._why_dead or why
             lost: list[Future[Any]] = list(self._under_way.values())
             self._under_way = {}
-            if self._rested is not None and not self._rested.done():
-                lost.append(self._rested)
         for future in lost:
             future.set_exception(WorkerError(self._why_dead))
 
     # --- the end ----------------------------------------------------------------------------------------
 
-    def accounts(self) -> list[Any]:
-        """As `Workers.accounts`. Raises WorkerError where a process has died."""
-        if self._stays:
-            return self._accounts_at_rest()
-        self._end_calls()
-        self._collector.join()
-        if len(self._accounts) < len(self._children):
-            raise WorkerError(self._why_dead or "a worker process has ended")
-        return self._accounts
-
-    def _accounts_at_rest(self) -> list[Any]:
-        """Every thread takes one message to rest, and then waits for the others of its process, and at its gate."""
-        with self._lock:
-            self._check()
-            rested = self._rested = Future()
-            with suppress(BrokenPipeError):  # the collector is about to fail
-                for _ in range(self.threads):
-                    os.write(self._calls, CALL.pack(REST, 0))
-        rested.result()
-        return self._accounts
-
-    def begin_again(self) -> bool:
-        """As `Workers.begin_again`."""
-        with self._lock, suppress(BrokenPipeError):
-            if self._rested is None or self._why_dead is not None or not self._children:
-                return False
-            self._rested, self._accounts = None, []
-            for child in self._children.values():
-                child.is_done = False
-                os.write(child.gate, b"\0")
-            return True
-        return False
-
-    def _end_calls(self) -> None:
-        with self._lock:
-            if not self._ending:
-                self._ending = True
-                os.close(self._calls)
-
     def close(self) -> None:
         """Kill the processes: nothing that they still do is of use."""
         if not self._children:
             return
-        self._end_calls()
+        with self._lock:
+            self._why_dead = self._why_dead or ENDED
+            os.close(self._calls)
         self._kill()
         self._collector.join()
         self._forget_children()
@@ -321,11 +257,10 @@ class _Regions:
 
 
 class _Child:
-    """A process of workers, the pipe of its own messages, and the one by which it begins another run."""
+    """A process of workers, and the pipe of its own messages."""
 
-    def __init__(self, pid: int, pipe: int, gate: int):
-        self.pid, self.pipe, self.gate = pid, pipe, gate
-        self.is_done = False
+    def __init__(self, pid: int, pipe: int):
+        self.pid, self.pipe = pid, pipe
         self._heard = b""
         self._lock = threading.Lock()
         self._is_reaped = False

@@ -31,15 +31,6 @@ class ThreadWorkers:
         """As `Workers.share`."""
         return _Here(value)
 
-    def accounts(self) -> list[Any]:
-        """None: all was counted here."""
-        self.close()
-        return []
-
-    def begin_again(self) -> bool:
-        """As `Workers.begin_again`: they end with every run."""
-        return False
-
     def close(self) -> None:
         """Calls that have not begun are dropped; those that have go on, and nobody waits for them."""
         self._pool.shutdown(wait=False, cancel_futures=True)

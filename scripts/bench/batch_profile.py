@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Where the CPU time of one batch goes: every compiled function, and Python and NumPy around them.
 
-    scripts/bench/batch_profile.py REF.gsi READS.fq [MATES.fq] [--repeats 6]
+    scripts/bench/batch_profile.py REF.gsi READS.fq [MATES.fq] [--repeats 6] [--batch READS] [--device cpu]
 
 The first batch is parsed once, and mapped and made into SAM again and again in one thread, with compiled code alone.
+Beside a `--device` that searches what it can, asking it is one line: on a machine of its own another process does that.
 Times are by the CPU clock of that thread, in ms a batch; compiled functions run without the GIL. Of processes that
 share a machine take the least of several.
 """
@@ -19,13 +20,14 @@ from contextlib import closing
 from typing import Any
 
 import gassst
-from gassst.extension import cpu
+from gassst.extension import cpu, opencl_engine
 from gassst.io import encoding
 from gassst.io import records as sam
 from gassst.io.reads import open_unparsed
 from gassst.pairing.insert_size import InsertModel
 from gassst.run import MappingRun, MappingWork
 from gassst.search import state
+from gassst.search.device import DeviceSearch
 from gassst.search.host import HostBackend
 from gassst.workers.threads import ThreadWorkers
 
@@ -83,6 +85,8 @@ class Clock:
                 type(base.__name__, (base,), methods),
             )
         HostBackend.resolve = self.timed("seeds looked up", HostBackend.resolve)  # type: ignore[method-assign]
+        for name in ("_asked", "search"):
+            setattr(DeviceSearch, name, self.timed("asking the device", getattr(DeviceSearch, name)))
         encoder = encoding.SamEncoder
         encoder.encode = self.timed("records", encoder.encode)  # type: ignore[method-assign]
 
@@ -105,16 +109,22 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("reads", nargs="+", metavar="READS.fq")
     parser.add_argument("--repeats", type=int, default=6, help="(default: 6)")
     parser.add_argument("--mode", choices=("global", "local"), help="(default: that of gassst map)")
+    parser.add_argument("--batch", type=int, help="reads (default: those of one thread)")
+    parser.add_argument("--device", help="that searches, as gassst devices names it (default: none)")
     args = parser.parse_args(argv)
     mapper = gassst.Mapper(args.index, threads=1, device="none", mode=args.mode).replaced(
         counts_details=False
     )
+    if args.device:
+        planes = mapper.reference.planes
+        engine = opencl_engine.Engine(*opencl_engine.choose(args.device), planes, alignments=False)
+        mapper = mapper.replaced(on_device=DeviceSearch(mapper.index, engine))
     encoder = sam.RecordEncoder.of(
         None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )
     work = MappingWork(mapper)
     finish = ThreadWorkers(work, 1).share(lambda _, batch, result: encoder.encode(batch, *result.rows))
-    size = mapper.params.reads_per_batch()
+    size = args.batch or mapper.params.reads_per_batch()
     paired = len(args.reads) > 1
     with closing(open_unparsed(args.reads[0], args.reads[1] if paired else None, size)) as batches:
         batch = next(batches).parsed()

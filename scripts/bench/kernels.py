@@ -28,11 +28,12 @@ from harness import benchmark_parser, describe_machine, numbers, run, table, wri
 from gassst._core.banded import instruction_sets
 from gassst.errors import DeviceError, GassstError
 from gassst.extension import opencl_engine
-from gassst.extension.base import WORDS, Times
+from gassst.extension.base import WORDS
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
 from gassst.params import MAX_ERRORS, MAX_GAPS
 from gassst.threads import usable_threads
+from gassst.times import Times
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),

@@ -4,8 +4,9 @@
         [--rounds 1] [--thread-seconds] [--json FILE] [-- OPTIONS OF gassst map]
 
 Every sample of a sheet is the same reads; records go to /dev/null. The first sample starts the device, and the last
-one ends with the process: neither counts. Of the others all times are listed. Devices take turns. The ratio is that of
-the medians of all warm samples, of the first device to each other. `--thread-seconds` lists what threads spend in each
+one ends with the process: neither counts. Of the others all times are listed, from the end of one sample to that of the
+next. Samples overlap, so single times differ, and their mean tells the pace. Devices take turns. The ratio is that of
+the means over all warm samples, of the first device to each other. `--thread-seconds` lists what threads spend in each
 stage, too. That takes --stats, which counts coverage and errors by cycle, for a tenth of the time.
 """
 
@@ -63,8 +64,7 @@ def measured(name: str, files: list[str], args: argparse.Namespace, options: lis
             runs[device].append(run([*command, "--device", device, *options], files, args))
     reads = sum(sum(chunk.count(b"\n") for chunk in chunks(path)) // 4 for path in files)
     warm = {
-        device: statistics.median(s for one in own for s in one["warm_seconds"])
-        for device, own in runs.items()
+        device: statistics.mean(s for one in own for s in one["warm_seconds"]) for device, own in runs.items()
     }
     return {
         "name": name,

@@ -421,8 +421,13 @@ MUTATIONS = [
     ),
     # Runs over files.
     Mutation(
-        "run: what processes have counted is left out", FILE_RUN,
-        "for counters in workers.accounts():", "for counters in workers.accounts()[1:]:", "tests/cli/test_processes.py",
+        "run: what bands have counted is left out", "gassst/stats.py",
+        "self.extension += other.extension\n        self.funnel += other.funnel\n        self.cycles",
+        "self.funnel += other.funnel\n        self.cycles", "tests/cli/test_processes.py",
+    ),
+    Mutation(
+        "runs: a fault comes before the samples in front of it are complete", "gassst/run.py",
+        "        error = raised", "        raise", "tests/unit/test_file_runs.py",
     ),
     Mutation(
         "run: a shard learns the insert sizes of its own reads", FILE_RUN,

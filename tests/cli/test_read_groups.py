@@ -183,6 +183,24 @@ COLUMNS = "sample,lane,R1,R2,output\n"
 
 
 @pytest.mark.parametrize(
+    "layout", [["-t", "1"], ["-t", "3", "--processes", "2"]], ids=["thread", "processes"]
+)
+def test_samples_before_a_fault_are_complete(small_index, lanes, tmp_path, monkeypatch, capfd, layout):
+    """The next sample is read while the last reads of the one before are mapped."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.fq").write_text("@good\nACGT\n+\nIIII\n@bad\nACGT\n+\nIII\n")
+    rows = ["a,L1,0.fq,,a.sam", "b,L1,bad.fq,,b.sam", "c,L1,2.fq,,c.sam"]
+    (tmp_path / "s.csv").write_text(COLUMNS + "\n".join(rows) + "\n")
+    before = {path.name for path in tmp_path.iterdir()}
+    assert main(["map", str(small_index), "--sheet", "s.csv", "-q", "--device", "none", *layout]) == 1
+    assert capfd.readouterr().err == "gassst: bad.fq: record 2 (bad): 4 bases but 3 qualities\n"
+    assert {path.name for path in tmp_path.iterdir()} - before == {"a.sam"}
+    alone = tmp_path / "alone.sam"
+    assert run(small_index, "0.fq", "-R@RG\\tID:a.L1\\tSM:a\\tLB:a\\tPL:ILLUMINA", "-o", alone) == 0
+    assert lines_without_program("a.sam") == lines_without_program(alone)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "names no samples"),

@@ -289,12 +289,6 @@ from gassst.search.device_process import READY, DeviceProcess, Load
 from gassst.search.device_server import DeviceServer
 
 device, *argv = sys.argv[1:]
-begin_again = DeviceProcess.begin_again
-
-def begun_again(process):
-    begin_again(process)
-    print("kept", file=sys.stderr)
-
 def admit(server, admit=DeviceServer.admit):
     admit(server)
     while server.process.status < READY:  # as slow as this device may be
@@ -302,7 +296,7 @@ def admit(server, admit=DeviceServer.admit):
     print("admitted", file=sys.stderr)
 
 device_start.DeviceProcess = lambda _, *rest, **more: DeviceProcess(device, *rest, **more)
-DeviceProcess.begin_again, DeviceServer.admit = begun_again, admit
+DeviceServer.admit = admit
 Load.is_host_faster = lambda *_: False
 device_seeds.LEAST_READS = 1
 sys.exit(main(argv))
@@ -328,12 +322,13 @@ def test_samples_of_a_sheet_share_processes_and_the_device(small_index, small_fa
     columns = f"{reads[0]},{reads[1] if kind == 'pairs' else ''}"
     rows = [f"{i},L1,{columns},{tmp_path / f'{i}.sam'}" for i in range(3)]
     said = said_of_sheet(small_index, rows, tmp_path / "sheet.csv")
-    assert [said.count(word) for word in ("admitted", "kept", "worker processes of")] == [1, 2, 1]
+    assert [said.count(word) for word in ("admitted", "worker processes of")] == [1, 1]
     searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", said)
-    assert len(searched) == 3 and "0" not in searched
+    assert len(searched) == 3
     alone = ["map", str(small_index), *map(str, reads), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
     subprocess.run([sys.executable, "-m", "gassst", *alone, "--device", "none", "-q"], check=True)
     expected = records_without_group(tmp_path / "alone.sam")
+    assert sum(int(reads.replace(",", "")) for reads in searched) >= 3 * len(expected)
     assert all(records_without_group(tmp_path / f"{i}.sam") == expected for i in range(3))
 
 

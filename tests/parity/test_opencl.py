@@ -11,11 +11,12 @@ from alignments import make_pairs, make_reference, pack, planes_of
 
 from gassst.errors import DeviceError
 from gassst.extension import opencl_batch, opencl_engine
-from gassst.extension.base import WORDS, Times
+from gassst.extension.base import WORDS
 from gassst.extension.choose import make_extender
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
 from gassst.params import Scoring
+from gassst.times import Times
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")

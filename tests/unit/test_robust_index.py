@@ -254,11 +254,11 @@ def test_index_overwritten_while_it_is_open(copy):
 MAP = """
 from gassst.cli import main
 from gassst.run import MappingRun
-results = MappingRun.results
+calls = MappingRun.calls
 def announced(*arguments):
     print("begun", flush=True)
-    return results(*arguments)
-MappingRun.results = announced
+    return calls(*arguments)
+MappingRun.calls = announced
 main.run()
 """
 LIBRARY = """

@@ -10,7 +10,7 @@ import pytest
 
 from gassst.errors import InputError, UsageError
 from gassst.io import read_streams, texts
-from gassst.io.batch_sizes import BatchSizes
+from gassst.io.batch_sizes import BatchSizes, Neighbours
 from gassst.io.reads import open_pairs, open_reads, open_unparsed
 from gassst.io.source import Source
 from gassst.io.texts import ReadAhead
@@ -347,6 +347,16 @@ def test_sizes_where_nothing_is_gained(million):
     assert few[0] == 32_768 and few[-1] == 4096  # few workers soon have their first batches
     stream = sizes_of(1_000_000, 24_576, 8, ["-"])
     assert stream[0] == 3072 and set(stream[16:]) == {24_576}  # its end is not known
+
+
+def test_sizes_beside_other_runs(million):
+    """Workers have the batches of another run before the first of these, or behind the last."""
+    sizes = BatchSizes(24_576, 8, million, neighbours=Neighbours(before=True))
+    first = [sizes.next(250 * 24_576 * i) for i in range(39)]
+    assert set(first[:33]) == {24_576} and first[38] < 10_000
+    sizes = BatchSizes(24_576, 8, million, neighbours=Neighbours(behind=True))
+    last = [sizes.next(250 * 24_576 * i) for i in range(39)]
+    assert last[0] == 3072 and set(last[16:]) == {24_576}
 
 
 def test_sizes_go_on_from_file_to_file(million):

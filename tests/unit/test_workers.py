@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from gassst.errors import InputError, WorkerError
-from gassst.workers.kept import KeptWorkers
 from gassst.workers.layout import processes_for
 from gassst.workers.processes import ProcessWorkers, _Regions
 from gassst.workers.shared_memory import SharedMemory
@@ -204,14 +203,13 @@ def test_an_exception_that_cannot_travel(workers):
 
 def test_log_lines_come_from_the_workers(workers, caplog):
     workers.submit(say, "hello").result()
-    workers.accounts()
+    workers.close()
     assert [record.getMessage() for record in caplog.records] == ["hello from a worker"]
 
 
-def test_what_the_processes_counted(workers):
-    for _ in range(7):
-        workers.submit(doubled, np.ones(1)).result()
-    assert sum(workers.accounts()) == 7
+def test_workers_that_have_ended_take_no_calls(workers):
+    workers.submit(doubled, np.ones(1)).result()
+    workers.close()
     with pytest.raises(WorkerError, match="the workers have ended"):
         workers.submit(doubled, np.ones(1))
 
@@ -224,8 +222,6 @@ def test_a_process_that_is_killed_fails_all_calls(workers, number):
             future.result()
     with pytest.raises(WorkerError, match=number.name):
         workers.submit(doubled, np.ones(1))
-    with pytest.raises(WorkerError, match=number.name):
-        workers.accounts()
 
 
 def test_a_process_that_ends_early(workers):
@@ -241,79 +237,6 @@ def test_closing_does_not_wait_for_calls():
     for future in futures:
         with pytest.raises(WorkerError):
             future.result()
-
-
-@pytest.fixture
-def staying():
-    with closing(ProcessWorkers(Counting(), processes=2, threads=3, stays=True)) as workers:
-        yield workers
-
-
-def ids_of(workers):
-    """Of the processes that make some calls."""
-    return {future.result() for future in [workers.submit(process_id) for _ in range(50)]}
-
-
-def test_workers_that_stay_count_for_each_run(staying):
-    processes = {child.pid for child in staying._children.values()}
-    for calls in (7, 0, 3, 5):
-        for future in [staying.submit(doubled, np.ones(1)) for _ in range(calls)]:
-            future.result()
-        assert ids_of(staying) <= processes
-        assert sum(staying.accounts()) == calls
-        with pytest.raises(WorkerError, match="the workers have ended"):
-            staying.submit(doubled, np.ones(1))
-        assert staying.begin_again()
-
-
-def test_a_process_that_ends_while_it_rests(staying):
-    """The next run begins with others, instead of failing."""
-    assert sum(staying.accounts()) == 0
-    os.kill(next(iter(staying._children.values())).pid, signal.SIGKILL)
-    staying._collector.join()
-    assert not staying.begin_again()
-
-
-def test_a_process_that_dies_before_its_account(staying):
-    future = staying.submit(die, signal.SIGKILL)
-    with pytest.raises(WorkerError, match="SIGKILL"):
-        staying.accounts()
-    with pytest.raises(WorkerError, match="SIGKILL"):
-        future.result()
-    assert not staying.begin_again()
-
-
-def test_runs_of_the_same_work_have_the_same_workers():
-    made = []
-
-    def make():
-        made.append(ProcessWorkers(Counting(), processes=2, threads=2, stays=True))
-        return made[-1]
-
-    with closing(KeptWorkers()) as kept:
-        for suit in "aabb":
-            with kept.lent(suit, make) as workers:
-                assert workers is made[-1]
-                assert workers.submit(doubled, np.ones(2)).result().tolist() == [2, 2]
-                workers.accounts()
-        assert len(made) == 2
-        assert not made[0]._children  # ended, as the next run had no use for them
-        with pytest.raises(InputError), kept.lent("b", make) as workers:
-            workers.submit(wait)
-            raise InputError("the run has failed")
-        with kept.lent("b", make) as workers:
-            assert workers.submit(doubled, np.ones(2)).result().tolist() == [2, 2]
-            workers.accounts()
-        assert len(made) == 3
-    assert not any(workers._children for workers in made)
-
-
-def test_threads_are_made_for_each_run():
-    with closing(KeptWorkers()) as kept:
-        for _ in range(2):
-            with kept.lent("a", lambda: ThreadWorkers(Counting(), 1)) as workers:
-                assert workers.submit(doubled, np.ones(2)).result().tolist() == [2, 2]
-                workers.accounts()
 
 
 def test_no_process_survives_the_parent():
@@ -334,18 +257,15 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("stays", [False, True])
-def test_no_descriptor_is_left_behind(stays):
+def test_no_descriptor_is_left_behind():
     def descriptors():
         gc.collect()  # of what earlier tests have left
         return sorted(os.listdir("/proc/self/fd"))
 
     with closing(ThreadWorkers(None, 1)):
         before = descriptors()
-        workers = ProcessWorkers(Counting(), processes=3, threads=3, stays=stays)
+        workers = ProcessWorkers(Counting(), processes=3, threads=3)
         workers.submit(process_id).result()
-        if stays:
-            workers.accounts()
         workers.close()
         del workers
         assert descriptors() == before

@@ -1,0 +1,30 @@
+"""Where the time of scoring and aligning bands went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Times:
+    """Where the time of an extender went, in ns, and how much it did. Add with `+=`.
+
+    `upload` (none to a CPU), `kernel` and `download` are times of the device's own clock. They are 0 unless profiling
+    was asked for. The CPU backend knows `kernel` only: the wall time of the calls, summed over threads.
+    """
+
+    calls: int = 0
+    pairs: int = 0
+    compile: int = 0
+    upload: int = 0
+    kernel: int = 0
+    download: int = 0
+
+    def __iadd__(self, other: Times) -> Times:
+        self.calls += other.calls
+        self.pairs += other.pairs
+        self.compile += other.compile
+        self.upload += other.upload
+        self.kernel += other.kernel
+        self.download += other.download
+        return self

@@ -1,0 +1,136 @@
+"""Several runs over files, one after the other: what is read while what is written, and what a fault leaves."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+import pytest
+
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.file_runs import map_all
+from gassst.run import in_order
+
+
+def done(value):
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+class Crew:
+    most_waiting = 3
+
+
+class Run:
+    """A run of batches 0, 1 and so on; `fault`: where it fails, and `late`: batches that nobody ever waits for."""
+
+    def __init__(self, name, said, needs="workers", batches=2, fault=None, is_late=False):
+        self.name, self.said, self.needs = name, said, needs
+        self._batches, self._fault, self._is_late = batches, fault, is_late
+
+    def _say(self, what, error=InputError):
+        self.said.append(f"{what} {self.name}")
+        if self._fault == what:
+            raise error(f"{self.name}: no {what}")
+
+    @contextmanager
+    def crew(self):
+        self._say(f"crew of {self.needs} for")
+        try:
+            yield Crew()
+        finally:
+            self.said.append(f"end of {self.needs}")
+
+    def open(self, crew):
+        self._say("open")
+        return self
+
+    def close(self):
+        self.said.append(f"close {self.name}")
+
+    def calls(self, crew, batches):
+        for batch in range(self._batches):
+            self._say(f"submit {batch}")
+            yield Future() if self._is_late else done(batch)
+
+    def write(self, crew, calls):
+        self._say("write", OutputError)
+        for batch, _ in enumerate(calls):
+            self.said.append(f"take {batch} {self.name}")
+        self.said.append(f"complete {self.name}")
+        return self.name
+
+
+def test_the_next_run_is_read_before_the_last_batches_are_done():
+    said = []
+    runs = [Run("a", said, is_late=True), Run("b", said)]
+    assert list(map_all(iter(runs))) == ["a", "b"]
+    assert said == [
+        *("crew of workers for a", "open a", "write a", "submit 0 a", "submit 1 a", "close a"),
+        *("open b", "take 0 a", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
+        *("submit 1 b", "take 1 b", "close b", "complete b", "end of workers"),
+    ]
+
+
+def test_runs_that_need_others_wait_for_those_before():
+    said = []
+    runs = [Run("a", said, is_late=True), Run("b", said, "threads"), Run("c", said, "threads")]
+    assert list(map_all(iter(runs))) == ["a", "b", "c"]
+    assert (
+        said.index("end of workers")
+        == said.index("complete a") + 1
+        == said.index("crew of threads for b") - 1
+    )
+    assert said.count("end of threads") == 1
+
+
+def test_a_run_without_reads_is_written():
+    said = []
+    assert list(map_all(iter([Run("a", said, batches=0), Run("b", said, batches=0)]))) == ["a", "b"]
+    assert said.index("complete a") < said.index("write b")
+
+
+@pytest.mark.parametrize("fault", ["open", "submit 0", "submit 1", "write"])
+@pytest.mark.parametrize("is_late", [True, False])
+def test_runs_before_a_fault_are_complete(fault, is_late):
+    said, counted = [], []
+    runs = [Run("a", said, is_late=is_late), Run("b", said, fault=fault), Run("c", said)]
+    with pytest.raises((InputError, OutputError), match=f"b: no {fault}"):
+        for stats in map_all(iter(runs)):
+            counted.append(stats)
+    assert counted == ["a"] and "complete a" in said
+    assert "complete b" not in said and "open c" not in said and said[-1] == "end of workers"
+    assert said.count("close a") == 1
+
+
+def test_runs_before_one_that_cannot_be_are_complete():
+    said, counted = [], []
+
+    def runs():
+        yield Run("a", said, is_late=True)
+        raise UsageError("b cannot be")
+
+    with pytest.raises(UsageError, match="b cannot be"):
+        for stats in map_all(runs()):
+            counted.append(stats)
+    assert counted == ["a"] and said[-1] == "end of workers"
+
+
+def test_calls_in_order():
+    """Nobody waits for the first while few are under way; an error comes behind all calls before it."""
+    first, said = Future(), []
+
+    def calls():
+        said.append("first")
+        yield first
+        for i in range(5):
+            said.append(i)
+            yield done(i)
+        raise InputError("no more")
+
+    found = in_order(calls(), 3)
+    assert next(found) is first and said == ["first", 0, 1, 2]
+    assert [next(found).result() for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(InputError, match="no more"):
+        next(found)
