@@ -62,11 +62,17 @@ class Crew(NamedTuple):
         """As `run.most_waiting`."""
         return most_waiting(self.workers, self.work.mapper.params.threads)
 
-    def verify(self) -> None:
-        """Raises DeviceError where a device that was named cannot be had, or has failed."""
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known if a device searches: batches of a run that begins before that are small."""
+        is_served = self.server is not None and self.work.mapper.on_device is self.server
+        return not is_served or self.server.process.is_settled
+
+    def end_run(self) -> None:
+        """A run is over. Raises DeviceError where a device that was named cannot be had, or has failed."""
         if self.server is not None:
             self.server.verify()
-            log.debug("%s", self.server.describe())
+            log.debug("%s", self.server.settle())
 
 
 class FileRun:
@@ -119,6 +125,7 @@ class FileRun:
         self._command_line, self._shard, self._insert = command_line, shard, insert
         self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
         self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
+        self._batches: ClosableBatches | None = None
         self._parts: list[LanePart] | None = None
         if shard is not None:
             self._parts = self._parts_of(shard)
@@ -188,7 +195,24 @@ class FileRun:
             workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
             yield Crew(work, workers, server)
 
-    def open(self, crew: Crew) -> ClosableBatches:
+    def begin(self, crew: Crew) -> None:
+        """Open the reads, and have insert sizes learned from the first of them. `close` must follow.
+
+        Raises InputError.
+        """
+        self._batches = self._opened(crew)
+        finish = RecordsOf(self._encoder.spec, self._encoder)
+        self._run = MappingRun(crew.work, finish, crew.workers, self._insert_for(crew))
+        # Who shows how far the run has come is told of every batch.
+        progress, batches = self._input_progress, self._batches
+        self._run.begin(batches if progress is None else progress.marked(batches), crew.workers)
+
+    def close(self) -> None:
+        """Close the reads."""
+        if self._batches is not None:
+            self._batches.close()
+
+    def _opened(self, crew: Crew) -> ClosableBatches:
         """What the run reads. Raises InputError."""
         # In one process no text has to be copied for workers, so the reader inflates.
         inflaters = Inflaters(crew.workers) if self._processes > 1 else None
@@ -196,17 +220,12 @@ class FileRun:
         progress, neighbours = self._input_progress, self._neighbours
         return self._source.batches(size, threads, progress, self._parts, inflaters, neighbours)
 
-    def calls(self, crew: Crew, batches: ClosableBatches) -> Generator[MappedBatch, None, None]:
+    def calls(self, crew: Crew) -> Generator[MappedBatch, None, None]:
         """Has the batches mapped, each when the next call is asked for: `write` makes the file of them.
 
         Raises InputError.
         """
-        finish = RecordsOf(self._encoder.spec, self._encoder)
-        insert = self._insert_for(crew)
-        self._run = MappingRun(crew.work, finish, crew.workers, insert)
-        # Who shows how far the run has come is told of every batch.
-        marked = batches if self._input_progress is None else self._input_progress.marked(batches)
-        yield from self._run.calls(marked, crew.workers)
+        yield from self._run.calls(crew.workers)
 
     def write(self, crew: Crew, calls: Iterable[MappedBatch]) -> Stats:
         """Write what becomes of all the `calls` of this run, in their order.
@@ -224,7 +243,7 @@ class FileRun:
                 if progress is not None:
                     progress(total)
             self._run.end()
-            crew.verify()
+            crew.end_run()
         total.nanoseconds["write"] += writer.nanoseconds_behind
         if writer.duplicates is not None:
             total.duplicates = writer.duplicates.reads

@@ -2,11 +2,16 @@
 
 Workers see one stream of batches. Results come in the order of the batches, so the records of a run are complete before
 those of the next are written. Runs that need other workers, or another device, begin once all before them are written.
+
+Workers would have nothing to do while insert sizes are learned. So a run over files begins early, once the workers are
+busy with the one before: its first reads are read, and waited for no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
 from contextlib import closing
 from itertools import groupby
 from typing import NamedTuple
@@ -14,6 +19,16 @@ from typing import NamedTuple
 from gassst.file_run import Crew, FileRun, MappedBatch
 from gassst.run import in_order
 from gassst.stats import Stats
+
+
+class Job(NamedTuple):
+    """A run that is to be made. Where all that it reads is files, that may be while the one before is read.
+
+    A stream may not be there before the one before it has been read to its end.
+    """
+
+    make: Callable[[], FileRun]
+    is_file: bool
 
 
 class _Step(NamedTuple):
@@ -26,38 +41,76 @@ class _Step(NamedTuple):
         return self.call is None or self.call.done()
 
 
-def map_all(runs: Iterable[FileRun]) -> Generator[Stats, None, None]:
+def map_all(jobs: Iterable[Job]) -> Generator[Stats, None, None]:
     """Map the runs in their order, and yield what each has counted once its file is complete.
 
-    A run is taken from `runs` when all of the one before has been read. What goes wrong with it is raised after the
-    runs before it are complete. Raises as `Mapper.map_file`.
+    What goes wrong with a run is raised after the runs before it are complete. Raises as `Mapper.map_file`.
     """
-    chain = _Chain(iter(runs))
-    while chain.next is not None:
-        with chain.next.crew() as crew, closing(chain.steps(crew)) as steps:
+    chain = _Chain(jobs)
+    while (first := chain.next_run()) is not None:
+        with first.crew() as crew, closing(chain.steps(first, crew)) as steps:
             for run, of_run in groupby(in_order(steps, crew.most_waiting), key=lambda step: step.run):
-                if run is None:
-                    continue
-                calls = (step.call for step in of_run if step.call is not None)
-                yield run.write(crew, calls)
+                if run is not None:
+                    yield run.write(crew, (step.call for step in of_run if step.call is not None))
 
 
 class _Chain:
-    """Runs that share a crew, as far as they go. `next` is the first that has not begun, or None."""
+    """Runs that share a crew, as far as they go."""
 
-    def __init__(self, runs: Iterator[FileRun]):
-        self._runs = runs
-        self.next = next(runs, None)
+    def __init__(self, jobs: Iterable[Job]):
+        self._jobs = deque(jobs)
+        self._left: FileRun | None = None  # one that needs another crew
 
-    def steps(self, crew: Crew) -> Generator[_Step, None, None]:
-        """The steps of all runs that need such a crew: `next` is the first that does not."""
-        assert self.next is not None
-        needs = self.next.needs
-        while self.next is not None and self.next.needs == needs:
-            run = self.next
-            with closing(run.open(crew)) as batches:
+    def next_run(self) -> FileRun | None:
+        """The first that has not begun; None where all have."""
+        run, self._left = self._left, None
+        return self._jobs.popleft().make() if run is None and self._jobs else run
+
+    def steps(self, first: FileRun, crew: Crew) -> Generator[_Step, None, None]:
+        """The steps of the first run, and of those after it that need the same crew."""
+        begun: deque[Future[FileRun | None]] = deque([_outcome(lambda: _begun(first, crew))])
+        try:
+            while (run := begun[0].result()) is not None:
                 yield _Step(run, None)
-                for call in run.calls(crew, batches):
+                busy = crew.most_waiting if run is first else 0  # batches until all workers have one
+                for number, call in enumerate(run.calls(crew)):
                     yield _Step(run, call)
-            yield _Step(None, None)
-            self.next = next(self._runs, None)
+                    may_begin = len(begun) == 1 and bool(self._jobs) and self._jobs[0].is_file
+                    if may_begin and number >= busy and crew.is_settled:
+                        begun.append(_outcome(lambda: self._next_begun(first, crew)))
+                run.close()
+                yield _Step(None, None)
+                if len(begun) == 1:
+                    begun.append(_outcome(lambda: self._next_begun(first, crew)))
+                begun.popleft()
+        finally:
+            for outcome in begun:
+                if outcome.exception() is None and (run := outcome.result()) is not None:
+                    run.close()
+
+    def _next_begun(self, first: FileRun, crew: Crew) -> FileRun | None:
+        """The next run, which has begun; None where it needs another crew than the first one, or there is none."""
+        run = self.next_run()
+        if run is None or run.needs == first.needs:
+            return None if run is None else _begun(run, crew)
+        self._left = run
+        return None
+
+
+def _begun(run: FileRun, crew: Crew) -> FileRun:
+    try:
+        run.begin(crew)
+    except BaseException:
+        run.close()
+        raise
+    return run
+
+
+def _outcome(function: Callable[[], FileRun | None]) -> Future[FileRun | None]:
+    """What the function returns, or what it raises, to be raised in its turn."""
+    outcome: Future[FileRun | None] = Future()
+    try:
+        outcome.set_result(function())
+    except Exception as error:
+        outcome.set_exception(error)
+    return outcome

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gassst.batch_mapper import BatchMapper, device_search, planned
@@ -13,12 +14,12 @@ from gassst.errors import ParameterError, UsageError
 from gassst.extension.choose import Extender, LateExtender, make_extender
 from gassst.extension.devices import is_late
 from gassst.file_run import FileRun, Watch, insert_learned
-from gassst.file_runs import map_all
+from gassst.file_runs import Job, map_all
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.distinct import check_distinct, paths_of, with_indexes
-from gassst.io.input_progress import InputProgress
+from gassst.io.input_progress import InputProgress, size_of
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
@@ -394,42 +395,43 @@ class Mapper(BatchMapper):
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """
-        (stats,) = map_all(
-            [
-                self._file_run(
-                    reads,
-                    output,
-                    mates=mates,
-                    interleaved=interleaved,
-                    read_group=read_group,
-                    command_line=command_line,
-                    watch=lambda: nullcontext(progress),
-                    input_progress=input_progress,
-                    allow_truncated=allow_truncated,
-                    reference=reference,
-                    tags=tags,
-                    details=details,
-                    shard=shard,
-                    insert=insert,
-                    format=format,
-                    level=level,
-                    sort=sort,
-                    sort_memory=sort_memory,
-                    duplicates=duplicates,
-                    format_options=format_options,
-                    no_unmapped=no_unmapped,
-                    unmapped_path=unmapped_path,
-                    unmapped_mates_path=unmapped_mates_path,
-                    unmapped_either=unmapped_either,
-                    eqx=eqx,
-                    xa=xa,
-                    soft_clip_supplementary=soft_clip_supplementary,
-                    mark_secondary=mark_secondary,
-                    baq=baq,
-                    more_tags=more_tags,
-                )
-            ]
+        run = Job(
+            partial(
+                self._file_run,
+                reads,
+                output,
+                mates=mates,
+                interleaved=interleaved,
+                read_group=read_group,
+                command_line=command_line,
+                watch=lambda: nullcontext(progress),
+                input_progress=input_progress,
+                allow_truncated=allow_truncated,
+                reference=reference,
+                tags=tags,
+                details=details,
+                shard=shard,
+                insert=insert,
+                format=format,
+                level=level,
+                sort=sort,
+                sort_memory=sort_memory,
+                duplicates=duplicates,
+                format_options=format_options,
+                no_unmapped=no_unmapped,
+                unmapped_path=unmapped_path,
+                unmapped_mates_path=unmapped_mates_path,
+                unmapped_either=unmapped_either,
+                eqx=eqx,
+                xa=xa,
+                soft_clip_supplementary=soft_clip_supplementary,
+                mark_secondary=mark_secondary,
+                baq=baq,
+                more_tags=more_tags,
+            ),
+            is_file=False,
         )
+        (stats,) = map_all([run])
         return stats
 
     def map_files(self, samples: Sequence[dict[str, Any]]) -> Iterator[Stats]:
@@ -449,11 +451,13 @@ class Mapper(BatchMapper):
         UsageError, InputError, OutputError
             As `map_file`, of the first sample with a fault.
         """
-        last = len(samples) - 1
-        return map_all(
-            self._file_run(**sample, neighbours=Neighbours(before=i > 0, behind=i < last))
-            for i, sample in enumerate(samples)
-        )
+        last, jobs = len(samples) - 1, []
+        for i, sample in enumerate(samples):
+            neighbours = Neighbours(before=i > 0, behind=i < last)
+            inputs = [*paths_of(sample["reads"]), *paths_of(sample.get("mates") or [])]
+            is_file = all(size_of(os.fspath(path)) is not None for path in inputs)
+            jobs.append(Job(partial(self._file_run, **sample, neighbours=neighbours), is_file))
+        return map_all(jobs)
 
     def _file_run(
         self,

@@ -175,6 +175,8 @@ class MappingRun(Generic[Finished]):
         self._odd: Counter[str] = Counter()
         self._is_insert_new = False
         self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
+        self._batches: Iterable[ReadBatch | Unparsed] = ()
+        self._sampled: list[Future[PairSample]] = []  # of which insert sizes are about to be learned
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -186,19 +188,23 @@ class MappingRun(Generic[Finished]):
         """
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
-            calls = stack.enter_context(closing(self.calls(batches, workers)))
+            self.begin(batches, workers)
+            calls = stack.enter_context(closing(self.calls(workers)))
             for call in in_order(calls, most_waiting(workers, self._threads)):
                 yield self.finished(call)
             self.end()
 
-    def calls(
-        self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
-    ) -> Generator[Future[tuple[Finished, Stats]], None, None]:
-        """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
+    def begin(self, batches: Iterable[ReadBatch | Unparsed], workers: Workers) -> None:
+        """Read the first reads, of which the workers learn the insert sizes. `calls` must follow."""
         if self.mapper.integrity is not None:
             self.mapper.integrity.start()
+        self._batches = self._read_head(batches, workers)
+
+    def calls(self, workers: Workers) -> Generator[Future[tuple[Finished, Stats]], None, None]:
+        """Has the batches mapped, each when the next call is asked for. `finished` and `end` must follow."""
+        self._learn()
         self._shared = workers.share(self._finish)
-        for batch in self._with_insert_learned(batches, workers):
+        for batch in self._batches:
             yield workers.submit(MappingWork.map, batch, self.insert, self._shared)
 
     def finished(self, call: Future[tuple[Finished, Stats]]) -> tuple[Finished, Stats]:
@@ -226,14 +232,15 @@ class MappingRun(Generic[Finished]):
         """`insert`, once it is learned from the first of the batches, and nothing else done."""
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
-            self._with_insert_learned(batches, workers)
+            self._read_head(batches, workers)
+            self._learn()
         self._tell_insert()
         return self.insert
 
-    def _with_insert_learned(
+    def _read_head(
         self, batches: Iterable[ReadBatch | Unparsed], workers: Workers
     ) -> Iterator[ReadBatch | Unparsed]:
-        """The same batches; the insert sizes of the pairs among the first reads are known before the first one.
+        """The same batches; workers are at the pairs among the first reads, if there are sizes to learn.
 
         Always the same number of reads is learned from, so results do not depend on the size of the batches.
         """
@@ -243,19 +250,18 @@ class MappingRun(Generic[Finished]):
         head: list[ReadBatch] = []
         while sum(map(len, head)) < LEARN_READS and (batch := next(batches, None)) is not None:
             head.append(batch.parsed())
-        if any(batch.mate is not None for batch in head):
-            pairs = self._sample(head, workers)
-            errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
-            self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
-            self._is_insert_new = True
-        return chain(head, batches)
-
-    def _sample(self, head: list[ReadBatch], workers: Workers) -> PairSample:
-        """The pairs among the first reads that are fit to learn from."""
         size = max(LEARN_PART, -(-LEARN_READS // self._threads))
         parts = [part for part in _parts(head, LEARN_READS, size) if part.mate is not None]
-        found = [workers.submit(MappingWork.sample, part) for part in self._without_adapters(parts)]
-        return PairSample.joined(future.result() for future in found)
+        self._sampled = [workers.submit(MappingWork.sample, part) for part in self._without_adapters(parts)]
+        return chain(head, batches)
+
+    def _learn(self) -> None:
+        """The insert sizes of the pairs among the first reads, if there are any."""
+        if self._sampled:
+            pairs = PairSample.joined(future.result() for future in self._sampled)
+            errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
+            self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
+            self._is_insert_new, self._sampled = True, []
 
     def _without_adapters(self, parts: list[ReadBatch]) -> list[ReadBatch]:
         """The same reads. Where adapters are common, mates that run through their fragment are cut at its end."""

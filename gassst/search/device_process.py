@@ -241,6 +241,11 @@ class DeviceProcess:
         return self._status[0] == READY
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is known if answers come from there."""
+        return self._status[0] in (READY, WITHOUT, FAILED)
+
+    @property
     def was_found(self) -> bool:
         """Whether there is such a device, failed or not."""
         return bool(self._status[WAS_FOUND])

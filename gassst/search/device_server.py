@@ -95,7 +95,7 @@ class DeviceServer:
     def __init__(self, process: DeviceProcess, named: bool = True, is_kept: bool = False):
         self.process, self._named, self._is_kept = process, named, is_kept
         self.threads, self.turns = process.threads, process.turns
-        self._told = 0, 0  # reads that were counted when `describe` was last called
+        self._counts, self._account = (0, 0), ""  # as of the last `settle`
         self._local = threading.local()
 
     def search(self, context: BatchContext, stats: Stats) -> GlobalResult | None:
@@ -191,10 +191,10 @@ class DeviceServer:
             (self._local.client,) = TICKET.unpack(os.read(self.process.tickets, TICKET.size))
         return self._local.client
 
-    def describe(self) -> str:
-        """One line for people, of what was asked since the last one: a few reads of the next sample may be among it."""
-        before, self._told = self._told, self.process.load.counts
-        taken, left = (now - then for now, then in zip(self._told, before, strict=True))
+    def settle(self) -> str:
+        """What `describe` says from now on: of what was asked since the last call. The next run may have begun."""
+        before, self._counts = self._counts, self.process.load.counts
+        taken, left = (now - then for now, then in zip(self._counts, before, strict=True))
         what = {
             READY: f"on the device once it was ready: {taken:,} reads, and {left:,} on the host, which was free sooner",
             FOUND: "on the host: the device was not ready in time",
@@ -203,7 +203,12 @@ class DeviceServer:
             where = what.get(self.process.status, "on the host")
         except DeviceError as error:
             where = f"on the host: {error}"
-        return f"search {where} ({self.process.device})"
+        self._account = f"search {where} ({self.process.device})"
+        return self._account
+
+    def describe(self) -> str:
+        """One line for people, of the run that ended last."""
+        return self._account
 
     def verify(self) -> None:
         """As `DeviceProcess.verify`, of a device that was named. Any other that was found and failed is a warning."""

@@ -155,7 +155,9 @@ for name in ("clipped", "first", "last"):
     assert (getattr(densely, name) == getattr(expected, name)).all()
 assert (densely.anchors.diagonal == expected.anchors.diagonal).all() and len(densely.anchors)
 assert (densely.anchors.start == expected.anchors.start).all()
-assert sum(process.load.counts) == 425 and f"{process.load.counts[0]} reads" in server.describe()
+assert sum(process.load.counts) == 425 and not server.describe()
+assert f"{process.load.counts[0]} reads" in server.settle() == server.describe() == server.describe()
+assert " 0 reads" in server.settle() == server.describe()
 kept = DeviceServer(process, is_kept=True)
 process.begin_again()
 process.admit()  # all threads that may ask have asked

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.file_runs import map_all
+from gassst.file_runs import Job, map_all
 from gassst.run import in_order
 
 
@@ -20,6 +20,7 @@ def done(value):
 
 class Crew:
     most_waiting = 3
+    is_settled = True
 
 
 class Run:
@@ -42,14 +43,13 @@ class Run:
         finally:
             self.said.append(f"end of {self.needs}")
 
-    def open(self, crew):
-        self._say("open")
-        return self
+    def begin(self, crew):
+        self._say("begin")
 
     def close(self):
         self.said.append(f"close {self.name}")
 
-    def calls(self, crew, batches):
+    def calls(self, crew):
         for batch in range(self._batches):
             self._say(f"submit {batch}")
             yield Future() if self._is_late else done(batch)
@@ -62,57 +62,78 @@ class Run:
         return self.name
 
 
+def mapped(*runs, is_file=True):
+    return map_all([Job(lambda run=run: run, is_file) for run in runs])
+
+
 def test_the_next_run_is_read_before_the_last_batches_are_done():
     said = []
-    runs = [Run("a", said, is_late=True), Run("b", said)]
-    assert list(map_all(iter(runs))) == ["a", "b"]
+    assert list(mapped(Run("a", said, is_late=True), Run("b", said), is_file=False)) == ["a", "b"]
     assert said == [
-        *("crew of workers for a", "open a", "write a", "submit 0 a", "submit 1 a", "close a"),
-        *("open b", "take 0 a", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
+        *("crew of workers for a", "begin a", "write a", "submit 0 a", "submit 1 a", "close a", "begin b"),
+        *("take 0 a", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
         *("submit 1 b", "take 1 b", "close b", "complete b", "end of workers"),
     ]
+
+
+def test_files_are_begun_while_workers_are_busy_with_the_run_before():
+    said = []
+    runs = [Run("a", said, batches=9), Run("b", said, batches=9), Run("c", said, batches=9)]
+    assert list(mapped(*runs)) == ["a", "b", "c"]
+    first, second = (said.index(f"begin {name}") for name in "bc")
+    assert said[first - 2 : first + 2] == ["submit 3 a", "take 3 a", "begin b", "submit 4 a"]
+    assert said[second - 2 : second + 2] == ["submit 0 b", "take 0 b", "begin c", "submit 1 b"]
+    said.clear()
+    assert list(mapped(*runs, is_file=False)) == ["a", "b", "c"]
+    assert said.index("begin b") == said.index("complete a") + 1 == said.index("close a") + 2
+
+
+def test_files_are_not_begun_before_it_is_known_whether_a_device_searches(monkeypatch):
+    said = []
+    runs = [Run("a", said, batches=9), Run("b", said, batches=9)]
+    monkeypatch.setattr(Crew, "is_settled", property(lambda _: "submit 6 a" in said))
+    assert list(mapped(*runs)) == ["a", "b"]
+    assert said.index("begin b") == said.index("take 6 a") + 1
 
 
 def test_runs_that_need_others_wait_for_those_before():
     said = []
     runs = [Run("a", said, is_late=True), Run("b", said, "threads"), Run("c", said, "threads")]
-    assert list(map_all(iter(runs))) == ["a", "b", "c"]
-    assert (
-        said.index("end of workers")
-        == said.index("complete a") + 1
-        == said.index("crew of threads for b") - 1
-    )
+    assert list(mapped(*runs)) == ["a", "b", "c"]
+    crew = said.index("crew of threads for b")
+    assert said.index("end of workers") == said.index("complete a") + 1 == crew - 1
     assert said.count("end of threads") == 1
 
 
 def test_a_run_without_reads_is_written():
     said = []
-    assert list(map_all(iter([Run("a", said, batches=0), Run("b", said, batches=0)]))) == ["a", "b"]
+    assert list(mapped(Run("a", said, batches=0), Run("b", said, batches=0))) == ["a", "b"]
     assert said.index("complete a") < said.index("write b")
 
 
-@pytest.mark.parametrize("fault", ["open", "submit 0", "submit 1", "write"])
+@pytest.mark.parametrize("fault", ["begin", "submit 0", "submit 1", "write"])
+@pytest.mark.parametrize("batches", [2, 9])
 @pytest.mark.parametrize("is_late", [True, False])
-def test_runs_before_a_fault_are_complete(fault, is_late):
+def test_runs_before_a_fault_are_complete(fault, batches, is_late):
     said, counted = [], []
-    runs = [Run("a", said, is_late=is_late), Run("b", said, fault=fault), Run("c", said)]
+    runs = [Run("a", said, batches=batches, is_late=is_late), Run("b", said, fault=fault), Run("c", said)]
     with pytest.raises((InputError, OutputError), match=f"b: no {fault}"):
-        for stats in map_all(iter(runs)):
+        for stats in mapped(*runs):
             counted.append(stats)
     assert counted == ["a"] and "complete a" in said
-    assert "complete b" not in said and "open c" not in said and said[-1] == "end of workers"
-    assert said.count("close a") == 1
+    assert "complete b" not in said and "write c" not in said and said[-1] == "end of workers"
+    begun = [name for name in "abc" if f"begin {name}" in said]
+    assert all(f"close {name}" in said for name in begun) and said.count("close a") == 1
 
 
 def test_runs_before_one_that_cannot_be_are_complete():
     said, counted = [], []
 
-    def runs():
-        yield Run("a", said, is_late=True)
+    def cannot():
         raise UsageError("b cannot be")
 
     with pytest.raises(UsageError, match="b cannot be"):
-        for stats in map_all(runs()):
+        for stats in map_all([Job(lambda: Run("a", said, batches=9, is_late=True), True), Job(cannot, True)]):
             counted.append(stats)
     assert counted == ["a"] and said[-1] == "end of workers"
 
