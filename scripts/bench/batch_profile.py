@@ -98,9 +98,7 @@ def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
 def learned(work: MappingWork, files: list[str], size: int) -> InsertModel:
     """Insert sizes as a run learns them from the first batch."""
     with closing(ThreadWorkers(work, 1)) as workers, closing(open_unparsed(*files, size)) as batches:
-        run = MappingRun(work, lambda *_: None, workers)
-        next(run._with_insert_learned(batches, workers))
-    return run.insert
+        return MappingRun(work, lambda *_: None, workers).learn_insert(batches)
 
 
 def main(argv: list[str] | None = None) -> int:
