@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import subprocess
 import sys
 from itertools import combinations, permutations
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import brute_force as bf
 import numpy as np
 import pytest
-from places import environment
+from places import SCRIPTS, environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
@@ -359,6 +360,33 @@ def test_startup_cuts_reads_from_the_reference(script, small_index, small_genome
 def test_startup_says_why_a_run_failed(script, tmp_path):
     with pytest.raises(GassstError, match=r"-m gassst map .*nowhere\.gsi"):
         script("startup").run_process(["-m", "gassst", "map", tmp_path / "nowhere.gsi", "x"], tmp_path)
+
+
+def test_the_profile_of_a_batch(small_index, small_fasta, tmp_path):
+    """In a process of its own: the script replaces compiled functions by timed ones."""
+    files = [str(tmp_path / f"{mate}.fq") for mate in (1, 2)]
+    outputs = [word for file in files for word in ("-o", file)]
+    pairs = [
+        "simulate",
+        str(small_fasta),
+        "-n",
+        "50",
+        "-l",
+        "60",
+        "-e",
+        "0.01",
+        "--pairs",
+        "200,20",
+        *outputs,
+    ]
+    subprocess.run([sys.executable, "-m", "gassst", *pairs], check=True, env=environment())
+    profile = [str(SCRIPTS / "bench" / "batch_profile.py"), str(small_index), *files, "--repeats", "2"]
+    command = [sys.executable, *profile]
+    done = subprocess.run(command, check=True, env=environment(), capture_output=True, text=True)
+    rows = {line[:36].strip(): line[36:].split() for line in done.stdout.splitlines()}
+    assert rows["all"][2:5] == ["100.0", "%", "1.0"] and rows["records"][4] == "1.0"
+    parts = [float(row[2]) for name, row in rows.items() if name != "all"]
+    assert abs(sum(parts) - 100) < 0.1 * len(parts)
 
 
 # --- make_genome and scale ----------------------------------------------------------------------------------
