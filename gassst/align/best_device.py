@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core.best import MOST_ROWS, Tiles
-from gassst.align.blocks import Codes, Geometry, Matrix
+from gassst.align.blocks import Codes, Geometry, Matrix, compiled_pass
 from gassst.align.device import Machine, machines
 from gassst.align.gaps import Gaps
 from gassst.align.workers import Progress, ProgressBar
+from gassst.errors import DeviceError
 
 KERNEL = Path(__file__).parent / "kernels" / "best.cl"
 PACKED_LETTERS = 8  # whose scores two registers hold
 IN_FLIGHT = 64  # waves between two waits for the device, and so between two looks for an interrupt
+TRIAL = 2 * MOST_ROWS  # letters of both sequences that are computed twice: four tiles
 
 
 class Part(NamedTuple):
@@ -86,9 +88,10 @@ def device_pass(
     progress: Progress | bool | None = None,
     geometry: Geometry | None = None,
 ) -> Matrix:
-    """The matrix as `compiled_pass` leaves it, by all devices that `device` names. Raises DeviceError.
+    """The matrix as `compiled_pass` leaves it, by all devices that `device` names.
 
-    `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512.
+    `geometry` is by default that of `Geometry.of_device`; its tiles are 512 x 512. Raises DeviceError, also where the
+    first letters have other scores than with compiled code.
     """
     found = machines(device, threads)
     geometry = geometry or Geometry.of_device(len(query), len(target), gaps, int(scores.max()), len(found))
@@ -103,6 +106,7 @@ def device_pass(
         try:
             with machine.errors():
                 kernel = _kernel(machine, scores, query, target)
+                _verify(machine, kernel, matrix, scores)
                 _run(machine, kernel, matrix, scores, (index, parts), lines, bar)
         except BaseException:
             lines.fail()
@@ -121,6 +125,18 @@ def device_pass(
                 raise
     bar.finish()
     return matrix
+
+
+def _verify(machine: Machine, kernel: Any, matrix: Matrix, scores: NDArray[np.int16]) -> None:
+    """Raises DeviceError where the device and compiled code differ in the first letters."""
+    query, target, gaps = matrix.query[:TRIAL], matrix.target[:TRIAL], matrix.gaps
+    geometry = Geometry.of_device(len(query), len(target), gaps, int(scores.max()))
+    expected, found = (Matrix(query, target, gaps, matrix.tiles, geometry) for _ in range(2))
+    compiled_pass(expected, 1, lambda cells: None)
+    alone = parts_of(geometry, 1)
+    _run(machine, kernel, found, scores, (0, alone), _Lines(1), ProgressBar(None, 1.0))
+    if not np.array_equal(found.best, expected.best):
+        raise DeviceError(f"OpenCL device {machine.name} computes wrong scores")
 
 
 def _kernel(machine: Machine, scores: NDArray[np.int16], query: Codes, target: Codes) -> Any:

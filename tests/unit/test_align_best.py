@@ -184,6 +184,19 @@ def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):
     assert peeled(device, 3) == peeled(compiled, 3)
 
 
+def test_a_device_that_computes_wrong_scores_is_refused(monkeypatch, tmp_path):
+    text = best_device.KERNEL.read_text()
+    broken = tmp_path / "best.cl"
+    broken.write_text(text.replace("max(e[k] - g.extend", "max(e[k] - g.extend - 1"))
+    monkeypatch.setattr(best_device, "KERNEL", broken)
+    rng = np.random.default_rng(11)
+    query, target = rng.integers(0, 4, (2, 3000)).astype(np.uint8)
+    scores = match_matrix(2, -3).scores
+    tiles = Tiles(scores.astype(np.int32), 5, 2, instruction_sets()[0])
+    with pytest.raises(DeviceError, match="computes wrong scores"):
+        device_pass(query, target, Gaps(5, 2), scores, tiles, "cpu", 2)
+
+
 def test_geometries_cover_the_matrix():
     for rows, columns in ((1, 1), (1000, 10**7), (10**6, 10**6), (40_000, 10**7)):
         for geometry in (
