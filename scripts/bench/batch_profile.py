@@ -20,6 +20,7 @@ from contextlib import closing
 from typing import Any
 
 import gassst
+from gassst.allocator import keep_freed_memory
 from gassst.extension import cpu, opencl_engine
 from gassst.io import encoding
 from gassst.io import records as sam
@@ -110,6 +111,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, help="reads (default: those of one thread)")
     parser.add_argument("--device", help="that searches, as gassst devices names it (default: none)")
     args = parser.parse_args(argv)
+    keep_freed_memory()  # as a run does
     mapper = gassst.Mapper(args.index, threads=1, device="none", mode=args.mode).replaced(
         counts_details=False
     )
