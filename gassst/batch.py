@@ -84,7 +84,8 @@ def _map_single(
         lengths, kept = kept[rows], np.zeros(context.n, np.uint16)
         kept[rows] = lengths
         result = _report(backend, found.without(kept > 0), None)
-        result = read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32))
+        least = context.params.scoring.least_score
+        result = read_through.put_back(result, cut, rows, context, lengths.astype(np.uint32), least)
         with stats.timed("local"):
             return cut_tails.with_best_gaps(backend, result, kept)
 

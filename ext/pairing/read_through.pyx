@@ -391,10 +391,10 @@ def first_bases_of(packed, const int64_t[::1] rows, const uint16_t[::1] kept):
     return cut_lengths, planes_array, start_array
 
 
-def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails):
+def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails, bint clipped=False):
     """Alignments of cut reads as alignments of the whole ones: they go on, without a gap, behind the cut.
 
-    An alignment that ends before the cut stays, and more is clipped.
+    An alignment that ends before the cut stays, and more is clipped. With `clipped` all of them stay.
 
     Parameters
     ----------
@@ -425,7 +425,7 @@ def with_tails(hits, const uint32_t[::1] cigars, const uint32_t[::1] tails):
         for i in range(k):
             n, start[i] = 0, <uint32_t>done
             op = cigar_op(cigars[first_run[i] if strand[i] else first_run[i] + runs[i] - 1])
-            op = CIGAR_MATCH if op == CIGAR_MATCH else CIGAR_SOFT_CLIP
+            op = CIGAR_MATCH if op == CIGAR_MATCH and not clipped else CIGAR_SOFT_CLIP
             if strand[i]:
                 n = cigar_push(&out[done], n, op, tails[i])
                 position_out[i] -= tails[i] if op == CIGAR_MATCH else 0

@@ -162,7 +162,9 @@ def with_best_gaps(backend: SearchBackend, result: BatchResult, kept: U16) -> Ba
     total, row = np.zeros(context.n, np.int64), np.zeros(context.n, np.int64)
     total[some["read"]] = some["score"] + context.params.scoring.clip * n_reached
     row[some["read"]] = rows
-    better = lines.take(lines.total >= total[lines.read])
+    # A fragment that scores less than -T is reported as it fits, and in no other way (`read_through.put_back`).
+    enough = lines.hits["score"] >= aligner.least_scores(lines.read_strand)
+    better = lines.take(enough & (lines.total >= total[lines.read]))
     at = row[better.read]
     hits, summary = hits.copy(), result.summary.copy()
     for name in ("position", "cigar_runs", "edits", "score"):

@@ -16,6 +16,7 @@ from gassst._core import local_hits as _local_hits
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
 from gassst.local.places import Aligned
+from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import I64, U16, U32, BatchResult
 from gassst.search.context import BatchContext
 
@@ -29,9 +30,17 @@ def fragments_of(context: BatchContext, rows: I64, fragment: U16) -> BatchContex
 
 
 def put_back(
-    result: BatchResult, cut: BatchResult, rows: I64, context: BatchContext, cut_lengths: U32
+    result: BatchResult,
+    cut: BatchResult,
+    rows: I64,
+    context: BatchContext,
+    cut_lengths: U32,
+    least_score: int = 0,
 ) -> BatchResult:
     """The result of a batch with the alignments of those of its reads that were cut.
+
+    Of each alignment it is the best part of it and of what it goes on to behind the cut. Where that scores too little,
+    the read is there for its fragment, which fits as a whole: the alignment stays as it is.
 
     Parameters
     ----------
@@ -45,6 +54,8 @@ def put_back(
         The batch.
     cut_lengths : uint32[k]
         Bases that were left of each read that was cut.
+    least_score : int
+        Of a part that is reported.
     """
     own, runs, others = _read_through.whole_reads(cut, rows, cut_lengths, context, len(result.cigars))
     cigars = [result.cigars, runs]
@@ -53,7 +64,22 @@ def put_back(
         hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
         own[others] = hits
         cigars.append(runs)
+    whole = np.flatnonzero((own["flag"] & UNMAPPED == 0) & (own["score"] < least_score))
+    if whole.size:
+        hits, runs = _as_they_are(cut.hits[whole], own["read"][whole], cut, context, cut_lengths)
+        hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
+        own[whole] = hits
+        cigars.append(runs)
     return BatchResult(*_read_through.put_back(result, cut, own, rows), np.concatenate(cigars))
+
+
+def _as_they_are(hits, reads, cut, context, cut_lengths):
+    """HIT[k] and their CIGARs: mapped hits of cut reads in the whole ones, uint32[k], of which the rest is clipped."""
+    tails = context.lengths[reads] - cut_lengths[hits["read"]]
+    whole = hits.copy()
+    _, cigars, whole["cigar_start"], whole["cigar_runs"] = _read_through.with_tails(hits, cut.cigars, tails, True)
+    whole["read"] = reads
+    return whole, cigars
 
 
 def _of_whole_reads(hits, reads, cut, context, cut_lengths):

@@ -5,7 +5,8 @@
 Single reads of 150 bases from fragments of 40 to 400 bases: with adapters, poly-G, bad tails, 2 % errors. Around each
 primary alignment 150 bases more on both sides are compared. The score with the bonus for each end that is reached must
 be at least the best local score. AS must not be below XS. Nothing below -T is mapped, but reads that fit as a whole
-and have no better alignment of that score.
+and have no alignment that scores so much without the bonus for an end. That is so of a fragment, too, from the first
+base of its read to where the adapter begins: its name tells how long it is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gassst.params import Scoring
 GASSST = (sys.executable, "-m", "gassst")
 SCORING = Scoring()
 MARGIN = 150  # bases of the reference on both sides
+SHIFT = 8  # bases by which insertions and deletions may move the end of a fragment
 EXAMPLES = 5  # names of reads that are printed
 
 
@@ -35,6 +37,14 @@ def best_score(read: str, window: str) -> int:
     return parasail.sw_striped_16(read, window, gap, SCORING.gap_extend[0], matrix).score
 
 
+def is_fragment(record: pysam.AlignedSegment) -> bool:
+    """Whether all of the fragment is aligned, and nothing behind it."""
+    _, _, start, end, *_ = record.query_name.split(",")
+    first, last = (record.cigartuples[i] for i in ((-1, 0) if record.is_reverse else (0, -1)))
+    bases = record.query_length - (last[1] if last[0] == pysam.CSOFT_CLIP else 0)
+    return first[0] != pysam.CSOFT_CLIP and abs(bases - (int(end) - int(start) + 1)) <= SHIFT
+
+
 def faults(record: pysam.AlignedSegment, reference: pysam.FastaFile) -> list[str]:
     """What is wrong with an alignment."""
     contig, score = record.reference_name, record.get_tag("AS")
@@ -43,7 +53,8 @@ def faults(record: pysam.AlignedSegment, reference: pysam.FastaFile) -> list[str
     ends = (record.cigartuples[0][0], record.cigartuples[-1][0])
     total = score + SCORING.clip * sum(operation != pysam.CSOFT_CLIP for operation in ends)
     best = best_score(record.query_sequence, window)
-    is_whole = pysam.CSOFT_CLIP not in ends and best < SCORING.least_score
+    fits = pysam.CSOFT_CLIP not in ends or is_fragment(record)
+    is_whole = fits and best < SCORING.least_score + SCORING.clip
     found = ["a better score beside it"] if total < best and not is_whole else []
     if record.has_tag("XS") and record.get_tag("XS") > score:
         found.append("XS above AS")

@@ -256,6 +256,23 @@ def test_short_fragments_and_worn_adapters_make_no_difference(index, world):
     assert min(scores) < 30 < max(scores) and len(scores) > 100
 
 
+def test_fragments_that_score_too_little_are_aligned_from_end_to_end(index, world):
+    """A part of one scores more than all of it. It would be an alignment below -T that does not fit as a whole."""
+    rng = np.random.default_rng(15)
+    fragments = [noisy(rng, bases, 0.06) for _, bases in draw_fragments(rng, world["unique"], 600, 40, 48)]
+    fragments = [bases[:12] + bases[13:] if i % 3 == 0 else bases for i, bases in enumerate(fragments)]
+    whole = [(bases + ADAPTERS["truseq"][0] + random_bases(rng, M))[:M] for i, bases in enumerate(fragments)]
+    low = 0
+    for read, trimmed in zip(map_single(index, whole), map_single(index, fragments), strict=True):
+        if read.is_unmapped or read.get_tag("AS") >= SCORING.least_score:
+            continue
+        runs = [run for run in read.cigartuples if run[0] != pysam.CSOFT_CLIP]
+        assert runs == trimmed.cigartuples and read.reference_start == trimmed.reference_start
+        assert read.get_tag("AS") == trimmed.get_tag("AS") and read.get_tag("NM") == trimmed.get_tag("NM")
+        low += 1
+    assert low > 20
+
+
 def test_bases_like_an_adapter_do_not_hide_the_place_behind_them(index, world):
     rng = np.random.default_rng(13)
     adapter = ADAPTERS["truseq"][0][:20]
@@ -315,6 +332,13 @@ def tails(index, world):
     return map_single(index, reads)
 
 
+def ends_of(record):
+    """Clipped bases before and behind the alignment, of the read as sequenced."""
+    outer = record.cigartuples[0], record.cigartuples[-1]
+    ends = [length if op == pysam.CSOFT_CLIP else 0 for op, length in outer]
+    return ends[::-1] if record.is_reverse else ends
+
+
 def test_no_local_alignment_scores_better_than_the_one_reported(tails, world):
     compared = 0
     for record in tails:
@@ -322,7 +346,11 @@ def test_no_local_alignment_scores_better_than_the_one_reported(tails, world):
             continue
         begin = max(record.reference_start - 2 * M, 0)
         window = world[record.reference_name][begin : record.reference_end + 2 * M]
-        assert total_of(record) >= best_score(record.query_sequence, window)
+        best = best_score(record.query_sequence, window)
+        if record.get_tag("AS") >= SCORING.least_score:
+            assert total_of(record) >= best
+        else:  # a fragment that fits as a whole, and has no local alignment that may be reported
+            assert best < SCORING.least_score and ends_of(record)[0] == 0
         if record.has_tag("XS"):
             assert record.get_tag("AS") >= record.get_tag("XS")
         compared += 1
