@@ -254,11 +254,11 @@ def test_index_overwritten_while_it_is_open(copy):
 MAP = """
 from gassst.cli import main
 from gassst.run import MappingRun
-calls = MappingRun.calls
+begin = MappingRun.begin
 def announced(*arguments):
     print("begun", flush=True)
-    return calls(*arguments)
-MappingRun.calls = announced
+    return begin(*arguments)
+MappingRun.begin = announced
 main.run()
 """
 LIBRARY = """
