@@ -23,6 +23,7 @@ from gassst.search.mapq import (
     copies_of_same_bases,
     doubt_is_seen,
     library_odds,
+    may_be_confident,
     phred,
     raised,
     rated,
@@ -231,7 +232,7 @@ class HostPairPasses:
         )
         settled = settled_pairs(summary, seen, partner)
         weighed = unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
-        together = unseen_pairs(HiddenPairs(*weighed))
+        together = unseen_pairs(HiddenPairs(*weighed), context.plan.n_bases)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         known, wrong = choice.wrong, choice.wrong + together
         if self.pairs.same_bases:
@@ -241,7 +242,7 @@ class HostPairPasses:
             known, wrong = np.maximum(known, copies), np.maximum(wrong, copies)
         quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
         unsure, hidden = np.flatnonzero(choice.decided & (quality < CONFIDENT)), np.zeros(context.n)
-        in_doubt = unsure[raised(phred(known[unsure]), True, odds_of_pair[unsure]) >= CONFIDENT]
+        in_doubt = unsure[may_be_confident(known[unsure], odds_of_pair[unsure])]
         hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)

@@ -16,11 +16,16 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-SURE, STRETCH = 41, 10  # qualities above the first are multiplied by the second: `stretched`
+# Qualities above the first are drawn out by the second, which takes 43 to 60: `stretched`. With 41 and 10, 42 became
+# 51: 82 of 756,000 mates with 5 % errors were wrong there, for 6 promised. With 42 it is 48 (human13 and human133).
+SURE, STRETCH = 42, 18
 # Qualities of mates from the first to the second are reported as the second: `raised`.
 NEARLY_CONFIDENT, CONFIDENT = 17, 20
 # The same where nearly all the doubt is in rivals that were seen and counted; the unseen weigh no more than this share.
 NEARLY_IF_SEEN, MOST_UNSEEN = 15, 0.1
+# And only where errors are so frequent: two rivals with one mismatch more leave less than 17 from 3.7 % of errors on.
+# With 2 % these are four to six rivals, and one in 22 is wrong (docs/mapq.md).
+VERY_FREQUENT = 0.01
 # None is raised where errors are rare: one error more than a pair has is less likely than this. That is at 1.5 % of
 # errors, where two rivals with one mismatch more leave a quality of 19.
 FREQUENT = 0.005
@@ -35,7 +40,8 @@ AS_LIKELY = 0.8
 # (docs/benchmarks/sensitivity.md).
 LOST_ALONE, MOST_LOST_ALONE = 0.09, 0.0012
 SHORTEST_PAIR = 50  # bases of the shortest mates that `PairModel.short` was fitted to
-KNOWN_PAIR = 1e-6  # weight of other pairs of places from which on a rival of the pair is known
+# Weight of other pairs of places from which on a rival of the pair is known, and up to which it says little.
+KNOWN_PAIR, WEAK_PAIR = 1e-6, 1e-3
 REFERENCE_ODDS = 0.04 / 3 / 0.96  # of one more error, in reads with 4 % mismatches
 STEEPEST = 0.2  # errors per base up to which the model was fitted
 SMALLEST = 4.6e6  # bases of the smallest genome that it was fitted to
@@ -117,6 +123,9 @@ class PairModel:
         missed; the second beside a known pair
     open, open_beside : the same where both mates have as many, so that one in each seed hides any place
     open_from : weight of unseen pairs from which on the first of these holds; hardly below
+    open_weak : the least that such pairs weigh beside known ones up to `WEAK_PAIR`, in reads with 4 % mismatches
+    copies : without a known pair, how many times as many such pairs there are at least as in a genome of 10 Mb
+    copies_from, copies_half : weight of those in one of 10 Mb from which on the former holds, and where it is halved
     before_rescue : times the sum of both, where one mate without a seed hides the pair; fitted at -s 0 and -s 1
     equal : of every pair, whatever was seen of it
     local_length : exponent by which there are fewer beside longer alignments, in pairs that scores decide; set by hand
@@ -137,6 +146,10 @@ class PairModel:
     open: float = 4.0
     open_beside: float = 1.5
     open_from: float = 1.5e-4
+    open_weak: float = 3.5e-3
+    copies: float = 12.0
+    copies_from: float = 1.7e-5
+    copies_half: float = 1.3e-4
     before_rescue: float = 0.3
     equal: float = 1e-5
     local_length: float = 3.0
@@ -147,7 +160,15 @@ class PairModel:
 PAIR_MODEL = PairModel()
 # Of pairs that scores decide: dense seeds were looked up there, so that what hides pairs of whole reads is no matter.
 LOCAL_PAIR_MODEL = PairModel(
-    rate=0.7, crowded=np.inf, short=0.0, settled=1.0, settled_beside=1.0, open=1.0, open_beside=1.0
+    rate=0.7,
+    crowded=np.inf,
+    short=0.0,
+    settled=1.0,
+    settled_beside=1.0,
+    open=1.0,
+    open_beside=1.0,
+    open_weak=0.0,
+    copies=0.0,
 )
 
 
@@ -236,15 +257,15 @@ def copies_of_same_bases(
 def stretched(quality: np.ndarray) -> np.ndarray:
     """uint8[n]: qualities on the scale that is reported.
 
-    Below one wrong alignment in 10,000 a set of reads cannot separate one quality from the next. Filters of variant
-    callers expect 60 where no rival is in sight, as bwa reports it. So 42 becomes 51, and 43 becomes 60.
+    Below one wrong alignment in 20,000 a set of reads cannot separate one quality from the next. Filters of variant
+    callers expect 60 where no rival is in sight, as bwa reports it. So 43 and more become 60.
     """
     wide = quality.astype(np.int64)
     return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
 
 
 def raised(
-    quality: np.ndarray, is_seen: np.ndarray | bool = False, odds: np.ndarray | float = FREQUENT
+    quality: np.ndarray, is_seen: np.ndarray | bool = False, odds: np.ndarray | float = VERY_FREQUENT
 ) -> np.ndarray:
     """uint8[n]: qualities of mates, no longer just below 20.
 
@@ -261,9 +282,17 @@ def raised(
     odds : float64[n] or float
         How much less likely a place of the pair is for one error more.
     """
-    least = np.where(is_seen, NEARLY_IF_SEEN, NEARLY_CONFIDENT)
+    least = np.where(is_seen & (odds >= VERY_FREQUENT), NEARLY_IF_SEEN, NEARLY_CONFIDENT)
     almost = (quality >= least) & (quality < CONFIDENT) & (odds >= FREQUENT)
     return np.where(almost, CONFIDENT, quality).astype(np.uint8)
+
+
+def may_be_confident(known: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """bool[n]: pairs whose known rivals (float64[n]) leave them 20, or nearly so where errors are frequent.
+
+    A closer look at others is no use. `odds` as for `raised`.
+    """
+    return phred(known) >= np.where(odds >= FREQUENT, NEARLY_IF_SEEN, CONFIDENT)
 
 
 def doubt_is_seen(known: np.ndarray, unseen: np.ndarray) -> np.ndarray:
@@ -368,8 +397,11 @@ def settled_pairs(summary: np.ndarray, seen: Seen, partner: np.ndarray) -> np.nd
     return fewer | fewer[partner]
 
 
-def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarray:
-    """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted."""
+def unseen_pairs(pairs: HiddenPairs, n_bases: np.ndarray | int, model: PairModel = PAIR_MODEL) -> np.ndarray:
+    """float64[n]: weight, relative to the reported pair, of the pairs of places that the search has not counted.
+
+    `n_bases`: of the reference, with which the rivals of each mate have grown.
+    """
     own, other, odds, known, bases, before_rescue, is_settled = pairs
     rivals, odds, is_known = np.sqrt(own * other), odds / REFERENCE_ODDS, known > KNOWN_PAIR
     times = np.where(is_known, model.beside, model.common) + model.alike * known
@@ -379,13 +411,31 @@ def unseen_pairs(pairs: HiddenPairs, model: PairModel = PAIR_MODEL) -> np.ndarra
         length = np.maximum(bases[some], SHORTEST_PAIR) / REFERENCE_LENGTH
         hidden = (known[some] * rivals[some]) ** model.short_power * odds[some]
         both[some] += model.short * hidden / length**model.short_length
-    settled = np.where(is_known, model.settled_beside, model.settled)
-    times = np.where(is_settled, settled, model.open_beside)
-    open_ = np.flatnonzero(~is_settled & ~is_known)  # few
-    fourth = both[open_] ** 4
-    times[open_] = 1 + (model.open - 1) * fourth / (fourth + model.open_from**4)
+    times = np.where(is_settled, np.where(is_known, model.settled_beside, model.settled), 1)
     both *= times
+    open_ = np.flatnonzero(~is_settled)
+    sizes = np.broadcast_to(n_bases, known.shape)[open_]
+    both[open_] = _open_pairs(both[open_], known[open_], odds[open_], sizes, model)
     return model.equal + np.where(before_rescue, np.maximum(both, model.before_rescue * (own + other)), both)
+
+
+def _open_pairs(
+    both: np.ndarray, known: np.ndarray, odds: np.ndarray, n_bases: np.ndarray, model: PairModel
+) -> np.ndarray:
+    """float64[k]: weight of the unseen pairs of which both mates may have an error in each seed.
+
+    `both` float64[k]: what the rivals of both mates say of it. `odds`: by `REFERENCE_ODDS`.
+    """
+    fourth = both**4
+    alone = both * (1 + (model.open - 1) * fourth / (fourth + model.open_from**4))
+    beside = both * model.open_beside
+    weak = model.open_weak * np.minimum(odds, 1) ** model.rate
+    beside = np.where(known <= WEAK_PAIR, np.maximum(beside, weak), beside)
+    # How many near copies a genome has does not grow with it.
+    weight = both / (np.maximum(n_bases, SMALLEST) / REFERENCE_BASES) ** MATE_MODEL.bases
+    copies = model.copies * weight / (1 + weight / model.copies_half)
+    alone = np.where(weight >= model.copies_from, np.maximum(alone, copies), alone)
+    return np.where(known > KNOWN_PAIR, beside, alone)
 
 
 def unseen_local_pairs(pairs: HiddenPairs, n_bases: int, model: PairModel = LOCAL_PAIR_MODEL) -> np.ndarray:
@@ -394,7 +444,7 @@ def unseen_local_pairs(pairs: HiddenPairs, n_bases: int, model: PairModel = LOCA
     `own` and `other` are the unseen rivals of both alignments. The fewer bases they have, the fewer seeds lie in what
     both mates have in common with a rival. Where some copies are known, a large genome has others of the family.
     """
-    hidden = unseen_pairs(pairs, model) - model.equal
+    hidden = unseen_pairs(pairs, n_bases, model) - model.equal
     hidden *= (REFERENCE_LENGTH / np.maximum(pairs.bases, 1)) ** model.local_length
     copies = min(model.local_copies * lost_growth(n_bases, MATE_MODEL), model.most_copies)
     return model.equal + hidden + copies * pairs.known

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import mapq_bins
+import mapq_tables
 import peer_tables
 import plots
 import scale_tables
@@ -119,6 +121,8 @@ KINDS: dict[str, Callable[..., str]] = {
     "scatter": scatter,
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
+    "mapq": lambda result, _: mapq_tables.table(result["cells"]),
+    "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),

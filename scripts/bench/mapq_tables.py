@@ -63,10 +63,15 @@ def commands(args: argparse.Namespace) -> dict[str, list[str]]:
     return found
 
 
-def counts_of(command: Sequence[str], reads: Sequence[str], sam: Path) -> dict[str, Any]:
-    """What a mapper makes of a set: reads, and of every MAPQ the wrong and the right ones."""
+def map_to(sam: Path, command: Sequence[str], reads: Sequence[str]) -> None:
+    """Writes the records of a mapper."""
     with sam.open("wb") as out:
         subprocess.run([*command, *reads], stdout=out, stderr=subprocess.DEVNULL, check=True)
+
+
+def counts_of(command: Sequence[str], reads: Sequence[str], sam: Path) -> dict[str, Any]:
+    """What a mapper makes of a set: reads, and of every MAPQ the wrong and the right ones."""
+    map_to(sam, command, reads)
     tally = evaluate.tally(str(sam))
     sam.unlink()
     mapped = tally.mapped.sum(axis=0)[: MOST + 1]

@@ -141,7 +141,10 @@ def judged(batch: ReadBatch, result: BatchResult, reference) -> tuple[np.ndarray
 
 
 def observe(argument: str, sensitivity: int) -> np.ndarray:
-    """float64[k, 8]: the columns of `HiddenPairs` and wrong, of the first mates of a set INDEX=R1,R2."""
+    """float64[k, 9]: the columns of `HiddenPairs`, bases of the reference and wrong.
+
+    Of the first mates of a set INDEX=R1,R2.
+    """
     index, _, files = argument.partition("=")
     if files.count(",") != 1:
         raise UsageError(f"{argument!r} is not INDEX=R1,R2")
@@ -155,9 +158,10 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
         mapped, correct = judged(batch, result, reference)
         # Copies of a tandem repeat, and other bounds, lower what the model says.
         reported = result.hits["mapq"][is_primary(result.hits)]
-        some = np.flatnonzero(usable & mapped & (reported >= quality_of(hidden)))
+        n_bases = np.full(len(mapped), mapper.index.reference.unmasked)
+        some = np.flatnonzero(usable & mapped & (reported >= quality_of(hidden, n_bases)))
         some = some[some % 2 == 0]  # the mates of a pair are wrong together
-        return np.stack([*hidden, ~correct], axis=1)[some]
+        return np.stack([*hidden, n_bases, ~correct], axis=1)[some]
 
     first, last = files.split(",")
     batches = open_unparsed([first], [last], mapper.params.reads_per_batch(), 1000)
@@ -165,17 +169,17 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
     return np.concatenate([rows for rows, _ in found])
 
 
-def quality_of(hidden: HiddenPairs) -> np.ndarray:
+def quality_of(hidden: HiddenPairs, n_bases: np.ndarray) -> np.ndarray:
     """uint8[n]: the mapping quality that is reported where nothing else lowers it."""
-    unseen = unseen_pairs(hidden)
+    unseen = unseen_pairs(hidden, n_bases)
     return stretched(raised(phred(hidden.known + unseen), doubt_is_seen(hidden.known, unseen), hidden.odds))
 
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:
     """float64[k]: that the pair is wrong."""
-    *columns, before_rescue, settled, _ = rows.T
+    *columns, before_rescue, settled, n_bases, _ = rows.T
     hidden = HiddenPairs(*columns, before_rescue > 0, settled > 0)
-    weight = hidden.known + unseen_pairs(hidden, model)
+    weight = hidden.known + unseen_pairs(hidden, n_bases, model)
     return np.clip(weight / (1 + weight), 1e-9, 1 - 1e-9)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,16 +20,20 @@ from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
 from gassst.search.mapq import (
     LOCAL_PAIR_MODEL,
+    MATE_MODEL,
     PAIR_MODEL,
     HiddenPairs,
     doubt_is_seen,
+    may_be_confident,
     phred,
     raised,
     settled_pairs,
+    stretched,
     unseen_local_pairs,
     unseen_pairs,
 )
 
+BASES = 10**7  # of a genome
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
 
@@ -897,6 +902,9 @@ def test_qualities_of_mates_just_below_20_are_raised_as_far_as_their_doubt_is_se
     assert (10 ** (-quality / 10) <= 2 * 10 ** (-raised(quality) / 10)).all()
     both = raised(np.array([15, 15, 17, 17], np.uint8), np.array([True, False, True, False]))
     assert both.tolist() == [20, 15, 20, 20]
+    # At 2 % errors, 1.6 % of them mismatches, only from 17 on: there two such rivals leave 19.
+    both = raised(np.array([15, 16, 17, 19], np.uint8), True, np.full(4, 0.016 / 3))
+    assert both.tolist() == [15, 16, 20, 20]
     # At 1 % errors, 0.8 % of them mismatches, none is: two rivals with one mismatch more leave 22.
     np.testing.assert_array_equal(raised(quality, True, np.full(61, 0.008 / 3)), quality)
 
@@ -908,15 +916,33 @@ def test_two_known_rivals_with_one_mismatch_more_are_seen_and_one_beside_assumed
     assert raised(phred(known + unseen), doubt_is_seen(known, unseen)).tolist() == [20, 15, 15, 60]
 
 
+def test_known_rivals_may_leave_20_or_what_is_raised_to_it_at_the_highest_rates():
+    """Which pairs get a closer look: at 5, 2 and 1 % errors."""
+    known = np.tile([0.0095, 0.0105, 0.03, 0.033], 3)
+    odds = np.repeat([0.04 / 3, 0.016 / 3, 0.008 / 3], 4)
+    expected = [True, True, True, False] * 2 + [True, False, False, False]
+    assert may_be_confident(known, odds).tolist() == expected
+
+
+def test_qualities_are_as_promised_up_to_42_and_60_above():
+    told = stretched(np.arange(61, dtype=np.uint8))
+    assert told[:43].tolist() == list(range(43))
+    assert (told[43:] == 60).all()
+
+
 def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
-    """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help."""
+    """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help.
+
+    What errors hide in each seed of whole reads is no matter.
+    """
     own, other = np.array([1.0, 1.0, 1e-6, 0.0]), np.array([1.0, 1e-6, 1e-6, 1.0])
-    known, odds, never = np.array([0, 0, 0.01, 0]), np.full(4, 0.01), np.zeros(4, bool)
+    known, odds, never = np.array([0, 0, 0.001, 0]), np.full(4, 0.01), np.zeros(4, bool)
     sizes = [HiddenPairs(own, other, odds, known, np.full(4, float(m)), never, never) for m in (50, 100, 150)]
     beside = LOCAL_PAIR_MODEL.equal + LOCAL_PAIR_MODEL.local_copies * known
     weight = [unseen_local_pairs(hidden, 10**7) - beside for hidden in sizes]
-    assert np.allclose(weight[1], unseen_pairs(sizes[1], LOCAL_PAIR_MODEL) - LOCAL_PAIR_MODEL.equal)
+    assert np.allclose(weight[1], unseen_pairs(sizes[1], 10**7, LOCAL_PAIR_MODEL) - LOCAL_PAIR_MODEL.equal)
     assert weight[1][0] / weight[1][1] == pytest.approx(1000)
+    assert weight[1][2] < 1e-6
     for at in weight:
         assert at[3] == 0
         assert (at[:3] > 0).all()
@@ -930,16 +956,16 @@ def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_kno
     known, before_rescue = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
     odds = np.full(5, 0.01)
     bases, never = np.full(5, 100.0), np.zeros(5, bool)
-    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue, never))
+    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue, never), BASES)
     assert weight[1] == weight[4] == PAIR_MODEL.equal
     assert weight[4] < weight[0] < weight[2] < own[0]
     assert weight[4] < weight[3] < own[3]
     assert np.array_equal(
-        weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue, never))
+        weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue, never), BASES)
     )
     # A library of fewer errors hides fewer of them.
     assert (
-        unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never)) <= weight
+        unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never), BASES) <= weight
     ).all()
     # No pair is surer than the search: MAPQ 50 before it is stretched.
     assert phred(weight)[4] in (49, 50)
@@ -950,7 +976,7 @@ def test_short_mates_beside_a_known_rival_hide_more_pairs():
     bases, never = np.array([40.0, 50.0, 100.0, 150.0]), np.zeros(4, bool)
     rivals, odds = np.full(4, 1e-3), np.full(4, 0.01)
     weight = [
-        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never, ~never))
+        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never, ~never), BASES)
         for known in (0.02, 0.1, 0.0)
     ]
     assert weight[0][0] == weight[0][1] > 4 * weight[0][2]
@@ -966,7 +992,8 @@ def test_mates_with_many_unseen_rivals_each_do_not_hide_as_many_pairs():
     def hidden(rivals):
         number, never = np.array([rivals]), np.zeros(1, bool)
         sizes = np.array([0.01]), np.array([0.0]), np.array([100.0])
-        return unseen_pairs(HiddenPairs(number, number, *sizes, never, ~never))[0] - PAIR_MODEL.equal
+        hidden = unseen_pairs(HiddenPairs(number, number, *sizes, never, ~never), BASES)
+        return hidden[0] - PAIR_MODEL.equal
 
     assert hidden(1e-4) / hidden(1e-5) == pytest.approx(10, rel=0.01)
     assert 1 < hidden(10.0) / hidden(1.0) < 2
@@ -977,7 +1004,8 @@ def test_a_mate_with_fewer_errors_than_any_seed_misses_hides_few_pairs():
     rivals, odds = np.array([1e-2, 1e-2, 1e-4, 1e-4]), np.full(4, 0.0139)
     known, bases, never = np.array([0, 0.01, 0, 0.01]), np.full(4, 100.0), np.zeros(4, bool)
     seen, hidden = (
-        unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, settled)) - PAIR_MODEL.equal
+        unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, settled), BASES)
+        - PAIR_MODEL.equal
         for settled in (~never, never)
     )
     assert hidden[0] / seen[0] == pytest.approx(PAIR_MODEL.open / PAIR_MODEL.settled, rel=0.01)
@@ -988,6 +1016,28 @@ def test_a_mate_with_fewer_errors_than_any_seed_misses_hides_few_pairs():
     seen = SimpleNamespace(complete=np.array([3, 3, 3, 2, 0, 1]))
     settled = settled_pairs(summary, seen, np.arange(6) ^ 1)
     assert settled.tolist() == [True, True, False, False, True, True]
+
+
+def test_what_both_mates_may_hide_in_each_seed_does_not_grow_with_the_genome():
+    """Pairs of three kinds, with as many rivals as they have in a genome of 20 Mb and in one of 133 Mb. Those with few
+    and many are left as they are, as are others."""
+    kind = np.array([2.5e-4, 1e-5, 2e-2])
+    known, odds, bases, never = np.zeros(3), np.full(3, 0.0133), np.full(3, 50.0), np.zeros(3, bool)
+    some = []
+    for n_bases in (2 * 10**7, 133 * 10**6):
+        rivals = kind * (n_bases / 1e7) ** MATE_MODEL.bases
+        weight, settled, beside = (
+            unseen_pairs(HiddenPairs(rivals, rivals, odds, rival, bases, never, seen), n_bases)
+            for rival, seen in ((known, never), (known, ~never), (known + 0.01, never))
+        )
+        model = replace(PAIR_MODEL, copies=0.0)
+        before = unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, never), n_bases, model)
+        assert weight[0] > 2 * before[0]
+        assert weight[1] == before[1] and weight[2] == before[2]
+        assert (weight > settled).all() and (weight < beside).all()
+        some.append(weight[0])
+    assert some[0] == pytest.approx(some[1], rel=0.01)
+    assert phred(np.array(some)).tolist() == [35, 35]
 
 
 def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
@@ -1002,3 +1052,17 @@ def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
     # In a small one they do not change what is seen of the doubt, in a large one they do.
     assert doubt_is_seen(pairs.known, small).all()
     assert not doubt_is_seen(pairs.known, large).any()
+
+
+def test_beside_a_weak_rival_pairs_that_may_hide_in_each_seed_weigh_enough_for_23():
+    """At 5 and 2 % errors; beside known pairs of more weight, and where one mate has seen enough, as before."""
+    known, odds = np.array([1e-5, 1e-3, 1.1e-3, 1e-5]), np.array([0.0139, 0.0139, 0.0139, 0.0054])
+    rivals, bases, never = np.full(4, 1e-4), np.full(4, 150.0), np.zeros(4, bool)
+    model = replace(PAIR_MODEL, open_weak=0.0)
+    pairs, seen = (
+        HiddenPairs(rivals, rivals, odds, known, bases, never, settled) for settled in (never, ~never)
+    )
+    weight, before = unseen_pairs(pairs, BASES), unseen_pairs(pairs, BASES, model)
+    assert phred(known + weight).tolist() == [24, 23, 29, 27]
+    assert phred(known + before).tolist() == [40, 29, 29, 43]
+    assert np.array_equal(unseen_pairs(seen, BASES), unseen_pairs(seen, BASES, model))
