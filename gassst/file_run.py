@@ -126,6 +126,7 @@ class FileRun:
         self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
         self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
         self._batches: ClosableBatches | None = None
+        self._has_begun = False
         self._parts: list[LanePart] | None = None
         if shard is not None:
             self._parts = self._parts_of(shard)
@@ -195,17 +196,19 @@ class FileRun:
             workers = stack.enter_context(closing(_workers(work, self._processes, threads)))
             yield Crew(work, workers, server)
 
-    def begin(self, crew: Crew) -> None:
-        """Open the reads, and have insert sizes learned from the first of them. `close` must follow.
-
-        Raises InputError.
-        """
+    def open(self, crew: Crew) -> None:
+        """Open the reads. `close` must follow. Raises InputError."""
         self._batches = self._opened(crew)
         finish = RecordsOf(self._encoder.spec, self._encoder)
         self._run = MappingRun(crew.work, finish, crew.workers, self._insert_for(crew))
+
+    def begin(self, crew: Crew) -> None:
+        """Read the first reads, and have insert sizes learned from them. Raises InputError."""
+        assert self._batches is not None
         # Who shows how far the run has come is told of every batch.
         progress, batches = self._input_progress, self._batches
         self._run.begin(batches if progress is None else progress.marked(batches), crew.workers)
+        self._has_begun = True
 
     def close(self) -> None:
         """Close the reads."""
@@ -223,8 +226,10 @@ class FileRun:
     def calls(self, crew: Crew) -> Generator[MappedBatch, None, None]:
         """Has the batches mapped, each when the next call is asked for: `write` makes the file of them.
 
-        Raises InputError.
+        Begins, unless the run has begun. Raises InputError.
         """
+        if not self._has_begun:
+            self.begin(crew)
         yield from self._run.calls(crew.workers)
 
     def write(self, crew: Crew, calls: Iterable[MappedBatch]) -> Stats:

@@ -68,38 +68,43 @@ class _Chain:
 
     def steps(self, first: FileRun, crew: Crew) -> Generator[_Step, None, None]:
         """The steps of the first run, and of those after it that need the same crew."""
-        begun: deque[Future[FileRun | None]] = deque([_outcome(lambda: _begun(first, crew))])
+        opened: deque[Future[FileRun | None]] = deque([_outcome(lambda: _opened(first, crew))])
         try:
-            while (run := begun[0].result()) is not None:
+            while (run := opened[0].result()) is not None:
                 yield _Step(run, None)
                 busy = crew.most_waiting if run is first else 0  # batches until all workers have one
                 for number, call in enumerate(run.calls(crew)):
                     yield _Step(run, call)
-                    may_begin = len(begun) == 1 and bool(self._jobs) and self._jobs[0].is_file
+                    may_begin = len(opened) == 1 and bool(self._jobs) and self._jobs[0].is_file
                     if may_begin and number >= busy and crew.is_settled:
-                        begun.append(_outcome(lambda: self._next_begun(first, crew)))
+                        opened.append(_outcome(lambda: self._next_opened(first, crew, begins=True)))
                 run.close()
                 yield _Step(None, None)
-                if len(begun) == 1:
-                    begun.append(_outcome(lambda: self._next_begun(first, crew)))
-                begun.popleft()
+                if len(opened) == 1:
+                    opened.append(_outcome(lambda: self._next_opened(first, crew)))
+                opened.popleft()
         finally:
-            for outcome in begun:
+            for outcome in opened:
                 if outcome.exception() is None and (run := outcome.result()) is not None:
                     run.close()
 
-    def _next_begun(self, first: FileRun, crew: Crew) -> FileRun | None:
-        """The next run, which has begun; None where it needs another crew than the first one, or there is none."""
+    def _next_opened(self, first: FileRun, crew: Crew, begins: bool = False) -> FileRun | None:
+        """The next run, opened, and begun if it `begins` early.
+
+        None where it needs another crew than the first one, or there is none.
+        """
         run = self.next_run()
         if run is None or run.needs == first.needs:
-            return None if run is None else _begun(run, crew)
+            return None if run is None else _opened(run, crew, begins)
         self._left = run
         return None
 
 
-def _begun(run: FileRun, crew: Crew) -> FileRun:
+def _opened(run: FileRun, crew: Crew, begins: bool = False) -> FileRun:
     try:
-        run.begin(crew)
+        run.open(crew)
+        if begins:
+            run.begin(crew)
     except BaseException:
         run.close()
         raise

@@ -77,7 +77,9 @@ def _as_they_are(hits, reads, cut, context, cut_lengths):
     """HIT[k] and their CIGARs: mapped hits of cut reads in the whole ones, uint32[k], of which the rest is clipped."""
     tails = context.lengths[reads] - cut_lengths[hits["read"]]
     whole = hits.copy()
-    _, cigars, whole["cigar_start"], whole["cigar_runs"] = _read_through.with_tails(hits, cut.cigars, tails, True)
+    _, cigars, whole["cigar_start"], whole["cigar_runs"] = _read_through.with_tails(
+        hits, cut.cigars, tails, True
+    )
     whole["read"] = reads
     return whole, cigars
 

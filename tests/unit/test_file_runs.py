@@ -29,6 +29,7 @@ class Run:
     def __init__(self, name, said, needs="workers", batches=2, fault=None, is_late=False):
         self.name, self.said, self.needs = name, said, needs
         self._batches, self._fault, self._is_late = batches, fault, is_late
+        self._has_begun = False
 
     def _say(self, what, error=InputError):
         self.said.append(f"{what} {self.name}")
@@ -43,13 +44,20 @@ class Run:
         finally:
             self.said.append(f"end of {self.needs}")
 
+    def open(self, crew):
+        self._say("open")
+        self._has_begun = False
+
     def begin(self, crew):
         self._say("begin")
+        self._has_begun = True
 
     def close(self):
         self.said.append(f"close {self.name}")
 
     def calls(self, crew):
+        if not self._has_begun:
+            self.begin(crew)
         for batch in range(self._batches):
             self._say(f"submit {batch}")
             yield Future() if self._is_late else done(batch)
@@ -70,8 +78,8 @@ def test_the_next_run_is_read_before_the_last_batches_are_done():
     said = []
     assert list(mapped(Run("a", said, is_late=True), Run("b", said), is_file=False)) == ["a", "b"]
     assert said == [
-        *("crew of workers for a", "begin a", "write a", "submit 0 a", "submit 1 a", "close a", "begin b"),
-        *("take 0 a", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
+        *("crew of workers for a", "open a", "write a", "begin a", "submit 0 a", "submit 1 a", "close a"),
+        *("open b", "take 0 a", "begin b", "submit 0 b", "take 1 a", "complete a", "write b", "take 0 b"),
         *("submit 1 b", "take 1 b", "close b", "complete b", "end of workers"),
     ]
 
@@ -81,11 +89,12 @@ def test_files_are_begun_while_workers_are_busy_with_the_run_before():
     runs = [Run("a", said, batches=9), Run("b", said, batches=9), Run("c", said, batches=9)]
     assert list(mapped(*runs)) == ["a", "b", "c"]
     first, second = (said.index(f"begin {name}") for name in "bc")
-    assert said[first - 2 : first + 2] == ["submit 3 a", "take 3 a", "begin b", "submit 4 a"]
-    assert said[second - 2 : second + 2] == ["submit 0 b", "take 0 b", "begin c", "submit 1 b"]
+    assert said[first - 3 : first + 2] == ["submit 3 a", "take 3 a", "open b", "begin b", "submit 4 a"]
+    assert said[second - 3 : second + 2] == ["submit 0 b", "take 0 b", "open c", "begin c", "submit 1 b"]
     said.clear()
     assert list(mapped(*runs, is_file=False)) == ["a", "b", "c"]
-    assert said.index("begin b") == said.index("complete a") + 1 == said.index("close a") + 2
+    where = said.index("close a")
+    assert said[where : where + 5] == ["close a", "complete a", "open b", "write b", "begin b"]
 
 
 def test_files_are_not_begun_before_it_is_known_whether_a_device_searches(monkeypatch):
@@ -93,7 +102,7 @@ def test_files_are_not_begun_before_it_is_known_whether_a_device_searches(monkey
     runs = [Run("a", said, batches=9), Run("b", said, batches=9)]
     monkeypatch.setattr(Crew, "is_settled", property(lambda _: "submit 6 a" in said))
     assert list(mapped(*runs)) == ["a", "b"]
-    assert said.index("begin b") == said.index("take 6 a") + 1
+    assert said.index("open b") == said.index("take 6 a") + 1 == said.index("begin b") - 1
 
 
 def test_runs_that_need_others_wait_for_those_before():
@@ -111,7 +120,7 @@ def test_a_run_without_reads_is_written():
     assert said.index("complete a") < said.index("write b")
 
 
-@pytest.mark.parametrize("fault", ["begin", "submit 0", "submit 1", "write"])
+@pytest.mark.parametrize("fault", ["open", "begin", "submit 0", "submit 1", "write"])
 @pytest.mark.parametrize("batches", [2, 9])
 @pytest.mark.parametrize("is_late", [True, False])
 def test_runs_before_a_fault_are_complete(fault, batches, is_late):
@@ -122,8 +131,8 @@ def test_runs_before_a_fault_are_complete(fault, batches, is_late):
             counted.append(stats)
     assert counted == ["a"] and "complete a" in said
     assert "complete b" not in said and "write c" not in said and said[-1] == "end of workers"
-    begun = [name for name in "abc" if f"begin {name}" in said]
-    assert all(f"close {name}" in said for name in begun) and said.count("close a") == 1
+    opened = [name for name in "abc" if f"open {name}" in said]
+    assert all(f"close {name}" in said for name in opened) and said.count("close a") == 1
 
 
 def test_runs_before_one_that_cannot_be_are_complete():
