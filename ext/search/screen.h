@@ -21,7 +21,7 @@ enum {
     SCREEN_READS = 32,       /* of a block, at most */
     SCREEN_SEEDS = 4096,     /* of a stage of a block, at most */
     SCREEN_STAGES = 8,
-    SCREEN_LONGEST = 512,    /* bases of a read */
+    SCREEN_LONGEST = 448,    /* bases of a read; longer ones are left to the schedule */
     SCREEN_CODES = SCREEN_LONGEST / 32 + 1, /* of 32 bases, and one behind them */
     SCREEN_PLACES = 4096,    /* of a read in a stage and those before, at most; others are left to the schedule */
     SCREEN_KNOWN = 1024,     /* of them before the stage */
@@ -138,7 +138,7 @@ static void screen_make_plan(const screen_job *job, uint32_t m, screen_plan *pla
 {
     plan->length = m;
     plan->n = 0;
-    for (int stage = job->first_stage; stage < job->stages; stage++) {
+    for (int stage = job->first_stage; stage < job->stages && m <= SCREEN_LONGEST; stage++) {
         const int64_t cell = stage * job->lengths + m;
         const int w = job->seed_length[cell], count = job->seed_count[cell], every = job->seed_every[cell];
         if (!job->taken[cell] || !count)
@@ -422,7 +422,7 @@ static void screen_begin(const screen_job *job, uint32_t r, uint32_t row, screen
     const int flip = job->flip[r];
     read->row = row, read->read = r, read->length = m, read->limit = of->limits[r], read->flip = flip;
     read->n_known = read->n_scored = read->is_capped = 0;
-    read->is_open = m <= SCREEN_LONGEST - 64 && screen_fill_codes(forward, m, read->codes[flip]) &&
+    read->is_open = m <= SCREEN_LONGEST && screen_fill_codes(forward, m, read->codes[flip]) &&
                     screen_fill_codes(forward + 3 * rows, m, read->codes[!flip]) &&
                     (of->gaps <= BAND_REACH || read->limit <= BAND_REACH) && screen_note_before(job, read);
 }

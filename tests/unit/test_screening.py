@@ -47,9 +47,9 @@ def reads(genome):
     """Of several lengths: from nowhere, of the genome with few errors and many, and foreign ones with a piece of it."""
     rng = np.random.default_rng(42)
     sequence, made = genome[1], []
-    for i in range(1400):
-        m = int(rng.choice([30, 36, 50, 75, 100, 150]))
-        at = int(rng.integers(len(sequence) - 200))
+    for i in range(1680):
+        m = int(rng.choice([30, 36, 50, 75, 100, 150, 448, 700]))
+        at = int(rng.integers(len(sequence) - 800))
         foreign, own = bf.random_bases(rng, m).decode(), sequence[at : at + m]
         kind = i % 7
         read = (
