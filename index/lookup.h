@@ -28,6 +28,13 @@ enum {
     LOOKUP_DEEP_LINEAR = 8   /* the same for entries read from the planes: their cache misses overlap */
 };
 
+/* The cache that lines are prefetched to, as gcc numbers them: 3 is the first. A module that asks for hundreds of lines at
+ * once takes the second, 2: Zen 4 loses some of them otherwise (docs/benchmarks/tried.md). */
+#ifndef LOOKUP_CACHE
+#define LOOKUP_CACHE 3
+#endif
+#define LOOKUP_PREFETCH(p) __builtin_prefetch(p, 0, LOOKUP_CACHE)
+
 typedef struct {
     const uint32_t *table;      /* [4^k + 1] */
     const uint32_t *positions;  /* [p] concatenated coordinates */
@@ -65,7 +72,7 @@ LOOKUP_OF_STEP uint32_t lookup_element(const seed_index_t *index, uint32_t entry
 
 LOOKUP_OF_STEP void lookup_prefetch_element(const seed_index_t *index, uint32_t entry, const unsigned step)
 {
-    __builtin_prefetch((const uint8_t *)index->following + (step == 4 ? 2 : 1) * (uint64_t)entry);
+    LOOKUP_PREFETCH((const uint8_t *)index->following + (step == 4 ? 2 : 1) * (uint64_t)entry);
 }
 
 /* First k-mer that begins with the seed, or the k-mer that the seed begins with. */
@@ -76,7 +83,7 @@ static inline uint64_t lookup_kmer(const seed_index_t *index, uint64_t seed, uns
 
 static inline void lookup_prefetch_table(const seed_index_t *index, uint64_t seed, unsigned w)
 {
-    __builtin_prefetch(index->table + lookup_kmer(index, seed, w));
+    LOOKUP_PREFETCH(index->table + lookup_kmer(index, seed, w));
 }
 
 /* The elements of `following` that begin with the bases of the seed behind its k-mer: from first to before end. */

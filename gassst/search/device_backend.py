@@ -180,6 +180,10 @@ class DeviceBackend:
     def merge_scored(self, state: DeviceState, reads: DeviceReads) -> None:
         """The anchors of the stages so far are kept as they are: `drop_known` looks into them."""
 
+    def screen(self, state: DeviceState, stage: int, reads: DeviceReads) -> DeviceReads:
+        """All of them: a device sorts and filters what they lead to faster."""
+        return reads
+
     def portions(self, state: DeviceState, stage: int, reads: DeviceReads) -> Iterator[DeviceReads]:
         """All of them at once."""
         if reads.size:

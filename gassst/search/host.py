@@ -17,9 +17,10 @@ from gassst._core import stretches as _stretches
 from gassst.errors import IndexFormatError
 from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
-from gassst.layouts import HIT
+from gassst.layouts import HIT, NO_SCORE
 from gassst.params import Scoring
 from gassst.sam_flags import UNMAPPED
+from gassst.search import screening
 from gassst.search.arrays import (
     I64,
     U8,
@@ -77,6 +78,8 @@ class HostBackend:
     stats : Stats
     """
 
+    _screen: screening.Screen | None = None
+
     def __init__(self, context: BatchContext, bands: ReadsHandle, stats: Stats):
         self.context, self.stats = context, stats
         self._bands = bands
@@ -90,6 +93,16 @@ class HostBackend:
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
+
+    def screen(self, state: SearchState, stage: int, reads: U32) -> U32:
+        some = reads[state.best[reads] == NO_SCORE] if screening.can_screen(self.context) else reads[:0]
+        if stage == 0 or len(some) < screening.LEAST_READS:
+            return reads
+        if self._screen is None:
+            given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
+            self._screen = screening.Screen.of(self.context, given_up)
+        screening.screened(self, state, self._screen, stage, self._screen.reads(self.context, stage, some))
+        return reads[~state.exhausted[reads]]
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         plan = self.context.plan

@@ -33,6 +33,7 @@ def run_stages(backend: SearchBackend) -> SearchState:
     for stage in range(backend.context.plan.MAX_STAGES):
         reads = backend.unsettled(state, stage)
         backend.merge_scored(state, reads)
+        reads = backend.screen(state, stage, reads)
         for portion in backend.portions(state, stage, reads):
             run_stage(backend, state, stage, portion)
     return state

@@ -108,6 +108,8 @@ def test_unsettled_by_strata_and_by_share(rng):
         preset=SimpleNamespace(strata=1, given_up=0.25),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
+    state.exhausted = (best == NONE) & (rng.random(n) < 0.2)
+    is_over = left_to_local | state.exhausted
     state.near_only = np.ones(n, np.uint8)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
@@ -126,11 +128,11 @@ def test_unsettled_by_strata_and_by_share(rng):
             both = partner is not None and partner[r] != r and best[r] == best[partner[r]] == NONE
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
-            near_only[r] = int(both and not lone[m] and not left_to_local[r] and 0.05 < missed <= 0.25)
+            near_only[r] = int(both and not lone[m] and not is_over[r] and 0.05 < missed <= 0.25)
             hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
             if whole:
                 hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
-            if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
+            if seed_count[m] and open_strata and best[r] > enough and not is_over[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
         assert state.near_only.tolist() == near_only and any(near_only) == (partner is not None)
