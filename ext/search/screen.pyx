@@ -75,7 +75,11 @@ def screen(context, state, int first_stage, const uint8_t[:, ::1] taken, const u
         is the first stage. NONE where a read takes no such stage, or it has no anchor.
     clipped : uint16[SCREEN_STAGES, a], capped : uint8[SCREEN_STAGES, a]
         As `Seeds.limit` returns them.
+
+    Raises ValueError where there are more stages than that.
     """
+    if taken.shape[0] > SCREEN_STAGES:
+        raise ValueError(f"{taken.shape[0]} stages")
     plan = context.plan
     cdef const uint16_t[:, ::1] seed_length = plan.seed_length, seed_count = plan.seed_count
     cdef const uint16_t[:, ::1] seed_every = plan.seed_every
