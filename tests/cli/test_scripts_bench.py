@@ -475,6 +475,7 @@ def test_steps_of_a_small_genome(script, tmp_path, monkeypatch):
 
 
 def test_bins_of_a_small_genome_are_measured_once(script, tmp_path, monkeypatch):
+    monkeypatch.setenv("GASSST_OPENCL", "0")  # as the script does, but for this test alone
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     fasta, out = tmp_path / "genome.fa", tmp_path / "bins.json"
     bases = "".join(np.random.default_rng(1).choice(list("ACGT"), 30_000))
