@@ -8,6 +8,7 @@ the same places, with the same mapping qualities.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -59,17 +60,17 @@ def put_back(
     """
     own, runs, others = _read_through.whole_reads(cut, rows, cut_lengths, context, len(result.cigars))
     cigars = [result.cigars, runs]
-    if others.size:
-        hits, runs = _of_whole_reads(cut.hits[others], own["read"][others], cut, context, cut_lengths)
-        hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
-        own[others] = hits
-        cigars.append(runs)
-    whole = np.flatnonzero((own["flag"] & UNMAPPED == 0) & (own["score"] < least_score))
-    if whole.size:
-        hits, runs = _as_they_are(cut.hits[whole], own["read"][whole], cut, context, cut_lengths)
-        hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
-        own[whole] = hits
-        cigars.append(runs)
+
+    def take(some: I64, made: Callable[..., tuple[np.ndarray, U32]]) -> None:
+        """In their place what is made of these hits."""
+        if some.size:
+            hits, runs = made(cut.hits[some], own["read"][some], cut, context, cut_lengths)
+            hits["cigar_start"] += np.uint32(sum(map(len, cigars)))
+            own[some] = hits
+            cigars.append(runs)
+
+    take(others, _of_whole_reads)
+    take(np.flatnonzero((own["flag"] & UNMAPPED == 0) & (own["score"] < least_score)), _as_they_are)
     return BatchResult(*_read_through.put_back(result, cut, own, rows), np.concatenate(cigars))
 
 

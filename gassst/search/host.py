@@ -91,16 +91,19 @@ class HostBackend:
         return replace(SearchState.initial(self.context), follows_all=self.context.cascade.is_narrow_band)
 
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
-        given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
-        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, given_up)
+        return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, self._given_up)
+
+    @property
+    def _given_up(self) -> float:
+        """Share of the alignments of a read that the stages may miss where it goes on to the local search."""
+        return GIVEN_UP if self.context.params.mode == "local" else 0.0
 
     def screen(self, state: SearchState, stage: int, reads: U32) -> U32:
         some = reads[state.best[reads] == NO_SCORE] if screening.can_screen(self.context) else reads[:0]
         if stage == 0 or len(some) < screening.LEAST_READS:
             return reads
         if self._screen is None:
-            given_up = GIVEN_UP if self.context.params.mode == "local" else 0.0
-            self._screen = screening.Screen.of(self.context, given_up)
+            self._screen = screening.Screen.of(self.context, self._given_up)
         screening.screened(self, state, self._screen, stage, self._screen.reads(self.context, stage, some))
         return reads[~state.exhausted[reads]]
 

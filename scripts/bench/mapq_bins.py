@@ -13,7 +13,6 @@ that the JSON file holds already is not computed again.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +21,8 @@ from typing import Any, NamedTuple
 import mapq_tables
 import numpy as np
 from harness import run, write_json
-from mapq_tables import BINS, MOST, cell_name, saved
+from mapq_tables import BINS, MOST, cell_name
 
-from gassst.errors import UsageError
 from gassst.tools.evaluate import is_correct
 from gassst.tools.truth import detect, read_alignments
 
@@ -153,16 +151,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = parser().parse_args(argv)
-    if args.show:
-        print(table({name: cell for file in args.show for name, cell in saved(file).items()}))
-        return
-    if not args.index:
-        raise UsageError("give a FASTA file and its index, or --show FILE")
-    os.environ.setdefault("GASSST_OPENCL", "0")
-    cells = saved(Path(args.json)) if args.json and Path(args.json).exists() else {}
-    measure(args, cells)
-    print(table(cells))
+    mapq_tables.show_or_measure(parser().parse_args(argv), measure, table)
 
 
 if __name__ == "__main__":
