@@ -197,7 +197,7 @@ class HostBackend:
             )
         except IndexError:
             if context.index.integrity is not None:
-                context.index.integrity.wait()  # a position outside the reference: where the file is damaged, it says so
+                context.index.integrity.wait()  # raises where a damaged file is the reason
             raise
 
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
