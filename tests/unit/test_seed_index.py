@@ -415,7 +415,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(18, this program reads 2 to 4\): rebuild with `gassst index`"),
+        (8, r"a newer index format \(21, this program reads 5 to 7\): rebuild with `gassst index`"),
         (13, "header"),
         (17, "header"),
         (64, "header"),
