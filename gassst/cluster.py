@@ -31,7 +31,6 @@ from gassst.io.shards import Shard
 from gassst.mapper import Mapper
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
-from gassst.seeding.index_parts import part_path
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
 from gassst.workers.threads import ThreadWorkers
@@ -203,8 +202,7 @@ class Job:
     def open(self) -> Mapper:
         """The mapper of a worker process."""
         path = self.index if self.stage is None else staged(self.index, self.stage)
-        parts = () if self.params.servers else None
-        return Mapper(SeedIndex.open(path, parts=parts), **vars(self.params))
+        return Mapper(path, **vars(self.params))
 
     def learn_insert(self, mapper: Mapper) -> InsertModel:
         """The insert sizes of the first reads."""
@@ -233,7 +231,7 @@ def staged(index: str, folder: str) -> str:
     try:
         info = os.stat(index)
         facts = repr((index, info.st_size, info.st_mtime_ns)).encode()
-        parts = [part_path(index, i + 1) for i in range(len(SeedIndex.open(index, parts=()).part_rows))]
+        parts = [part.path for part in SeedIndex.open(index).parts]
     except OSError as error:
         raise InputError(f"{index}: {error.strerror or error}") from error
     place = os.path.join(folder, f"gassst-{hashlib.sha256(facts).hexdigest()[:16]}")
