@@ -328,10 +328,12 @@ def test_parts_of_inputs_of_equal_size_are_refused(small_index, folder, tmp_path
     assert not (tmp_path / "out.bam").exists()
 
 
-def test_parts_of_other_insert_models_are_refused(small_index, lanes, tmp_path, run):
+def test_parts_of_other_insert_models_are_refused(small_index, folder, lanes, tmp_path, run):
     parts = [tmp_path / "1.bam", tmp_path / "2.bam"]
-    for i, model in enumerate(["240,15", "400,40"]):
-        mapped(small_index, *lanes, "--insert", model, "--shard", f"{i + 1}/2", "-o", parts[i])
+    for i in range(2):
+        model, mates = tmp_path / f"{i}.json", [folder / f"{i}_{which}.fq.gz" for which in range(2)]
+        assert run("insert", small_index, *mates, "-o", model, "-q")[0] == 0
+        mapped(small_index, *lanes, "--insert-model", model, "--shard", f"{i + 1}/2", "-o", parts[i])
     code, error = run("gather", *parts, "-o", tmp_path / "out.bam")
     assert code == 1 and "other options" in error and error.count("\n") == 1
     assert not (tmp_path / "out.bam").exists()
