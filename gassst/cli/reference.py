@@ -28,8 +28,11 @@ def index_path(fasta: str) -> str:
 
 def reference_files(path: str) -> list[str]:
     """The files that `load_index` may read: no output may take the place of one."""
+    from gassst.seeding.index_parts import part_files
+
     beside = index_path(path)
-    return [path, beside] if os.path.exists(beside) else [path]
+    indexes = [path, beside] if os.path.exists(beside) else [path]
+    return [*indexes, *(part for index in indexes for part in part_files(index))]
 
 
 def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:

@@ -7,6 +7,7 @@ occurs, and whether a read is settled, depends on the whole reference (docs/guid
 
 from __future__ import annotations
 
+import glob
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,12 @@ def part_path(path: str, number: int) -> str:
     """The file of a part, from 1, of the index at `path`: ref.gsi -> ref.part1.gsi."""
     root, suffix = os.path.splitext(path)
     return f"{root}.part{number}{suffix}"
+
+
+def part_files(path: str) -> list[str]:
+    """The files that are there under the names of parts of the index at `path`."""
+    root, suffix = os.path.splitext(path)
+    return sorted(glob.glob(f"{glob.escape(root)}.part[0-9]*{glob.escape(suffix)}"))
 
 
 def open_part(
