@@ -155,7 +155,7 @@ def device_search(index: SeedIndex, extender: Extender) -> Any:
     None where the device is a CPU or not known yet, and for an index in parts.
     """
     engine = None if isinstance(extender, LateExtender) else getattr(extender, "engine", None)
-    if engine is None or engine.info.type == "cpu" or index.part_rows:
+    if engine is None or engine.info.type == "cpu" or index.parts:
         return None
     from gassst.search.device import DeviceSearch
 

@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,7 @@ from gassst.io.shards import Shard
 from gassst.mapper import Mapper
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
-from gassst.seeding.index_parts import part_path
+from gassst.seeding.index_file import PAGE
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
 from gassst.workers.threads import ThreadWorkers
@@ -203,8 +204,7 @@ class Job:
     def open(self) -> Mapper:
         """The mapper of a worker process."""
         path = self.index if self.stage is None else staged(self.index, self.stage)
-        parts = () if self.params.servers else None
-        return Mapper(SeedIndex.open(path, parts=parts), **vars(self.params))
+        return Mapper(path, **vars(self.params))
 
     def learn_insert(self, mapper: Mapper) -> InsertModel:
         """The insert sizes of the first reads."""
@@ -228,27 +228,55 @@ class Job:
 def staged(index: str, folder: str) -> str:
     """The copy of an index in a folder of this machine, made by the first process that asks; `index` may be in parts.
 
-    A copy is found again by path, size and time of the original. Raises InputError, OutputError.
+    A copy is found again by path, size and time of the original, in a folder that only this user can enter. Its header
+    must equal the original's, which holds the checksums of all sections. Raises InputError, OutputError.
     """
     try:
         info = os.stat(index)
         facts = repr((index, info.st_size, info.st_mtime_ns)).encode()
-        parts = [part_path(index, i + 1) for i in range(len(SeedIndex.open(index, parts=()).part_rows))]
+        parts = [part.path for part in SeedIndex.open(index).parts]
     except OSError as error:
         raise InputError(f"{index}: {error.strerror or error}") from error
-    place = os.path.join(folder, f"gassst-{hashlib.sha256(facts).hexdigest()[:16]}")
+    place = os.path.join(_own_folder(folder), hashlib.sha256(facts).hexdigest()[:16])
     try:
-        os.makedirs(place, exist_ok=True)
-        with open(os.path.join(place, "lock"), "w") as lock:
+        os.makedirs(place, 0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(os.path.join(place, "lock"), flags, 0o600), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             for path in (*parts, index):  # the index last: where it is, all is
                 copy = os.path.join(place, os.path.basename(path))
                 if not os.path.exists(copy):
                     shutil.copyfile(path, f"{copy}.tmp")
                     os.replace(f"{copy}.tmp", copy)
+                if _header(copy) != _header(path):
+                    raise InputError(f"{copy}: a copy of another index than {path}: remove it")
     except OSError as error:
         raise OutputError(f"{place}: the index cannot be copied: {error.strerror or error}") from error
     return os.path.join(place, os.path.basename(index))
+
+
+def _own_folder(folder: str) -> str:
+    """A folder in a shared one that only this user can enter: its name is known, so whoever made it is looked at.
+
+    One folder for all processes of this user, where `mkdtemp` would make a copy for each. Raises OutputError.
+    """
+    path = os.path.join(folder, f"gassst-{os.geteuid()}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        info = os.lstat(path)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}") from error
+    is_ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o077
+    if not is_ours:
+        raise OutputError(f"{path}: no folder that only its owner can enter: remove it, or stage elsewhere")
+    return path
+
+
+def _header(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(PAGE)
 
 
 # --- on a worker ------------------------------------------------------------------------------------------------
@@ -509,14 +537,19 @@ def client_of(where: str, jobs: int = 1, threads: int = 1) -> Iterator[Client]:
     try:
         if where == "local":
             cluster = LocalCluster(
-                n_workers=max(1, threads), threads_per_worker=1, silence_logs=logging.CRITICAL
+                n_workers=max(1, threads),
+                threads_per_worker=1,
+                silence_logs=logging.CRITICAL,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # Dask's own health page, on loopback too
+                scheduler_kwargs={"dashboard": False},
             )
         elif where in JOB_QUEUES:
             cluster = _job_queue(where)
             cluster.scale(jobs=jobs)
         place = {"scheduler_file": where} if where.endswith(".json") else {"address": cluster or where}
         with Client(**place) as client:
-            log.info("Dask: %s", getattr(client, "dashboard_link", where))
+            log.info("Dask: %s", where)
             if cluster is not None:
                 client.wait_for_workers(1)
             yield client

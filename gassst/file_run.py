@@ -164,8 +164,6 @@ class FileRun:
             device=None,
             batch_size=None,
             memory=None,
-            servers=(),
-            key=None,
         )
         index, header = mapper.index, self._header.partition("@PG")[0]
         mapped = __version__, index.k, tuple(index.reference.md5), params

@@ -105,8 +105,6 @@ class Mapper(BatchMapper):
         device: str | None = None,
         batch_size: int | None = None,
         memory: int | None = None,
-        servers: tuple[str, ...] = (),
-        key: str | None = None,
         filters: tuple[str, ...] = DEFAULT_FILTERS,
         mode: str | None = None,
         scoring: Scoring = DEFAULT_SCORING,
@@ -129,8 +127,6 @@ class Mapper(BatchMapper):
             device=device,
             batch_size=batch_size,
             memory=memory,
-            servers=servers,
-            key=key,
             filters=filters,
             mode=mode,
             scoring=scoring,
@@ -143,7 +139,7 @@ class Mapper(BatchMapper):
         ).verify()
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = SeedIndex.open(index, parts=() if servers else None)
+            index = SeedIndex.open(index)
         index.verify_open()
         if seed_length is not None and seed_length < index.shortest_seed:
             raise ParameterError(
@@ -537,18 +533,7 @@ class LateMapper(Mapper):
 
 def _looked_up(index: SeedIndex, params: MapParams) -> WholeIndex:
     """The index as a run looks seeds up in it."""
-    if params.servers:
-        from gassst.seeding.lookup_messages import read_key  # sockets, which few runs need
-        from gassst.seeding.remote_parts import RemoteParts
-
-        if not index.part_rows:
-            raise UsageError(
-                f"--servers: {index.path or 'the index'} is in one piece: `gassst index --parts`"
-            )
-        return RemoteParts(index, params.servers, read_key(params.key or ""))
-    if len(index.parts) < len(index.part_rows):
-        raise UsageError(f"{index.path}: only some of its parts are open")
-    if index.part_rows or params.memory is not None:
+    if index.parts or params.memory is not None:
         return IndexParts(index, params.memory)
     return WholeIndex(index)
 

@@ -109,8 +109,6 @@ class MapParams:
     threads, device, batch_size, memory
         Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
         keep resident.
-    servers, key : tuple of str, str or None
-        HOST:PORT of servers of an index in parts (`gassst serve`), and the file of the key that they have.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
@@ -145,8 +143,6 @@ class MapParams:
     device: str | None = None
     batch_size: int | None = None
     memory: int | None = None
-    servers: tuple[str, ...] = ()
-    key: str | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
     mode: str | None = None
     scoring: Scoring = DEFAULT_SCORING
@@ -214,9 +210,6 @@ class MapParams:
             ("processes", self.processes is None or 1 <= self.processes <= MAX_THREADS, THREADS_RANGE),
             ("batch_size", self.batch_size is None or self.batch_size >= 1, "must be at least 1"),
             ("memory", self.memory is None or self.memory >= 1 << 20, LEAST_MEMORY),
-            ("memory", self.memory is None or not self.servers, "is not for servers, which have the index"),
-            ("servers", not self.servers or self.key is not None, "need a key"),
-            ("key", self.key is None or bool(self.servers), "is for servers only"),
             ("insert", self.insert is None or _is_insert(self.insert), INSERT_RANGE),
             ("orientation", self.orientation in ORIENTATIONS, f"must be one of {', '.join(ORIENTATIONS)}"),
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),

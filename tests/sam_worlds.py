@@ -10,7 +10,7 @@ import pysam
 from gassst.io import records as sam
 from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 
-FRONT, GAP, TAIL = 2048, 512, 2048
+FRONT, GAP, TAIL = 4608, 512, 4608
 COMPLEMENT = str.maketrans("ACGTMRSVWYHKDBN", "TGCAKYSBWRDMHVN")
 OPS = "MIDNSHP=X"
 READ_GROUP = "@RG\\tID:lane1\\tSM:sample"

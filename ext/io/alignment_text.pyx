@@ -103,8 +103,10 @@ cdef class AlignmentReader:
         # without end. Neither do they know a missing end from an error in the first block.
         if threads and self.ends_well:
             hts_set_threads(self.file, threads)
-        header = sam_hdr_str(self.head)
-        self.header = header.decode("utf-8", "replace") if header is not None else ""
+        cdef const char *header = sam_hdr_str(self.head)
+        if header == NULL:  # sequences are no alignments, whatever the name of their file
+            raise OSError(EIO, "no SAM, BAM or CRAM")
+        self.header = header.decode("utf-8", "replace")
         self.by_coordinate = "\tSO:coordinate" in self.header.partition("\n")[0]
         self.ahead = bam_init1()
         for i in range(3):

@@ -1,5 +1,6 @@
 /* What a record of BAM says of its template, for finding duplicates: where its ends lie without clips, how good its
- * qualities are, its tags, and the spot on the flow cell in its name. Records are whole and valid: they were made here.
+ * qualities are, its tags, and the spot on the flow cell in its name. Records are sound: made here, or
+ * checked by record_check.h.
  */
 #ifndef GASSST_RECORD_ENDS_H
 #define GASSST_RECORD_ENDS_H

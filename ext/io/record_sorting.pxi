@@ -5,6 +5,10 @@ cdef enum:
     FETCH_AHEAD = 8            # records whose bytes are asked for early while they are gathered
     FLAG_AT = 18               # bytes of a record before its flag
     DUPLICATE_TAG = 6          # bytes of dt:Z:LB
+    LARGEST_RECORD = 1 << 26   # bytes: more than names, bases and tags of any short read take
+
+cdef extern from "record_check.h" nogil:
+    bint record_is_sound(const uint8_t *record, size_t size, const int64_t *lengths, int32_t n_references)
 
 
 cdef inline uint32_t u32_at(const uint8_t *p) noexcept nogil:
@@ -55,8 +59,15 @@ cdef inline bint same_name(const uint8_t *a, const uint8_t *b) noexcept nogil:
     return a[12] == b[12] and memcmp(a + BAM_CORE, b + BAM_CORE, a[12]) == 0
 
 
-def whole_records(const uint8_t[::1] bam not None):
-    """The records that are there in full.
+def whole_records(const uint8_t[::1] bam not None, const int64_t[::1] lengths not None):
+    """The records that are there in full, each checked by `record_is_sound`.
+
+    Parameters
+    ----------
+    bam : uint8[]
+        From a file, so nothing in it is believed.
+    lengths : int64[c]
+        Bases of each contig.
 
     Returns
     -------
@@ -66,15 +77,19 @@ def whole_records(const uint8_t[::1] bam not None):
     Raises
     ------
     ValueError
-        A record is shorter than its own fields say.
+        A record is not what its own fields say, or lies outside the contigs.
     """
     cdef size_t size = bam.shape[0], at = 0, before = 0, length = 0, n = 0, n_before = 0
+    cdef const int64_t *of_contigs = &lengths[0] if lengths.shape[0] else NULL
     cdef bint fits = True
     with nogil:
         while at + BAM_CORE <= size:
             length = record_size(&bam[at])
-            fits = length >= BAM_CORE + bam[at + 12]
+            fits = length <= LARGEST_RECORD
             if not fits or at + length > size:
+                break
+            fits = record_is_sound(&bam[at], length, of_contigs, <int32_t>lengths.shape[0])
+            if not fits:
                 break
             if n and not same_name(&bam[before], &bam[at]):
                 before, n_before = at, n

@@ -10,14 +10,13 @@ _U32 = NDArray[np.uint32]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
-def expected_widths(loss: _I64, widest: _I64, proved: _I64, widths: _I64) -> _U16: ...
+def expected_widths(loss: _I64, widest: _I64, leaving: _I64, widths: _I64) -> _U16: ...
 def bands_of_width(width: _U16, w: int, targets: Targets) -> tuple[_I64, _U32, _U32]: ...
 def widen_unproved(
     width: _U16,
     rows: _I64,
     found: tuple[_I32, _U8],
     leaving: int,
-    proofs: _I64,
     context: BatchContext,
     targets: Targets,
 ) -> None: ...

@@ -41,7 +41,6 @@ cdef class Seeds:
     cdef readonly int64_t occurrences
 
     cdef void take_over(self, Seeds before)
-    cdef void make_room(self)
     cdef int check_lengths(self, index) except -1
 
 

@@ -72,7 +72,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
         else:
             open_pairs(sample.reads, sample.mates, params.reads_per_batch())
         inputs += [*sample.reads, *(sample.mates or [])]
-    inputs += [args.insert_model] if args.insert_model else []
+    inputs += filter(None, [args.insert_model, args.sheet, args.reference])
     check_outputs([*(sample.output for sample in samples), *others], inputs)
     indexed = [path for sample in samples for path in with_indexes(sample.output)]
     check_distinct([*indexed, *filter(None, others)], inputs)

@@ -56,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst index`. Raises UsageError, InputError, OutputError."""
+    from gassst.io.distinct import check_distinct
+    from gassst.seeding.index_parts import part_files
     from gassst.seeding.seed_index import SeedIndex
 
     if args.check:
@@ -64,7 +66,9 @@ def main(args: argparse.Namespace) -> int:
         return 0
     check_threads(args.threads)
     output = args.output or index_path(args.reference)
+    parts = part_files(output) if args.parts is not None else []
     check_outputs([output], [args.reference, args.alt])
+    check_distinct([output, *parts], [args.reference, args.alt])
     start = time.perf_counter()
     how = args.threads, args.alt, args.step
     if args.parts is None:

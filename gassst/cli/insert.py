@@ -27,9 +27,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.io.read_source import ReadSource
     from gassst.mapper import Mapper
 
-    mapper = Mapper(
-        load_index(args.index, args.threads, args.check, () if params.servers else None), **vars(params)
-    )
+    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
     source = ReadSource.of(
         reads,
         mates,

@@ -152,7 +152,7 @@ def _mapped_here(
     from gassst.io.input_progress import InputProgress
     from gassst.mapper import LateMapper
 
-    index = load_index(args.index, args.threads, args.check, () if params.servers else None)
+    index = load_index(args.index, args.threads, args.check)
     mapper = LateMapper(index, **vars(params)).beside(started)
     log.debug("extension: %s", mapper.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)

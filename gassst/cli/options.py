@@ -33,19 +33,6 @@ def parse_size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 500M or 4G") from None
 
 
-def parse_servers(text: str) -> tuple[str, ...]:
-    """Addresses of servers, HOST:PORT each."""
-    from gassst.seeding.lookup_messages import address_of
-
-    addresses = tuple(text.split(","))
-    try:
-        for address in addresses:
-            address_of(address)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return addresses
-
-
 def parse_filters(text: str) -> tuple[str, ...]:
     """Names of filters; 'none' is no filter."""
     return tuple(name for name in text.split(",") if name and name != "none")
@@ -646,14 +633,6 @@ def _add_machine(group: Any) -> None:
         help="Copy the index to this folder of each machine of --dask first, once (default: it is opened where it is).",
     )
     add(
-        "--servers",
-        type=parse_servers,
-        default=(),
-        metavar="HOST:PORT,..",
-        help="Look seeds up at these servers, one for each part of an index in parts (`gassst serve`).",
-    )
-    add("--key", type=file_path, metavar="FILE", help="Key that the servers have.")
-    add(
         "--no-check",
         dest="check",
         action="store_false",
@@ -705,8 +684,6 @@ OPTION_OF = {
     "processes": "--processes",
     "batch_size": "--batch-size",
     "memory": "--memory",
-    "servers": "--servers",
-    "key": "--key",
     "insert": "--insert",
     "orientation": "--fr, --rf, --ff",
     "mode": "--mode",

@@ -28,7 +28,6 @@ class Command(NamedTuple):
 COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
-    "serve": Command("gassst.cli.serve", "Look seeds up in a part of an index, for runs on other machines."),
     "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library, once for many machines."),
     "gather": Command("gassst.cli.gather", "Join the parts that many machines have mapped."),
     "split": Command("gassst.cli.split", "Write compressed reads as BGZF, of which machines can map parts."),

@@ -6,7 +6,6 @@ import logging
 import os
 import shlex
 import stat
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from gassst.errors import IndexFormatError, InputError
@@ -29,28 +28,29 @@ def index_path(fasta: str) -> str:
 
 def reference_files(path: str) -> list[str]:
     """The files that `load_index` may read: no output may take the place of one."""
+    from gassst.seeding.index_parts import part_files
+
     beside = index_path(path)
-    return [path, beside] if os.path.exists(beside) else [path]
+    indexes = [path, beside] if os.path.exists(beside) else [path]
+    return [*indexes, *(part for index in indexes for part in part_files(index))]
 
 
-def load_index(
-    path: str, threads: int, check: bool | None = None, parts: Collection[int] | None = None
-) -> SeedIndex:
+def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
     """The index at `path`. For a FASTA it is the fresh index next to it, else one built in memory.
 
-    One line in the log says which index a FASTA got. `check` and `parts` are those of `SeedIndex.open`. Raises
+    One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`. Raises
     InputError, and IndexFormatError for an index that was named itself.
     """
     from gassst.seeding.seed_index import SeedIndex
 
     if not _is_fasta(path):
-        return SeedIndex.open(path, check, parts)
+        return SeedIndex.open(path, check)
     beside, keep = index_path(path), f"`gassst index {shlex.quote(path)}`"
     if not os.path.exists(beside):
         log.info("%s has no index: indexed for this run only; %s keeps the index", path, keep)
         return SeedIndex.build(path, threads=threads)
     try:
-        index = SeedIndex.open(beside, check, parts)
+        index = SeedIndex.open(beside, check)
         fault = _why_stale(index, beside, path)
     except InputError as error:
         index, fault = None, _fault(error, beside)

@@ -82,18 +82,29 @@ def _type_name(cl, device) -> str:
     return "custom"
 
 
-def _why_not(device) -> str:
+def _why_not(cl, device) -> str:
     if not device.available:
         return "not available"
     if not device.compiler_available:
         return "no compiler"
     if not device.endian_little:
         return "big-endian"
+    if device.type & cl.device_type.CPU and not _compiles(cl, device):
+        return "its compiler does not know this processor"
     return ""
 
 
+def _compiles(cl, device) -> bool:
+    """Whether the device's compiler builds a kernel at all: the LLVM of an older PoCL refuses a newer processor."""
+    try:
+        cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
+    except cl.Error:
+        return False
+    return True
+
+
 def _describe(cl, index, platform, device) -> DeviceInfo:
-    reason = _why_not(device)
+    reason = _why_not(cl, device)
     return DeviceInfo(
         index=index,
         platform=platform.name.strip(),

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pysam
+from numpy.typing import NDArray
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
@@ -363,13 +365,17 @@ class _Gatherer:
             )
         waiting: deque[Future[Any]] = deque()
         for part in self._parts:
-            with self._as_bam(part) as path, closing(_chunks_of(path, Inflaters(self._workers))) as chunks:
+            with self._as_bam(part) as path, closing(self._chunks_of(path)) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
                     if len(waiting) > AHEAD * self._workers.threads:
                         yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+    def _chunks_of(self, path: str) -> Generator[tuple[bytes, int], None, None]:
+        lengths = np.array(self._contigs.lengths, np.int64)
+        return _chunks_of(path, Inflaters(self._workers), lengths)
 
     @contextmanager
     def _as_bam(self, part: Part) -> Iterator[str]:
@@ -449,7 +455,9 @@ def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> Si
     return SignedRun(Run.of(bam, records, templates), signed)
 
 
-def _chunks_of(path: str, inflaters: Inflaters) -> Generator[tuple[bytes, int], None, None]:
+def _chunks_of(
+    path: str, inflaters: Inflaters, lengths: NDArray[np.int64]
+) -> Generator[tuple[bytes, int], None, None]:
     """The records of BAM in pieces of about `CHUNK` bytes, and how many; none ends between two records of one name."""
     with SeekableText(path) as file:
         records = Slice(Bam(file).begin, file.end)
@@ -462,7 +470,7 @@ def _chunks_of(path: str, inflaters: Inflaters) -> Generator[tuple[bytes, int], 
                     added = texts.readinto(block)
                     text += block[:added]
                     ends = not added
-                n, used, n_before, before = whole_records(text)
+                n, used, n_before, before = whole_records(text, lengths)
                 if ends and used < len(text):
                     raise InputError(f"{path}: its last record is cut short")
                 if ends:

@@ -10,11 +10,11 @@ from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lin
 from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.distinct import paths_of
 from gassst.io.inflate import Inflaters
-from gassst.io.input_progress import InputProgress, size_of
+from gassst.io.input_progress import InputProgress
 from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import ClosableBatches, Paths, open_unparsed
-from gassst.io.shards import Shard, parts_of
+from gassst.io.shards import Shard, digest_of, parts_of
 from gassst.io.slices import LanePart
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
@@ -82,8 +82,8 @@ class ReadSource:
     @property
     def facts(self) -> tuple[object, ...]:
         """What two machines must agree on that map parts of this source; names of files may differ."""
-        sizes = tuple(map(size_of, self.paths))
-        return sizes, self.mates is None, self.interleaved, self.tags, self.groups
+        digests = tuple(map(digest_of, self.paths))
+        return digests, self.mates is None, self.interleaved, self.tags, self.groups
 
     def parts(self, shard: Shard) -> list[LanePart]:
         """What a part has of each lane. Raises UsageError, InputError as `shards.parts_of`."""

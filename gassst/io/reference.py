@@ -16,12 +16,12 @@ from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError
 from gassst.io.inflate import open_input
 
-FRONT = 2048
-"""Masked bases before the first contig: no window around a hit begins before coordinate 0."""
+FRONT = 4608
+"""Masked bases before the first contig: the longest read and the widest band fit in, whichever of its ends maps."""
 GAP = 512
 """Masked bases between contigs: more than the 255 errors an alignment may have."""
-TAIL = 2048
-"""Masked bases after the last contig."""
+TAIL = FRONT
+"""Masked bases after the last contig, for the same reason."""
 MAX_TOTAL = 2**32 - 1
 """Largest `total`: coordinates are uint32."""
 

@@ -17,19 +17,21 @@ together are the input.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
 
-from gassst.errors import UsageError
+from gassst.errors import InputError, UsageError
 from gassst.io.record_starts import Bam, Lines, Records, records_of
 from gassst.io.slices import LanePart, Place, SeekableText, Slice, TextFrom
 
 MOST = 100_000  # parts
 NAMES = 16  # of reads behind a cut that their mates must have, too
 STEP = 1 << 20  # bytes of a file in which names are looked for at once
+DIGESTED = 1 << 16  # bytes at either end of a file that tell it from another of its size
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,21 @@ def key_of(*facts: object) -> str:
     import hashlib  # 3 ms that few runs need
 
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def digest_of(path: str) -> str:
+    """Sixteen hex digits of the first and the last block of a file, and of its size. Raises InputError."""
+    import hashlib
+
+    try:
+        with open(path, "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            first = file.read(DIGESTED)
+            file.seek(max(size - DIGESTED, 0))
+            last = file.read(DIGESTED)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    return hashlib.sha256(b"%d:%d:" % (size, len(first)) + first + last).hexdigest()[:16]
 
 
 def parts_of(

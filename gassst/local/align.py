@@ -2,8 +2,7 @@
 
 An alignment that touches a diagonal and leaves the band of `width` diagonals around it has at least `width / 2` gap
 bases between there and here. So it loses what they cost. Where the best alignment in the band loses less, it is the
-best of all that touch the diagonal. Where it loses more, arms of bases at the ends of the read may prove the same
-(gassst/local/arms.py).
+best of all that touch the diagonal. Where it loses more, the band doubles.
 
 A read that loses less than a gap and less than a clipped end has one alignment: along the diagonal, from its first
 base to its last. Most reads of a good run do, and they need no band at all.
@@ -22,7 +21,6 @@ from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
-from gassst.local.arms import proofs
 from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.params import Scoring
@@ -53,9 +51,6 @@ class Aligner:
         self.scoring, self.lengths = self.context.params.scoring, self.context.lengths
         self.leaving = np.array([leaving_cost(self.scoring, width) for width in WIDTHS])
         self.breaking = breaking_cost(self.scoring)
-        self.proofs = [proofs(self.scoring, width) for width in WIDTHS]
-        by_arms = np.array([rows[:, 2].max(initial=0) for rows in self.proofs])
-        self.proved = np.maximum.accumulate(np.maximum(self.leaving, by_arms))
         self._cigars: list[np.ndarray] = []
         self._n_runs = 0
 
@@ -232,16 +227,16 @@ class Aligner:
         `plain` bool[k]: targets that need no band. The last item takes `score` and `reached` of these rows:
         what they do not prove comes again, in bands twice as wide.
         """
-        width = _band_widths.expected_widths(targets.loss, targets.width, self.proved, np.array(WIDTHS))
+        width = _band_widths.expected_widths(targets.loss, targets.width, self.leaving, np.array(WIDTHS))
         if plain is not None:
             width[plain] = 0
-        for w, *proof in zip(WIDTHS, self.leaving.tolist(), self.proofs, strict=True):
+        for w, leaving in zip(WIDTHS, self.leaving.tolist(), strict=True):
             if w > width.max(initial=0):
                 return
             rows, read_strand, first = _band_widths.bands_of_width(width, w, targets)
 
-            def widen(score, reached, proof=proof, rows=rows):
-                _band_widths.widen_unproved(width, rows, (score, reached), *proof, self.context, targets)
+            def widen(score, reached, leaving=leaving, rows=rows):
+                _band_widths.widen_unproved(width, rows, (score, reached), leaving, self.context, targets)
 
             if rows.size:
                 yield w, rows, read_strand, first, widen

@@ -116,14 +116,13 @@ class Turns:
 
 
 class Job(NamedTuple):
-    """What a run searches: `index`, a SeedIndex, or `path` and `parts` for `SeedIndex.open`; the parameters.
+    """What a run searches: `index`, a SeedIndex, or `path` for `SeedIndex.open`; the parameters.
 
     `md5` of its contigs: there may be another index under the name by then. `pairs`: whether its reads have mates.
     """
 
     index: Any
     path: str | None
-    parts: tuple[int, ...]
     md5: tuple[str, ...]
     params: Any
     pairs: bool = False
@@ -131,9 +130,8 @@ class Job(NamedTuple):
     @classmethod
     def of(cls, index: Any, params: Any, pairs: bool = False) -> Job:
         """The job of searching in an index that the run has opened."""
-        parts = tuple(part.number for part in index.parts)
         params = params.for_pairs() if pairs else params.for_single()
-        return cls(index, index.path, parts, tuple(index.reference.md5), params, pairs)
+        return cls(index, index.path, tuple(index.reference.md5), params, pairs)
 
 
 class DeviceProcess:

@@ -240,7 +240,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
             job = pickle.load(pipe)
     if job is None:  # the parent needs no device
         return
-    index = job.index if job.path is None else SeedIndex.open(job.path, False, job.parts)
+    index = job.index if job.path is None else SeedIndex.open(job.path, False)
     if tuple(index.reference.md5) != job.md5:
         raise DeviceError(f"{job.path} was replaced while the run began")
     plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)

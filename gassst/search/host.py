@@ -14,7 +14,6 @@ from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
-from gassst.errors import IndexFormatError
 from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
 from gassst.layouts import HIT, NO_SCORE
@@ -196,9 +195,10 @@ class HostBackend:
             return context.cascade.run(
                 candidates, state.limit, *seen, counters=funnel, rejected=state.fresh_rejected
             )
-        except IndexError as error:
-            path = context.index.path or "index"
-            raise IndexFormatError(f"{path}: damaged index: {error}") from None
+        except IndexError:
+            if context.index.integrity is not None:
+                context.index.integrity.wait()  # raises where a damaged file is the reason
+            raise
 
     def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
         # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.

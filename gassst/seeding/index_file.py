@@ -33,10 +33,10 @@ except ImportError:  # ten times as slow
     from zlib import crc32
 
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
-FORMAT_VERSION = 2
-STEP_VERSION = 3
+FORMAT_VERSION = 5
+STEP_VERSION = 6
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
-PARTS_VERSION = 4
+PARTS_VERSION = 7
 """Of an index in parts, and of each of them."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096

@@ -1,12 +1,13 @@
 """The parts of an index that is kept in several files, each with the seeds that begin with a range of k-mers.
 
-A seed lies in one part with all of its occurrences. So parts can be looked up one after the other, or in other
-processes, and no result differs from that of an index in one piece. Parts of contigs would not do: how often a seed
+A seed lies in one part with all of its occurrences. So parts can be looked up one after the other,
+and no result differs from that of an index in one piece. Parts of contigs would not do: how often a seed
 occurs, and whether a read is settled, depends on the whole reference (docs/guide/large-references.md).
 """
 
 from __future__ import annotations
 
+import glob
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,6 @@ from gassst.io.reference import Reference
 from gassst.seeding.index_file import (
     PARTS_VERSION,
     SEED_ARRAYS,
-    SORTED,
     Integrity,
     Metadata,
     Section,
@@ -43,8 +43,6 @@ class IndexPart:
 
     reference: Reference
     """The whole reference: positions of a part lie anywhere in it."""
-    number: int
-    """From 1."""
     k: int
     step: int
     kmers: tuple[int, int]
@@ -55,11 +53,6 @@ class IndexPart:
     path: str
     integrity: Integrity = field(repr=False)
     _sections: tuple[Section, ...] = field(repr=False)
-
-    @property
-    def longest_seed(self) -> int:
-        """As `SeedIndex.longest_seed`."""
-        return self.k + SORTED[self.step]
 
     @property
     def cut_bases(self) -> int:
@@ -81,6 +74,12 @@ def part_path(path: str, number: int) -> str:
     """The file of a part, from 1, of the index at `path`: ref.gsi -> ref.part1.gsi."""
     root, suffix = os.path.splitext(path)
     return f"{root}.part{number}{suffix}"
+
+
+def part_files(path: str) -> list[str]:
+    """The files that are there under the names of parts of the index at `path`."""
+    root, suffix = os.path.splitext(path)
+    return sorted(glob.glob(f"{glob.escape(root)}.part[0-9]*{glob.escape(suffix)}"))
 
 
 def open_part(
@@ -111,6 +110,4 @@ def open_part(
     }
     require(path, shapes, "has a wrong size")
     require(path, {"table": (int(table[0]), int(table[-1])) == (0, n)}, "is not of this index")
-    return IndexPart(
-        reference, number, k, step, (first, last), table, positions, following, path, integrity, held
-    )
+    return IndexPart(reference, k, step, (first, last), table, positions, following, path, integrity, held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar
@@ -73,9 +73,7 @@ class SeedIndex:
     """The check of the file that is still to be made; None where there is none to make."""
     _sections: tuple[Section, ...] = field(default=(), repr=False)
     parts: tuple[IndexPart, ...] = field(default=(), repr=False)
-    """Of an index in parts, those that are open. Its `table`, `positions` and `following` are empty."""
-    part_rows: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
-    """Of all of its parts, the rows of `index_file.Metadata.parts`."""
+    """Of an index in parts, all of them. Its `table`, `positions` and `following` are empty."""
     cut_bases = 0
     """Bases that the seeds of a part have in common at least; here seeds of any length lie in one piece."""
     _is_closed: bool = field(default=False, repr=False)
@@ -130,7 +128,7 @@ class SeedIndex:
     @property
     def shortest_seed(self) -> int:
         """Fewest bases of a seed that a search may look up: of an index in parts, a seed lies in one of them."""
-        return (cut_bases(self.k, self.step) if self.part_rows else 1) + self.step - 1
+        return (cut_bases(self.k, self.step) if self.parts else 1) + self.step - 1
 
     @property
     def plan_k(self) -> int:
@@ -144,7 +142,7 @@ class SeedIndex:
         a multiple of `step`. It may also hold coordinates where the seed runs over masked bases, which read as A.
         Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
-        if self.part_rows:
+        if self.parts:
             raise ValueError("an index in parts has no one array of positions")
         seeds = np.ascontiguousarray(seeds, np.uint64)
         arrays = (self.table, self.positions, self.following.view(np.uint8), self.reference.planes)
@@ -160,7 +158,7 @@ class SeedIndex:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
             raise TypeError("an index in memory cannot be pickled: save it, and open the file")
-        return SeedIndex.open, (self.path, None, tuple(part.number for part in self.parts))
+        return SeedIndex.open, (self.path,)
 
     def drop_from_memory(self) -> None:
         """Give the pages of a mapped index back to the system, which reads them again when needed."""
@@ -174,12 +172,7 @@ class SeedIndex:
         return reference_sections(self.reference, self.k, self.fasta_bytes, **more) | arrays
 
     @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        check: bool | None = None,
-        parts: Collection[int] | None = None,
-    ) -> SeedIndex:
+    def open(cls, path: str | os.PathLike[str], check: bool | None = None) -> SeedIndex:
         """Map an index file into memory, read-only.
 
         Parameters
@@ -189,8 +182,6 @@ class SeedIndex:
             True: verify all of it now, about a second per gigabyte. None: the first run that maps reads verifies its
             checksums meanwhile, and fails before its output is complete. False: verify no more than opening reads. In
             any case a run fails where the file was overwritten in the meantime.
-        parts : collection of int, optional
-            Of an index in parts, those to open, from 1; None: all.
 
         Raises
         ------
@@ -202,7 +193,7 @@ class SeedIndex:
         name = os.fspath(path)
         try:
             with open(path, "rb") as file:
-                index = _opened(file, name, check, parts)
+                index = _opened(file, name, check)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
         if check:
@@ -217,7 +208,7 @@ class SeedIndex:
         for section in self._sections:
             check_section(section, str(self.path))
         _check_ends(self)
-        if not self.part_rows:
+        if not self.parts:
             check_arrays(self.table, self.positions, self.reference, self.step, self.path)
         for part in self.parts:
             part.check()
@@ -448,7 +439,7 @@ def _regular_size(path: str) -> int | None:
 # --- open ---------------------------------------------------------------------------------------------------
 
 
-def _opened(file: IO[bytes], path: str, check: bool | None, wanted: Collection[int] | None) -> SeedIndex:
+def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
     version, _, sections = map_sections(file, path)
     metadata = Metadata.of(sections["metadata"], version, path)
     reference = _reference_of(sections, metadata, path)
@@ -458,9 +449,7 @@ def _opened(file: IO[bytes], path: str, check: bool | None, wanted: Collection[i
     else:
         array = {name: np.empty(0, np.uint32) for name in SEED_ARRAYS}
         numbers = range(1, len(metadata.parts) + 1)
-        parts = tuple(
-            open_part(path, i, reference, metadata, check) for i in numbers if wanted is None or i in wanted
-        )
+        parts = tuple(open_part(path, i, reference, metadata, check) for i in numbers)
     held = tuple(sections.values())
     integrity = Integrity(file, held, path, at_once=check is None, parts=[part.integrity for part in parts])
     index = SeedIndex(
@@ -474,7 +463,6 @@ def _opened(file: IO[bytes], path: str, check: bool | None, wanted: Collection[i
         fasta_bytes=metadata.fasta_bytes,
         integrity=integrity,
         parts=parts,
-        part_rows=tuple(tuple(row) for row in metadata.parts or ()),
         _sections=held,
     )
     _check_shapes(index)
@@ -509,7 +497,7 @@ def _check_shapes(index: SeedIndex) -> None:
         "planes": len(reference.planes) == -(-reference.total // 64),
         "exception_length": len(reference.exceptions.length) == len(reference.exceptions.start),
         "exception_code": len(reference.exceptions.code) == len(reference.exceptions.start),
-        "table": bool(index.part_rows) or len(index.table) == 4**index.k + 1,
+        "table": bool(index.parts) or len(index.table) == 4**index.k + 1,
         "following": len(index.following) == n,
     }
     require(index.path, shapes, "has a wrong size")
@@ -518,8 +506,8 @@ def _check_shapes(index: SeedIndex) -> None:
 
 def _check_ends(index: SeedIndex) -> None:
     known = sampled(index.reference, index.step)
-    if index.part_rows:
-        holds = {"metadata": sum(n for _, _, n, _ in index.part_rows) == known}
+    if index.parts:
+        holds = {"metadata": sum(len(part.positions) for part in index.parts) == known}
     else:
         ends = 0, len(index.positions), known
         holds = {"table": (int(index.table[0]), int(index.table[-1]), ends[1]) == ends}

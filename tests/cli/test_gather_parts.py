@@ -313,3 +313,27 @@ def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):
     (tmp_path / "cut.fq.gz").write_bytes(gzip.compress(text)[:-100])
     code, error = run("split", tmp_path / "cut.fq.gz", "-o", tmp_path / "c.bgz")
     assert code == 1 and "cut short" in error and not (tmp_path / "c.bgz").exists()
+
+
+def test_parts_of_inputs_of_equal_size_are_refused(small_index, folder, tmp_path, run):
+    first, second = tmp_path / "a.fq", tmp_path / "b.fq"
+    text = (folder / "0_0.fq").read_bytes()
+    first.write_bytes(text)
+    second.write_bytes(text.replace(b"@r0\n", b"@q0\n"))
+    parts = [tmp_path / "1.bam", tmp_path / "2.bam"]
+    for i, reads in enumerate([first, second]):
+        mapped(small_index, reads, "--shard", f"{i + 1}/2", "-o", parts[i])
+    code, error = run("gather", *parts, "-o", tmp_path / "out.bam")
+    assert code == 1 and "other reads" in error and error.count("\n") == 1
+    assert not (tmp_path / "out.bam").exists()
+
+
+def test_parts_of_other_insert_models_are_refused(small_index, folder, lanes, tmp_path, run):
+    parts = [tmp_path / "1.bam", tmp_path / "2.bam"]
+    for i in range(2):
+        model, mates = tmp_path / f"{i}.json", [folder / f"{i}_{which}.fq.gz" for which in range(2)]
+        assert run("insert", small_index, *mates, "-o", model, "-q")[0] == 0
+        mapped(small_index, *lanes, "--insert-model", model, "--shard", f"{i + 1}/2", "-o", parts[i])
+    code, error = run("gather", *parts, "-o", tmp_path / "out.bam")
+    assert code == 1 and "other options" in error and error.count("\n") == 1
+    assert not (tmp_path / "out.bam").exists()

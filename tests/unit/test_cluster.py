@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import stat
 from pathlib import Path
 
 import brute_force as bf
@@ -21,13 +22,14 @@ from gassst.seeding.build_parts import build_parts
 from gassst.seeding.index_parts import part_path
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # Dask needs it
 
 SHARDS = 6
 
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"dashboard_address": ":0", "silence_logs": 60}
+    options = {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "silence_logs": 60}
     local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options)
     with local, distributed.Client(local) as found:
         yield found
@@ -98,7 +100,9 @@ def test_sorted_single_reads_in_an_index_in_parts(client, small_fasta, small_ind
             params=MapParams(max_hits=3),
         )
         assert records(out) == records(one)
-    [copies] = stage.iterdir()
+    [own_folder] = stage.iterdir()
+    assert stat.S_IMODE(own_folder.stat().st_mode) == 0o700
+    [copies] = own_folder.iterdir()
     own = [path.name for path in (index, *(Path(part_path(os.fspath(index), i)) for i in (1, 2)))]
     assert left_in(copies) == sorted(["lock", *own])
 
@@ -191,3 +195,52 @@ def test_a_scheduler_that_is_gone(small_index, pairs, tmp_path):
             progress=lambda *_: local.close(),
         )
     assert left_in(tmp_path) == []
+
+
+# --- what others may have put into a shared folder -----------------------------------------------------------
+
+
+def test_a_folder_that_others_can_enter_is_not_used(small_index, tmp_path):
+    (tmp_path / f"gassst-{os.geteuid()}").mkdir(mode=0o755)
+    with pytest.raises(OutputError, match="only its owner can enter"):
+        cluster.staged(str(small_index), str(tmp_path))
+
+
+def test_a_link_is_no_folder_of_copies(small_index, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (tmp_path / f"gassst-{os.geteuid()}").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match="only its owner can enter"):
+        cluster.staged(str(small_index), str(tmp_path))
+    assert not [*elsewhere.iterdir()]
+
+
+def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):
+    copies = Path(cluster.staged(str(small_index), str(tmp_path))).parent
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (copies / "lock").unlink()
+    (copies / "lock").symlink_to(victim)
+    with pytest.raises(OutputError, match="cannot be copied"):
+        cluster.staged(str(small_index), str(tmp_path))
+    assert victim.read_text() == "kept"
+
+
+def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
+    copy = cluster.staged(str(small_index), str(tmp_path))
+    gassst.Index.build(small_fasta, step=2).save(copy)
+    with pytest.raises(InputError, match="a copy of another index"):
+        cluster.staged(str(small_index), str(tmp_path))
+
+
+def test_a_local_cluster_listens_on_loopback_without_a_dashboard():
+    with cluster.client_of("local", threads=1) as client:
+        assert client.scheduler.address.startswith("tcp://127.0.0.1:")
+        this = psutil.Process()
+        listening = [
+            connection.laddr.ip
+            for process in (this, *this.children(recursive=True))
+            for connection in process.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        ]
+        assert listening and set(listening) == {"127.0.0.1"}

@@ -1,12 +1,9 @@
-"""An index in parts, here and at servers, beside one in one piece: the same records, and clear errors."""
+"""An index in parts beside one in one piece: the same records, and clear errors."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import socket
-import threading
-from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import brute_force as bf
@@ -16,15 +13,11 @@ import pytest
 import gassst
 from gassst.cli import main as cli
 from gassst.errors import GassstError, IndexFormatError, InputError, UsageError
-from gassst.seeding import remote_parts
 from gassst.seeding.build_parts import MAX_PARTS, _cuts, build_parts
 from gassst.seeding.index_file import cut_bases
 from gassst.seeding.index_parts import part_path
-from gassst.seeding.lookup_messages import Channel, address_of
-from gassst.seeding.lookup_server import LookupServer
 from gassst.seeding.seed_index import SeedIndex
 
-KEY = b"0123456789abcdef"
 N_PARTS = 3
 STEPS = (1, 2, 4)
 MODES = {
@@ -93,36 +86,6 @@ def files(contigs, tmp_path_factory) -> dict[int, tuple[str, str]]:
     return paths
 
 
-@pytest.fixture(scope="module")
-def key(tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("key") / "key"
-    path.write_bytes(KEY + b"\n")
-    path.chmod(0o600)
-    return os.fspath(path)
-
-
-@contextmanager
-def served(path: str, numbers=range(1, N_PARTS + 1)):
-    """Addresses of servers of these parts, as threads of this process."""
-    with ExitStack() as stack:
-        addresses = []
-        for number in numbers:
-            server = LookupServer(SeedIndex.open(path, parts=[number]), number, KEY, ("127.0.0.1", 0))
-            thread = threading.Thread(target=server.serve)
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.close)
-            host, port = server.address
-            addresses.append(f"{host}:{port}")
-        yield tuple(reversed(addresses))
-
-
-@pytest.fixture(scope="module")
-def servers(files):
-    with ExitStack() as stack:
-        yield {step: stack.enter_context(served(files[step][1])) for step in STEPS}
-
-
 def records(index: str, *reads, **params) -> list[str]:
     mapper = gassst.Mapper(index, **{"threads": 1, "device": "none", **params})
     return [segment.to_string() for segment in mapper.map(*reads)]
@@ -130,24 +93,22 @@ def records(index: str, *reads, **params) -> list[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("step", STEPS)
-def test_single_reads(files, singles, servers, key, step, mode):
+def test_single_reads(files, singles, step, mode):
     whole, parts = files[step]
     expected = records(whole, singles, **MODES[mode])
     assert len({line.split("\t")[2] for line in expected}) >= 3
     assert records(parts, singles, **MODES[mode]) == expected
     assert records(parts, singles, **MODES[mode], memory=1 << 20, batch_size=100) == expected
-    assert records(parts, singles, **MODES[mode], servers=servers[step], key=key) == expected
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("mode", [{}, {"mode": "global", "max_hits": 4}, {"all_hits": True}])
-def test_pairs(files, pairs, servers, key, step, mode):
+def test_pairs(files, pairs, step, mode):
     """The insert sizes are learned over all parts, too: none are given."""
     whole, parts = files[step]
     expected = records(whole, *pairs, **mode)
     assert sum(int(line.split("\t")[1]) & 2 > 0 for line in expected) > 300
-    assert records(parts, *pairs, **mode) == expected
-    assert records(parts, *pairs, **mode, servers=servers[step], key=key, threads=2) == expected
+    assert records(parts, *pairs, **mode, threads=2) == expected
 
 
 def test_parts_hold_the_positions_of_the_whole(files):
@@ -216,7 +177,6 @@ def test_a_part_that_is_missing(copy):
     os.remove(part_path(copy, 2))
     with pytest.raises(InputError, match="part2.gsi: No such file"):
         SeedIndex.open(copy)
-    assert [part.number for part in SeedIndex.open(copy, parts=[3]).parts] == [3]
 
 
 def test_a_part_of_another_index(copy, files):
@@ -233,8 +193,6 @@ def test_a_part_alone(copy):
         IndexFormatError, match=r"a part of an index: name the whole one, such as .*parts1\.gsi"
     ):
         SeedIndex.open(part_path(copy, 1))
-    with pytest.raises(UsageError, match="only some of its parts"):
-        gassst.Mapper(SeedIndex.open(copy, parts=[1]))
 
 
 def test_a_damaged_part(copy, singles):
@@ -264,81 +222,3 @@ def test_seeds_that_are_too_short(files, monkeypatch):
     gassst.Mapper(files[4][1], seed_length=7)
     with pytest.raises(UsageError, match="must be at least 7 bases"):
         gassst.Mapper(files[4][1], seed_length=6)
-
-
-# --- servers ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch):
-    monkeypatch.setattr(remote_parts, "PAUSES", (0, 0))
-
-
-def test_servers_that_do_not_fit(files, servers, key, tmp_path):
-    whole, parts = files[1]
-    with pytest.raises(UsageError, match="in one piece"):
-        gassst.Mapper(whole, servers=servers[1], key=key)
-    with pytest.raises(InputError, match="a part of another index"):
-        gassst.Mapper(parts, servers=servers[2], key=key)
-    with pytest.raises(InputError, match=f"no server has part 1 of {N_PARTS}"):
-        gassst.Mapper(parts, servers=servers[1][:2], key=key)
-    with pytest.raises(UsageError, match="servers need a key"):
-        gassst.Mapper(parts, servers=servers[1])
-    other = tmp_path / "other"
-    other.write_bytes(b"f" * 20)
-    with pytest.raises(InputError, match="others may read the key"):
-        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
-    other.chmod(0o600)
-    with pytest.raises(InputError, match="another key"):
-        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
-    other.write_bytes(b"short")
-    with pytest.raises(InputError, match="16 bytes or more"):
-        gassst.Mapper(parts, servers=servers[1], key=os.fspath(other))
-
-
-def test_a_connection_that_breaks_is_made_again(files, singles, servers, key, monkeypatch):
-    broken, answers = [], []
-
-    def receive(self, within=None, whole=Channel.receive):
-        message = whole(self, within)
-        if within and len(message) > 2:
-            answers.append(message)
-            if len(answers) % 3 == 1:
-                broken.append(self)
-                raise EOFError
-        return message
-
-    monkeypatch.setattr(Channel, "receive", receive)
-    assert records(files[1][1], singles, servers=servers[1], key=key) == records(files[1][0], singles)
-    assert len(broken) >= 2
-
-
-def test_a_server_that_is_gone(files, singles, key):
-    with served(files[1][1]) as addresses:
-        mapper = gassst.Mapper(files[1][1], servers=addresses, key=key, device="none")
-        for part in mapper.parts._remote:
-            part.server.take().close()
-    with pytest.raises(InputError, match=r"127.0.0.1:\d+: no answer from this server of a part.*refused"):
-        list(mapper.map(singles))
-
-
-def test_a_server_survives_what_is_no_question(files, singles, key):
-    with served(files[1][1]) as addresses:
-        channel = Channel(socket.create_connection(address_of(addresses[0])), KEY, is_server=False)
-        questions = [
-            (b"what",),
-            (b"resolve", b"1", b"22", b"", b"x"),
-            (b"places", b"12345"),
-            (b"places", b"\xff" * 24),
-        ]
-        for question in questions:
-            channel.send(*question)
-            assert channel.receive(10)[0] == b"refused", question
-        channel.close()
-        # The server hangs up as soon as it sees that this is no greeting.
-        with suppress(OSError), socket.create_connection(address_of(addresses[0])) as stranger:
-            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            stranger.shutdown(socket.SHUT_WR)
-            while stranger.recv(1000):
-                pass
-        assert records(files[1][1], singles, servers=addresses, key=key) == records(files[1][0], singles)

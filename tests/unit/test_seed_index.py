@@ -329,7 +329,7 @@ def test_saved_with_a_step_is_fresh(step, tmp_path):
     fresh = SeedIndex.build(reference_of(genome("masked")), step=step)
     path = tmp_path / "genome.gsi"
     fresh.save(path)
-    assert path.read_bytes()[8:12] == bytes([3, 0, 0, 0])
+    assert path.read_bytes()[8:12] == bytes([6, 0, 0, 0])
     opened = SeedIndex.open(path, check=True)
     assert (opened.step, opened.longest_seed) == (step, fresh.longest_seed)
     for name in ARRAYS:
@@ -380,7 +380,7 @@ def flip(path, at):
 
 def test_layout_in_bytes(saved, built):
     data = saved.read_bytes()
-    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\2\0\0\0" and data[12:16] == b"\4\3\2\1"
+    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\5\0\0\0" and data[12:16] == b"\4\3\2\1"
     assert int.from_bytes(data[16:24], "little") == len(data)
     rows = layout(saved)
     assert tuple(rows) == SECTIONS
@@ -415,7 +415,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(18, this program reads 2 to 4\): rebuild with `gassst index`"),
+        (8, r"a newer index format \(21, this program reads 5 to 7\): rebuild with `gassst index`"),
         (13, "header"),
         (17, "header"),
         (64, "header"),

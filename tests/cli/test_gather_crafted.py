@@ -1,0 +1,125 @@
+"""Parts whose records are not what their own lengths say: one line, and no output."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import struct
+import subprocess
+import sys
+
+import pysam
+import pytest
+
+from gassst.cli.main import main
+from gassst.io import bgzf
+
+FIELDS = {  # byte of a record, and what is put there
+    "tid": (4, "<i", 1 << 30),
+    "negative tid": (4, "<i", -2),
+    "position": (8, "<i", 1 << 30),
+    "no position": (8, "<i", -1),
+    "no name": (12, "<B", 0),
+    "long name": (12, "<B", 255),
+    "n_cigar": (16, "<H", 0xFFFF),
+    "long sequence": (20, "<i", 1 << 30),
+    "negative sequence": (20, "<i", -1),
+    "mate's tid": (24, "<i", 1 << 30),
+    "huge block": (0, "<i", 1 << 30),
+    "short block": (0, "<i", 40),
+    "negative block": (0, "<i", -1),
+}
+
+
+@pytest.fixture(scope="module")
+def part(small_index, small_genome, tmp_path_factory):
+    """(header text and contigs, records) of a run in one part."""
+    folder, draw = tmp_path_factory.mktemp("crafted"), random.Random(5)
+    contig = max((s.decode().upper() for s in small_genome.values()), key=len)
+    starts = [draw.randrange(len(contig) - 100) for _ in range(30)]
+    reads = "".join(f"@r{i}\n{contig[at : at + 90]}\n+\n{'I' * 90}\n" for i, at in enumerate(starts))
+    (folder / "r.fq").write_text(reads)
+    assert not main(
+        ["map", "-q", str(small_index), str(folder / "r.fq"), "--shard", "1/1", "-o", str(folder / "p.bam")]
+    )
+    data = gzip.decompress((folder / "p.bam").read_bytes())
+    at = 8 + struct.unpack_from("<i", data, 4)[0]
+    contigs, at = struct.unpack_from("<i", data, at)[0], at + 4
+    for _ in range(contigs):
+        at += 8 + struct.unpack_from("<i", data, at)[0]
+    return data[:at], data[at:]
+
+
+def write(path, head: bytes, records: bytes) -> None:
+    data, deflate = head + records, bgzf.deflater(1)
+    pieces = [data[i : i + 60_000] for i in range(0, len(data), 60_000)]
+    path.write_bytes(b"".join(bgzf.block(piece, deflate) for piece in pieces) + bgzf.END_OF_FILE)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("more", [(), ("--markdup",)], ids=["sorted", "marked"])
+def test_crafted_records_are_refused(part, tmp_path, capsys, field, more):
+    at, kind, value = FIELDS[field]
+    head, records = part
+    second = 4 + struct.unpack_from("<i", records)[0]
+    crafted = bytearray(records)
+    struct.pack_into(kind, crafted, second + at, value)
+    write(tmp_path / "p.bam", head, bytes(crafted))
+    output = tmp_path / "o.bam"
+    assert main(["gather", str(tmp_path / "p.bam"), "--sort", *more, "-o", str(output)]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1 and not output.exists()
+
+
+@pytest.mark.parametrize(
+    "tag", [b"XXZabc", b"XXBi\xff\xff\xff\x7f", b"XXi\1", b"XXq\1\0\0\0", b"XX", b"XXBA\1\0\0\0a"]
+)
+def test_tags_end_with_their_record(part, tmp_path, capsys, tag):
+    head, records = part
+    size = struct.unpack_from("<i", records)[0]
+    crafted = struct.pack("<i", size + len(tag)) + records[4 : 4 + size] + tag + records[4 + size :]
+    write(tmp_path / "p.bam", head, crafted)
+    assert main(["gather", str(tmp_path / "p.bam"), "--sort", "-o", str(tmp_path / "o.bam")]) == 1
+    assert "damaged record" in capsys.readouterr().err and not (tmp_path / "o.bam").exists()
+
+
+def test_mutated_parts_are_refused_or_read_back(part, tmp_path):
+    """In a process of its own: a signal would end the suite."""
+    head, records = part
+    draw, paths = random.Random(81), []
+    for number in range(60):
+        crafted = bytearray(records)
+        for _ in range(draw.choice((1, 1, 2, 5))):
+            crafted[draw.randrange(len(crafted))] = draw.choice((0, 1, 127, 128, 255, draw.randrange(256)))
+        paths.append(tmp_path / f"p{number}.bam")
+        write(paths[-1], head, bytes(crafted))
+    program = (
+        "import sys\nfrom gassst.cli.main import main\n"
+        "for path in sys.argv[1:]:\n"
+        "    print(main(['gather', path, '--sort', '--markdup', '-o', path + '.out.bam']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *map(str, paths)], capture_output=True, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    codes = done.stdout.split()
+    assert len(codes) == len(paths) and set(codes) <= {"0", "1"} and "1" in codes
+    for path, code in zip(paths, codes, strict=True):
+        output = path.with_name(path.name + ".out.bam")
+        assert output.exists() == (code == "0")
+        if code == "0":
+            with pysam.AlignmentFile(str(output)) as file:
+                assert sum(1 for _ in file) == 30
+
+
+@pytest.mark.parametrize("text", ["@r\n{0}\n+\n{1}\n", ">r\n{0}\n"], ids=["fastq", "fasta"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_sequences_are_no_sam(small_index, tmp_path, text, pack):
+    path = tmp_path / "x.sam"
+    path.write_bytes(pack(text.format("ACGT" * 9, "I" * 36).encode()))
+    for command in (
+        ["map", small_index, path],
+        ["insert", small_index, path],
+        ["gather", path, "-o", "o.bam"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "gassst", *map(str, command)], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert (done.returncode, done.stderr) == (1, f"gassst: {path}: no SAM, BAM or CRAM\n")
