@@ -531,19 +531,12 @@ def client_of(where: str, jobs: int = 1, threads: int = 1) -> Iterator[Client]:
     Raises InstallationError, and WorkerError where there is no scheduler.
     """
     _require_dask()
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     cluster: Any = None
     try:
         if where == "local":
-            cluster = LocalCluster(
-                n_workers=max(1, threads),
-                threads_per_worker=1,
-                silence_logs=logging.CRITICAL,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # Dask's own health page, on loopback too
-                scheduler_kwargs={"dashboard": False},
-            )
+            cluster = _local_cluster(max(1, threads))
         elif where in JOB_QUEUES:
             cluster = _job_queue(where)
             cluster.scale(jobs=jobs)
@@ -562,6 +555,32 @@ def client_of(where: str, jobs: int = 1, threads: int = 1) -> Iterator[Client]:
     finally:
         if cluster is not None:
             cluster.close()
+
+
+def _local_cluster(workers: int) -> Any:
+    """Processes of this machine that listen on loopback and talk to nobody without the certificate of this run.
+
+    Loopback alone would let every local user submit code. Dask's web pages need no certificate, so there are none.
+    """
+    import dask
+    from distributed import LocalCluster, Security
+
+    try:
+        security = Security.temporary()
+    except ImportError:
+        raise InstallationError(
+            "--dask local: there is no cryptography here: `pip install gassst[dask]`"
+        ) from None
+    with dask.config.set({f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            silence_logs=logging.CRITICAL,
+            security=security,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # None would take 8787
+            scheduler_kwargs={"dashboard": False},
+        )
 
 
 def silence() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import resource
 import signal
 import stat
+import sys
+from contextlib import closing, suppress
 from pathlib import Path
 
 import brute_force as bf
@@ -16,7 +19,7 @@ import pytest
 import gassst
 from gassst import cluster
 from gassst.cli import main as cli
-from gassst.errors import InputError, OutputError, UsageError, WorkerError
+from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
 from gassst.params import MapParams
 from gassst.seeding.build_parts import build_parts
 from gassst.seeding.index_parts import part_path
@@ -233,14 +236,59 @@ def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
         cluster.staged(str(small_index), str(tmp_path))
 
 
-def test_a_local_cluster_listens_on_loopback_without_a_dashboard():
-    with cluster.client_of("local", threads=1) as client:
-        assert client.scheduler.address.startswith("tcp://127.0.0.1:")
-        this = psutil.Process()
-        listening = [
-            connection.laddr.ip
-            for process in (this, *this.children(recursive=True))
-            for connection in process.net_connections()
-            if connection.status == psutil.CONN_LISTEN
-        ]
-        assert listening and set(listening) == {"127.0.0.1"}
+def listening() -> set[tuple[str, int]]:
+    """Addresses and ports of this process and its children."""
+    this = psutil.Process()
+    return {
+        tuple(connection.laddr)
+        for process in (this, *this.children(recursive=True))
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+
+@pytest.fixture(scope="module")
+def local_cluster():
+    """A client of `--dask local`, and where that cluster listens."""
+    pytest.importorskip("cryptography")
+    before = listening()
+    with cluster.client_of("local", threads=1) as found:
+        yield found, listening() - before
+
+
+def test_a_local_cluster_listens_on_loopback(local_cluster):
+    _, places = local_cluster
+    assert {address for address, _ in places} == {"127.0.0.1"}
+
+
+def test_a_local_cluster_takes_no_code_without_its_certificate(local_cluster):
+    """Plain TCP, and TLS with a certificate that somebody else made."""
+    client, _ = local_cluster
+    address, worker = client.scheduler.address, next(iter(client.nthreads()))
+    assert address.startswith("tls://127.0.0.1:") and worker.startswith("tls://127.0.0.1:")
+    strangers = distributed.Security(), distributed.Security.temporary()
+    for place in (address, worker):
+        for stranger, protocol in zip(strangers, ("tcp", "tls"), strict=True):
+            with pytest.raises(OSError):
+                distributed.Client(place.replace("tls", protocol), security=stranger, timeout="1s")
+    assert client.submit(sum, (1, 2)).result() == 3
+
+
+def test_a_local_cluster_serves_no_pages(local_cluster):
+    """Those of Dask, which show logs and stacks, ask for no certificate."""
+    pages = ["/", "/health", "/metrics", "/status", "/info/main/workers.html", "/json/identity.json"]
+    servers = 0
+    for address, port in local_cluster[1]:
+        for page in pages:
+            connection = http.client.HTTPConnection(address, port, timeout=5)
+            with closing(connection), suppress(OSError, http.client.HTTPException):
+                connection.request("GET", page)
+                assert connection.getresponse().status == 404, page
+                servers += 1
+    assert servers
+
+
+def test_a_local_cluster_needs_cryptography(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(InstallationError, match=r"pip install gassst\[dask\]"):
+        cluster.client_of("local").__enter__()
