@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
 SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check thesis sanitize clean
+.PHONY: demo test lint docs docs-check thesis sanitize fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -48,6 +48,19 @@ thesis: $(VENV)/.installed
 sanitize: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet "setuptools>=77" "cython>=3.3"
 	$(BIN)/python scripts/check/sanitize.py
+
+# Coverage-guided fuzzing, SECONDS for all targets together; what it finds lies in build/fuzz/findings.
+SECONDS ?= 600
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python scripts/fuzz/drive.py --seconds $(SECONDS)
+
+# Linux: atheris has no wheels for other systems. Root of Debian gets clang, too.
+$(VENV)/.fuzz: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet "setuptools>=77" "cython>=3.3" atheris
+	command -v $${CLANG:-clang} >/dev/null || { [ "$$(id -u)" = 0 ] && \
+	    apt-get install -y -qq --no-install-recommends clang libclang-rt-dev; } || \
+	    { echo "fuzz: install clang with libFuzzer, or name it: CLANG=clang-18 make fuzz" >&2; exit 1; }
+	@touch $@
 
 # The site, in build/site; a warning is an error.
 docs: $(VENV)/.docs

@@ -174,7 +174,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     """Write the sorted file `path` with duplicates marked; returns its counts."""
     libraries = Libraries.of(str(HEADER), rules.within)
     encoder = SignedRunEncoder(Given(), signer_for(rules, libraries, list(CONTIGS.values())))
-    search = DuplicateSearch(rules, libraries)
+    search = DuplicateSearch(rules, libraries, memory)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
     target = MarkedBamFormat(search, HEADER, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())

@@ -560,7 +560,7 @@ static inline uint32_t fastq_cut(fastx_input_t *in, uint32_t most, size_t enough
         *stray = *p != '@';
         for (int line = 0; line < 4 && p; line++) {
             p = memchr(p, '\n', (size_t)(in->end - p));
-            p += p != NULL;
+            p = p ? p + 1 : NULL;
         }
         if (*stray || !p)
             break;

@@ -285,9 +285,8 @@ class _Gatherer:
             if options.duplicates is not None:
                 from gassst.io.duplicates import DuplicateSearch, Libraries
 
-                search = DuplicateSearch(
-                    options.duplicates, Libraries.of(self._header, options.duplicates.within)
-                )
+                libraries = Libraries.of(self._header, options.duplicates.within)
+                search = DuplicateSearch(options.duplicates, libraries, options.sort_memory)
             joined = self._format(search)
             stack.callback(joined.abort)
             fd = target.open()

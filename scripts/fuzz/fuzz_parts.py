@@ -1,0 +1,33 @@
+"""Parts of a run for `gassst gather`, as they are copied and as they are sorted, with and without marks of duplicates.
+
+The first byte says how, and whether the rest is BAM before its compression.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+from gassst.errors import InputError, OutputError, UsageError
+from gassst.io import bgzf
+from gassst.io.duplicates import DuplicateRules
+from gassst.io.gathering import GatherOptions, complete, gather
+from gassst.workers.threads import ThreadWorkers
+
+COPY, SORT, MARK = range(3)
+
+
+def one(data: bytes, folder: Path) -> None:
+    how, text = data[:1] or b"\0", data[1:]
+    action = how[0] % 3
+    if how[0] < 128:
+        text = b"".join(bgzf.blocks(text, bgzf.deflater(1))) + bgzf.END_OF_FILE
+    path, output = folder / "part", folder / "out.bam"
+    path.write_bytes(text)
+    rules = DuplicateRules() if action == MARK else None
+    try:
+        parts = complete([str(path)])
+        with closing(ThreadWorkers(None, 1)) as workers:
+            gather(parts, str(output), GatherOptions(sort=action != COPY, duplicates=rules), workers)
+    except (InputError, OutputError, UsageError):
+        pass
+    left = {found.name for found in folder.iterdir()} - {"part", "out.bam", "out.bam.bai"}
+    assert not left, f"left behind: {sorted(left)}"

@@ -1,0 +1,16 @@
+"""Files of reads: the packing is found from the content, then FASTQ or FASTA is parsed."""
+
+from pathlib import Path
+
+from gassst.errors import InputError
+from gassst.io.reads import open_reads
+
+
+def one(data: bytes, folder: Path) -> None:
+    path = folder / "reads"
+    path.write_bytes(data)
+    try:
+        for batch in open_reads(path, batch_size=8, interleaved=data[-1:] == b"\n"):
+            len(batch)
+    except InputError:
+        pass
