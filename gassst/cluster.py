@@ -16,7 +16,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -265,12 +265,16 @@ def _own_folder(folder: str) -> str:
         os.makedirs(folder, exist_ok=True)
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
-        info = os.lstat(path)
+        info, around = os.lstat(path), os.stat(folder)
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}") from error
     is_ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o077
     if not is_ours:
         raise OutputError(f"{path}: no folder that only its owner can enter: remove it, or stage elsewhere")
+    if around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
+        raise OutputError(
+            f"{folder}: anybody can rename what is in it: set its sticky bit, or stage elsewhere"
+        )
     return path
 
 
@@ -359,7 +363,13 @@ class _Run:
             pass
 
         with _lost_scheduler(client):
-            client.register_plugin(Plugin(name, job), name=name)
+            for is_last in (False, True):  # a worker that dies meanwhile fails the call for all
+                try:
+                    client.register_plugin(Plugin(name, job), name=name)
+                    break
+                except OSError:
+                    if is_last:
+                        raise
         try:
             yield cls(client, name, job)
         finally:
@@ -531,30 +541,42 @@ def client_of(where: str, jobs: int = 1, threads: int = 1) -> Iterator[Client]:
     Raises InstallationError, and WorkerError where there is no scheduler.
     """
     _require_dask()
+    with ExitStack() as stack:
+        try:
+            client = _connected(where, jobs, threads, stack)
+        except GassstError:
+            raise
+        except Exception as error:  # of any kind: a worker dies as it starts, or a certificate is missing
+            raise WorkerError(f"--dask {where}: {_reason(error)}") from None
+        yield client
+
+
+def _connected(where: str, jobs: int, threads: int, stack: ExitStack) -> Client:
+    """As `client_of`; `stack` closes what is opened."""
     from distributed import Client
 
     cluster: Any = None
-    try:
-        if where == "local":
-            cluster = _local_cluster(max(1, threads))
-        elif where in JOB_QUEUES:
-            cluster = _job_queue(where)
-            cluster.scale(jobs=jobs)
-        place = {"scheduler_file": where} if where.endswith(".json") else {"address": cluster or where}
-        with Client(**place) as client:
-            log.info("Dask: %s", where)
-            if cluster is not None:
-                client.wait_for_workers(1)
-            yield client
-    except (OSError, ValueError) as error:
-        if isinstance(error, GassstError):
-            raise
-        raise WorkerError(
-            f"--dask {where}: {str(error).splitlines()[0] if str(error) else error!r}"
-        ) from None
-    finally:
-        if cluster is not None:
-            cluster.close()
+    if where == "local":
+        cluster = _local_cluster(max(1, threads))
+    elif where in JOB_QUEUES:
+        cluster = _job_queue(where)
+    if cluster is not None:
+        stack.callback(cluster.close)
+    if where in JOB_QUEUES:
+        cluster.scale(jobs=jobs)
+    place = {"scheduler_file": where} if where.endswith(".json") else {"address": cluster or where}
+    client = stack.enter_context(Client(**place))
+    log.info("Dask: %s", where)
+    if cluster is not None:
+        client.wait_for_workers(1)
+    return client
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what an error of Dask came from."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return next(iter(str(error).splitlines()), "") or repr(error)
 
 
 def _local_cluster(workers: int) -> Any:
@@ -592,8 +614,16 @@ def silence() -> None:
 
 
 def _job_queue(name: str) -> Any:
+    """As the configuration says, with its TLS, which dask-jobqueue does not look for. The dashboard is on loopback."""
     try:
         import dask_jobqueue
     except ImportError:
         raise InstallationError("there is no dask-jobqueue here: `pip install gassst[dask]`") from None
-    return getattr(dask_jobqueue, JOB_QUEUES[name])()
+    import dask
+    from distributed import Security
+
+    security = Security()
+    options = {"dashboard_address": "127.0.0.1:0"} | dask.config.get(f"jobqueue.{name}.scheduler-options", {})
+    return getattr(dask_jobqueue, JOB_QUEUES[name])(
+        security=security if security.require_encryption else None, scheduler_options=options
+    )

@@ -25,6 +25,7 @@ from gassst.seeding.build_parts import build_parts
 from gassst.seeding.index_parts import part_path
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 psutil = pytest.importorskip("psutil")  # Dask needs it
 
 SHARDS = 6
@@ -219,6 +220,23 @@ def test_a_link_is_no_folder_of_copies(small_index, tmp_path):
     assert not [*elsewhere.iterdir()]
 
 
+def test_a_place_where_others_can_exchange_the_folder_is_not_used(small_index, tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(OutputError, match="set its sticky bit"):
+        cluster.staged(str(small_index), str(tmp_path))
+    tmp_path.chmod(0o1777)
+    assert Path(cluster.staged(str(small_index), str(tmp_path))).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder to another user")
+def test_a_folder_of_another_owner_is_not_used(small_index, tmp_path):
+    own = tmp_path / f"gassst-{os.geteuid()}"
+    own.mkdir(mode=0o700)
+    os.chown(own, 12345, 12345)
+    with pytest.raises(OutputError, match="only its owner can enter"):
+        cluster.staged(str(small_index), str(tmp_path))
+
+
 def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):
     copies = Path(cluster.staged(str(small_index), str(tmp_path))).parent
     victim = tmp_path / "victim"
@@ -235,6 +253,19 @@ def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
     gassst.Index.build(small_fasta, step=2).save(copy)
     with pytest.raises(InputError, match="a copy of another index"):
         cluster.staged(str(small_index), str(tmp_path))
+
+
+def test_other_contents_under_the_header_of_the_index_are_refused(client, small_index, pairs, tmp_path):
+    """Its checksums tell, before the output is complete."""
+    stage, out = tmp_path / "stage", tmp_path / "out.bam"
+    copy = Path(cluster.staged(str(small_index), str(stage)))
+    data = bytearray(copy.read_bytes())
+    at = len(data) // 2
+    data[at : at + 4096] = bytes(255 - byte for byte in data[at : at + 4096])
+    copy.write_bytes(data)
+    with pytest.raises(InputError, match="damaged index"):
+        cluster.map(small_index, pairs[0], out, client=client, shards=2, stage=stage)
+    assert left_in(tmp_path) == ["stage"]
 
 
 def listening() -> set[tuple[str, int]]:
@@ -293,3 +324,65 @@ def test_a_local_cluster_needs_cryptography(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(InstallationError, match=r"pip install gassst\[dask\]"):
         cluster.client_of("local").__enter__()
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory) -> dict[str, str]:
+    """Configuration of Dask for a certificate in files."""
+    pytest.importorskip("cryptography")
+    folder, temporary = tmp_path_factory.mktemp("tls"), distributed.Security.temporary()
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    cert.write_text(temporary.tls_ca_file)
+    key.write_text(temporary.tls_client_key)
+    comm = "distributed.comm"
+    names = {f"{comm}.require-encryption": True, f"{comm}.tls.ca-file": str(cert)}
+    for role in ("scheduler", "worker", "client"):
+        names |= {f"{comm}.tls.{role}.cert": str(cert), f"{comm}.tls.{role}.key": str(key)}
+    return names
+
+
+def test_a_batch_system_has_the_tls_of_the_configuration(tls):
+    pytest.importorskip("dask_jobqueue")
+    job = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), "cores": 1, "memory": "1GB"}}
+    for config, protocol in ((tls, "tls"), ({}, "tcp")):
+        with dask.config.set(job | config), closing(cluster._job_queue("slurm")) as batch:
+            assert batch.scheduler.address.startswith(protocol)
+            assert batch.scheduler.http_server.address == "127.0.0.1"
+            assert ("--tls-key" in batch.job_script()) == bool(config)
+
+
+def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path):
+    """The client finds the certificate in the configuration; without it there is one line."""
+    local = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 60}
+    with dask.config.set(tls), distributed.LocalCluster(**local) as shared:
+        address, out = shared.scheduler.address, tmp_path / "out.bam"
+        assert address.startswith("tls://")
+        with cluster.client_of(address) as client:
+            cluster.map(small_index, pairs[0], out, mates=pairs[1], client=client, shards=2)
+        assert records(out) == expected
+        bare = dict.fromkeys(tls) | {"distributed.comm.timeouts.connect": "1s"}
+        with dask.config.set(bare), pytest.raises(WorkerError, match=f"--dask {address}: "):
+            cluster.client_of(address).__enter__()
+
+
+def test_a_worker_that_dies_as_it_starts_ends_the_run_with_one_line(small_index, pairs, tmp_path, capfd):
+    pytest.importorskip("cryptography")
+    out = tmp_path / "out.bam"
+    with dask.config.set({"distributed.worker.preload": ["import os; os._exit(9)"]}):
+        assert cli.main(["map", str(small_index), *pairs, "-o", str(out), "-t", "1", "--dask", "local"]) == 1
+    assert capfd.readouterr().err == "gassst: --dask local: Nanny failed to start worker process\n"
+    assert left_in(tmp_path) == []
+
+
+def test_a_worker_that_dies_as_the_run_begins(client, small_index, pairs, expected, tmp_path, monkeypatch):
+    register, calls = client.register_plugin, []
+
+    def once_closed(*args, **names):
+        calls.append(args)
+        if len(calls) == 1:
+            raise distributed.comm.core.CommClosedError("of a worker")
+        return register(*args, **names)
+
+    monkeypatch.setattr(client, "register_plugin", once_closed)
+    cluster.map(small_index, pairs[0], tmp_path / "out.bam", mates=pairs[1], client=client, shards=2)
+    assert records(tmp_path / "out.bam") == expected and len(calls) == 2
