@@ -5,8 +5,9 @@
     python scripts/fuzz/drive.py --merge                   # adds to tests/data/fuzz/corpus what reaches more code
 
 A target is one file. `fuzz_*.c` includes a header of ext/ and is run by libFuzzer. `fuzz_*.py` has a function
-`one(data, folder)`, true for input that is sound, and is run by atheris, which counts what is reached in Python and in the compiled modules. Any
-exception that `one` lets pass is a finding. Needs atheris, and clang with libFuzzer; CLANG names another one.
+`one(data, folder)`, true for input that is sound. It is run by atheris, which counts what is reached in Python and in
+the compiled modules. Any exception that `one` lets pass is a finding. Needs atheris, and clang with libFuzzer; CLANG
+names another one.
 
 Begins with tests/data/fuzz/corpus, keeps what it learns in build/fuzz/corpus and findings in build/fuzz/findings.
 Ends with 1 if there is a finding. A finding becomes a test once it is copied to tests/data/fuzz/corpus/TARGET.
