@@ -5,6 +5,8 @@
 #include <htslib/kstring.h>
 #include <htslib/sam.h>
 
+#include "record_check.h"
+
 enum { NO_QUALITY = 'B' }; /* where a record has bases but no qualities, as from samtools */
 
 /* Which read of its template a record is: 1 and 2 the mates, 0 any other. */
@@ -17,6 +19,13 @@ static inline int read_of_template(const bam1_t *record)
 static inline int is_extra_record(const bam1_t *record)
 {
     return (record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) != 0;
+}
+
+/* Whether FASTQ can hold the record: a line end in its texts would make another read of what follows. */
+static inline int has_sound_texts(const bam1_t *record)
+{
+    return texts_are_sound((const uint8_t *)bam_get_qname(record), bam_get_qual(record), (size_t)record->core.l_qseq,
+                           bam_get_aux(record), record->data + record->l_data);
 }
 
 static int append_tags(kstring_t *text, const bam1_t *record)
@@ -52,7 +61,7 @@ static int append_read(kstring_t *text, const bam1_t *record)
     return 1;
 }
 
-/* Appends one read; 0: no memory, or a tag that is damaged. */
+/* Appends one read with sound texts; 0: no memory. */
 static int append_fastq(kstring_t *text, const bam1_t *record)
 {
     const int which = read_of_template(record);

@@ -7,7 +7,7 @@ from libc.string cimport memset, strcmp
 
 from pysam.libchtslib cimport (
     BAM_FPAIRED, bam1_t, bam_destroy1, bam_get_qname, bam_init1, hFILE, hclose, hdopen, hts_close, hts_hopen,
-    hts_set_fai_filename, hts_set_threads, htsFile, kstring_t,
+    cram, hts_set_fai_filename, hts_set_threads, htsFile, kstring_t, sam,
 )
 
 import os
@@ -15,6 +15,7 @@ import os
 cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_hdr_t, or lacks the name
     void *sam_hdr_read(htsFile *file)
     const char *sam_hdr_str(void *header)
+    int sam_hdr_nref(const void *header)
     void sam_hdr_destroy(void *header)
     int sam_read1(htsFile *file, void *header, bam1_t *record)
     int hts_check_EOF(htsFile *file)
@@ -22,13 +23,17 @@ cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_
 cdef extern from "alignment_text.h" nogil:
     int read_of_template(const bam1_t *record)
     bint is_extra_record(const bam1_t *record)
+    bint has_sound_texts(const bam1_t *record)
     bint append_fastq(kstring_t *text, const bam1_t *record)
 
 cdef enum step_t:
-    READ, AT_END, DAMAGED, NO_MATE, NO_ROOM
+    READ, AT_END, DAMAGED, NO_CONTIGS, UNDECODED, BAD_TEXT, NO_MATE, NO_ROOM
 
 MESSAGES = {
     DAMAGED: "damaged, or cut short",
+    NO_CONTIGS: "cannot be read: the file has no header with @SQ lines, which mapped records need",
+    UNDECODED: "cannot be decoded: damaged, or the sequence that it was written against is missing (--reference)",
+    BAD_TEXT: "the next has a name, a quality or a tag that SAM forbids",
     NO_MATE: "a mate stands alone, and records are sorted by coordinate: group them by name (samtools collate)",
 }
 
@@ -180,12 +185,22 @@ cdef class AlignmentReader:
         while not self.has_ahead and not self.at_end:
             status = sam_read1(self.file, self.head, self.ahead)
             if status < -1:
-                return DAMAGED
+                return self._failure()
+            if status >= 0 and not has_sound_texts(self.ahead):
+                return BAD_TEXT
             self.at_end = status == -1
             self.has_ahead = status >= 0 and not is_extra_record(self.ahead)
         if not self.has_ahead:
             return AT_END
         return READ
+
+    cdef step_t _failure(self) noexcept nogil:
+        """Why a record cannot be read, as far as htslib lets know."""
+        if self.file.format.format == cram:
+            return UNDECODED
+        if self.file.format.format == sam and sam_hdr_nref(self.head) == 0:
+            return NO_CONTIGS
+        return DAMAGED
 
     cdef step_t _template(self, uint64_t *n) noexcept nogil:
         """Appends the reads of the next template: records of one name, side by side, of which each is another read."""
@@ -202,7 +217,7 @@ cdef class AlignmentReader:
             self.records += 1
             self.has_pairs |= (taken.core.flag & BAM_FPAIRED) != 0
             step = self._look_ahead()
-        if step == DAMAGED or taken == NULL:
+        if step > AT_END or taken == NULL:
             return step
         if self.by_coordinate and self.filled[1] != self.filled[2]:
             return NO_MATE

@@ -352,6 +352,8 @@ class _Gatherer:
                     yield from _lines_of(part.path)
                 else:
                     with self._as_bam(part) as path:
+                        with closing(self._chunks_of(path)) as chunks:  # blocks are copied unseen
+                            deque(chunks, maxlen=0)
                         yield from _blocks_of(path, self._deflate)
             return
         call: Callable[..., Any] = run_of

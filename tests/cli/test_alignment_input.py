@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import random
@@ -12,6 +13,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
+from gassst.io import bgzf
 
 GROUP = "@RG\tID:lane1\tSM:s\tPL:ILLUMINA\tLB:l"
 
@@ -179,6 +181,44 @@ def test_a_fault_is_one_line_that_names_the_file(small_index, reads, tmp_path, c
     error = capfd.readouterr().err
     assert error.startswith(f"gassst: {path}: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "out.bam").exists()
+
+
+def one_line(capfd, path, message):
+    error = capfd.readouterr().err
+    assert error.startswith(f"gassst: {path}: ") and message in error and error.count("\n") == 1
+
+
+def test_mapped_records_without_a_header(small_index, tmp_path, capfd):
+    path = tmp_path / "in.sam"
+    path.write_text(f"r\t0\tchr1\t5\t60\t40M\t*\t0\t0\t{'ACGT' * 10}\t{'I' * 40}\n")
+    assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
+    one_line(capfd, path, "no header with @SQ lines")
+
+
+def test_cram_without_its_reference(small_index, small_fasta, reads, tmp_path, capfd):
+    first, path = written(tmp_path / "in.bam", sam_text(reads)), tmp_path / "in.cram"
+    assert run(small_index, first, "-o", path) == 0
+    assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
+    one_line(capfd, path, "or the sequence that it was written against is missing (--reference)")
+    assert run(small_index, path, "--reference", small_fasta, "-o", tmp_path / "out.bam") == 0
+
+
+@pytest.mark.parametrize("place", ["name", "quality", "tag"])
+def test_a_record_that_fastq_cannot_hold(small_index, tmp_path, capfd, place):
+    """A line end in it would begin a read that nobody sequenced."""
+    header = pysam.AlignmentHeader()
+    record = pysam.AlignedSegment(header)
+    record.query_name, record.flag, record.query_sequence = "one", 4, "ACGT" * 10
+    record.query_qualities = [30] * 20 + [233 if place == "quality" else 30] * 20
+    record.set_tag("XX", "a\nb" if place == "tag" else "a b")
+    path = tmp_path / "in.bam"
+    with pysam.AlignmentFile(str(path), "wb", header=header) as file:
+        file.write(record)
+    if place == "name":
+        text = gzip.decompress(path.read_bytes()).replace(b"one\0", b"o\ne\0")
+        path.write_bytes(b"".join(bgzf.blocks(text, bgzf.deflater(1))) + bgzf.END_OF_FILE)
+    assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
+    one_line(capfd, path, "a name, a quality or a tag that SAM forbids")
 
 
 def test_both_mates_are_in_one_file(small_index, reads, small_fastq, tmp_path, capfd):
