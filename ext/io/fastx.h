@@ -14,6 +14,7 @@
 enum { FASTX_MAX_NAME = 254 }; /* the longest read name that a BAM record holds */
 enum { FASTX_SHOWN = 60 };     /* bytes of a comment in a message */
 enum { FASTX_ENOUGH_TAGS = 1 << 30 }; /* bytes of tags from which a batch is full: offsets are uint32 */
+enum { FASTX_MAX_LINE = 1 << 24 };    /* bytes of a line, besides those of the bases */
 
 typedef enum {
     FASTX_OK,
@@ -32,7 +33,8 @@ typedef enum {
     FASTX_NUMBERS,        /* of two mates are not 1, 2; value: both, in the order of the mates */
     FASTX_ENDS_EARLY,     /* one of two files */
     FASTX_BAD_TAG,        /* a field of the comment is no tag, or one that came before; it is in `shown` */
-    FASTX_NO_UMI          /* the name does not end in one */
+    FASTX_NO_UMI,         /* the name does not end in one */
+    FASTX_LONG_LINE       /* value: the limit in bytes */
 } fastx_error_t;
 
 typedef enum { FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED } fastx_pairing_t;
@@ -341,6 +343,19 @@ static inline const uint8_t *fastx_incomplete(fastx_t *f, int eof)
     return NULL;
 }
 
+/* As fastx_line, but a line without an end in sight is refused before it fills the memory. It may hold `bases`. */
+static inline const uint8_t *fastx_bounded_line(fastx_t *f, size_t bases, const uint8_t *p, const uint8_t *end, int eof,
+                                                fastx_line_t *line)
+{
+    const uint8_t *next = fastx_line(p, end, eof, line);
+    size_t limit = FASTX_MAX_LINE + bases;
+    if ((size_t)((next ? next : end) - p) > limit) {
+        fastx_fail(f, FASTX_LONG_LINE, limit, 0);
+        return NULL;
+    }
+    return next;
+}
+
 /* A sequence line without an end in sight is refused once it is too long, before it fills the memory. */
 static inline const uint8_t *fastx_open_sequence(fastx_t *f, size_t length, size_t seen, int eof)
 {
@@ -356,7 +371,7 @@ static inline const uint8_t *fastq_record(fastx_t *f, const uint8_t *p, const ui
 {
     fastx_line_t line;
     const uint8_t *next;
-    if (!(next = fastx_line(p, end, eof, &line)))
+    if (!(next = fastx_bounded_line(f, 0, p, end, eof, &line)))
         return NULL;
     if (!fastx_take_name(f, line.start + 1, line.length - 1))
         return NULL;
@@ -366,14 +381,14 @@ static inline const uint8_t *fastq_record(fastx_t *f, const uint8_t *p, const ui
     if (!fastx_take_bases(f, 0, line.start, line.length))
         return NULL;
     p = next;
-    if (!(next = fastx_line(p, end, eof, &line)) || p == end)
-        return fastx_incomplete(f, eof);
+    if (!(next = fastx_bounded_line(f, 0, p, end, eof, &line)) || p == end)
+        return f->error ? NULL : fastx_incomplete(f, eof);
     if (*p != '+') {
         fastx_fail(f, FASTX_NO_PLUS, 0, 0);
         return NULL;
     }
-    if (!(next = fastx_line(next, end, eof, &line)))
-        return fastx_incomplete(f, eof);
+    if (!(next = fastx_bounded_line(f, f->max_length, next, end, eof, &line)))
+        return f->error ? NULL : fastx_incomplete(f, eof);
     if (line.open && line.length < f->offsets[f->n + 1] - f->offsets[f->n])
         return fastx_incomplete(f, eof);
     return fastx_take_quals(f, line.start, line.length) ? next : NULL;
@@ -384,7 +399,7 @@ static inline const uint8_t *fasta_record(fastx_t *f, const uint8_t *p, const ui
     fastx_line_t line;
     size_t length = 0;
     const uint8_t *next;
-    if (!(next = fastx_line(p, end, eof, &line)))
+    if (!(next = fastx_bounded_line(f, 0, p, end, eof, &line)))
         return NULL;
     if (!fastx_take_name(f, line.start + 1, line.length - 1))
         return NULL;

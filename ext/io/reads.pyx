@@ -21,7 +21,7 @@ cdef extern from "fastx.h" nogil:
     ctypedef enum fastx_error_t:
         FASTX_OK, FASTX_FIRST_BYTE, FASTX_CUT_SHORT, FASTX_NO_MARKER, FASTX_NO_NAME
         FASTX_LONG_SEQUENCE, FASTX_BAD_BASE, FASTX_NO_PLUS, FASTX_QUALITY_LENGTH, FASTX_BAD_QUALITY, FASTX_MIXED
-        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY, FASTX_BAD_TAG, FASTX_NO_UMI
+        FASTX_FORMATS, FASTX_NAMES, FASTX_NUMBERS, FASTX_ENDS_EARLY, FASTX_BAD_TAG, FASTX_NO_UMI, FASTX_LONG_LINE
 
     ctypedef enum fastx_pairing_t:
         FASTX_SINGLE, FASTX_TWO_FILES, FASTX_INTERLEAVED
@@ -89,6 +89,7 @@ MESSAGES = {
     FASTX_NUMBERS: "marked as mate {v[1]}, {other} as mate {v[0]}",
     FASTX_BAD_TAG: "{shown!r} in its comment is no SAM tag, or a second one of its name; --lenient leaves such out",
     FASTX_NO_UMI: "its name does not end in {separator!r} and a UMI; --lenient leaves the tag out",
+    FASTX_LONG_LINE: "a line of more than {v[0]} bytes",
 }
 
 

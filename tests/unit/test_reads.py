@@ -258,6 +258,17 @@ def test_lengths_at_the_limits():
     assert len(records_of(read_stream(b"@" + 254 * b"n" + b"\nA\n+\nI"))[0][0]) == 254
 
 
+@pytest.mark.parametrize("begin", [b"@", b">", b"@a\nACGT\n+", b"@a\nACGT\n+\n"])
+def test_no_line_fills_the_memory(begin):
+    stream = Dribble(begin + 60_000_000 * b"A", 1 << 20)
+    with (
+        mock.patch("sys.stdin", mock.Mock(buffer=stream)),
+        pytest.raises(InputError, match=r"record 1.*: a line of more than 167\d{5} bytes"),
+    ):
+        list(open_reads("-", max_length=1000))
+    assert len(stream.rest) > 20_000_000
+
+
 def test_open_line_does_not_fill_the_memory():
     stream = Dribble(b"@a\n" + 5_000_000 * b"A", 1000)
     with (

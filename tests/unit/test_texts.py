@@ -105,7 +105,7 @@ def test_damaged_data_are_found_at_the_same_record(tmp_path, monkeypatch, spoil)
 
 @pytest.mark.parametrize("reader", [(Source, "readinto"), (texts, "pass_over")])
 def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch, reader):
-    """A comment may be of any length; a sequence is refused before all of it is in memory."""
+    """A comment may be long; a sequence is refused before all of it is in memory."""
     path = tmp_path / "reads"
     path.write_bytes(b"@a " + b"x" * 3_000_000 + b"\nACGT\n+\nIIII\n" + fastq(10))
     assert [len(batch.parsed()) for batch in open_unparsed(path, batch_size=4)] == [4, 4, 3]
