@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+
+def count_of(value: Any) -> int:
+    """A number of things, from JSON. Raises TypeError, ValueError, OverflowError for a value that cannot be one."""
+    count = int(value)
+    if not 0 <= count < 1 << 63:
+        raise ValueError("no count")
+    return count
 
 
 @dataclass
@@ -57,10 +66,10 @@ class Funnel:
 
     @classmethod
     def from_dict(cls, values: dict[str, dict[str, float]]) -> Funnel:
-        """The funnel of which `as_dict` has made this. Raises KeyError, TypeError."""
+        """The funnel of which `as_dict` has made this. Raises KeyError, and as `count_of`."""
         funnel = cls()
         for name, stage in values.items():
-            funnel.count(name, int(stage["in"]), int(stage["out"]), int(stage["nanoseconds"]))
+            funnel.count(name, *(count_of(stage[key]) for key in ("in", "out", "nanoseconds")))
         return funnel
 
     def __str__(self) -> str:

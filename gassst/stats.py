@@ -14,7 +14,7 @@ import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError
-from gassst.funnel import Funnel
+from gassst.funnel import Funnel, count_of
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
 from gassst.times import Times
@@ -226,17 +226,23 @@ class Stats:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Stats:
-        """The counts of which `as_dict` has made this. Raises KeyError, TypeError, ValueError."""
+        """The counts of which `as_dict` has made this. Raises KeyError, and as `count_of`."""
         stats = cls(run=dict(values["run"]))
+        if "seconds" in stats.run:
+            stats.run["seconds"] = float(stats.run["seconds"])
         for name in TOTALS:
-            setattr(stats, name, int(values[name]))
+            setattr(stats, name, count_of(values[name]))
         for name in COUNTERS:
-            numbers = {key if name == "nanoseconds" else int(key): int(n) for key, n in values[name].items()}
+            numbers = {
+                key if name == "nanoseconds" else count_of(key): count_of(n)
+                for key, n in values[name].items()
+            }
             getattr(stats, name).update(numbers)
-        columns = [values["cycles"][name] for name in CYCLE_COUNTS]
+        columns = [list(map(count_of, values["cycles"][name])) for name in CYCLE_COUNTS]
         stats.cycles = np.array(columns, np.int64).reshape(len(CYCLE_COUNTS), -1).T.copy()
-        stats.windows = np.array(values["coverage"]["windows"], np.int64)
-        stats.contigs = np.array(values["coverage"]["contigs"], np.int64)
+        coverage = values["coverage"]
+        stats.windows = np.array(list(map(count_of, coverage["windows"])), np.int64)
+        stats.contigs = np.array(list(map(count_of, coverage["contigs"])), np.int64)
         stats.funnel = Funnel.from_dict(values["funnel"])
         return stats
 
@@ -248,7 +254,7 @@ class Stats:
                 return cls.from_dict(json.load(file))
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             raise InputError(f"{path}: no statistics, as --stats writes them") from None
 
     @classmethod

@@ -175,30 +175,13 @@ class Aligner:
 
     def settled(self, hits: np.ndarray, read_strand: U32) -> Lines:
         """Lines of whole reads without a gap; `hits` (HIT[k]) point to runs 0 .. k - 1 and are changed in place."""
-        return self._settled(
-            hits, read_strand, hits["position"].copy(), self.lengths[read_strand >> 1] << np.uint32(4)
-        )
-
-    def with_one_gap(self, read_strand: U32, diagonal: U32) -> tuple[Lines, I64]:
-        """Lines of those reads that are proved to have a gap of one base and no other error, and which these are.
-
-        Parameters
-        ----------
-        read_strand, diagonal : uint32[k]
-            Strands that the search aligned with one error, and where these alignments end.
-        """
-        hits, rows, cigars = _ungapped.with_one_gap(read_strand, diagonal, self.context)
-        return self._settled(hits, read_strand[rows], diagonal[rows], cigars), rows
-
-    def _settled(self, hits: np.ndarray, read_strand: U32, last_diagonal: U32, cigars: U32) -> Lines:
-        """Lines of whole reads, whose `hits` (HIT[k]) point into `cigars`, and are changed in place."""
+        lengths, diagonal = self.lengths[read_strand >> 1], hits["position"].copy()
         hits["cigar_start"] += np.uint32(self._n_runs)
-        self._cigars.append(cigars)
-        self._n_runs += len(cigars)
+        self._cigars.append(lengths << np.uint32(4))
+        self._n_runs += len(hits)
         total = hits["score"] + np.int32(2 * self.scoring.clip)
-        ends = np.zeros(len(hits), np.int64), self.lengths[read_strand >> 1].astype(np.int64)
-        first_diagonal = hits["position"].copy()
-        return Lines(hits, read_strand, *ends, total, first_diagonal, last_diagonal, np.ones(len(hits), bool))
+        ends = np.zeros(len(hits), np.int64), lengths.astype(np.int64)
+        return Lines(hits, read_strand, *ends, total, diagonal, diagonal.copy(), np.ones(len(hits), bool))
 
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)

@@ -288,19 +288,13 @@ class _Realignment:
         same = (best.reached == 3) & (best.diagonal == diagonal[unsure]) & (found == loss[unsure])
         stands[unsure] = same
         loss[unsure] = found
-        is_single = ~stands & alone & self._single().take(reads)
-        short = np.flatnonzero(is_single & ~ungapped & (bands.edits == 1))
-        one_gap, rows = self.aligner.with_one_gap(bands.read_strand[short], diagonal[short])
-        is_single[short[rows]] = False
-        single = np.flatnonzero(is_single)
+        single = np.flatnonzero(~stands & alone & self._single().take(reads))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, targets.given)
         lines = self.aligner.align_touching(targets.take(single))
         stand = np.flatnonzero(stands)
         whole = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return [
-            self._reportable(some, self._paired()) for some in (settled, whole, one_gap, lines.take(enough))
-        ]
+        return [self._reportable(some, self._paired()) for some in (settled, whole, lines.take(enough))]
 
     def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
         """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import InputError
+from gassst.funnel import count_of
 from gassst.stats import CYCLE_COUNTS
 
 COUNTS = ("reads", "bases", "mapped", "confident", "capped")
@@ -88,10 +89,10 @@ class Numbers:
             funnel = stats.get("funnel", {})
             return cls(
                 {
-                    name: _count(stats[name] if name in COUNTS else stats.get(name, 0))
+                    name: count_of(stats[name] if name in COUNTS else stats.get(name, 0))
                     for name in COUNTS + PAIR_COUNTS
                 },
-                {name: _count(stats[name]) for name in WORK if name in stats},
+                {name: count_of(stats[name]) for name in WORK if name in stats},
                 _histogram(stats.get("errors", {})),
                 _histogram(stats.get("mapq", {})),
                 _stage_times(stats.get("nanoseconds", {}), funnel),
@@ -137,22 +138,14 @@ class Numbers:
         return 0
 
 
-def _count(value: Any) -> int:
-    """A number of things; ValueError for one that cannot be."""
-    count = int(value)
-    if not 0 <= count < 1 << 63:
-        raise ValueError(f"{count} is no count")
-    return count
-
-
 def _histogram(counts: dict[str, int]) -> dict[int, int]:
-    return dict(sorted((_count(value), _count(n)) for value, n in counts.items()))
+    return dict(sorted((count_of(value), count_of(n)) for value, n in counts.items()))
 
 
 def _stage_times(nanoseconds: dict[str, int], funnel: dict[str, dict[str, float]]) -> dict[str, int]:
-    times = {name: _count(ns) for name, ns in nanoseconds.items()}
+    times = {name: count_of(ns) for name, ns in nanoseconds.items()}
     if funnel:
-        times["filters"] = sum(_count(row["nanoseconds"]) for row in funnel.values())
+        times["filters"] = sum(count_of(row["nanoseconds"]) for row in funnel.values())
     order = {name: place for place, name in enumerate(STAGES)}
     return dict(sorted(times.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
@@ -163,14 +156,14 @@ def _cycle_table(cycles: dict[str, list[int]]) -> np.ndarray:
 
 
 def _coverage(coverage: dict[str, list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    windows, contigs = ([_count(n) for n in coverage.get(name, [])] for name in ("windows", "contigs"))
+    windows, contigs = ([count_of(n) for n in coverage.get(name, [])] for name in ("windows", "contigs"))
     return np.array(windows, np.int64), np.array(contigs, np.int64)
 
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
     """A copy, once the parts that are looked into are of the right types."""
     reference, groups = run.get("reference", {}), run.get("read_groups", [])
-    names, lengths = list(reference.get("names", [])), [_count(n) for n in reference.get("lengths", [])]
+    names, lengths = list(reference.get("names", [])), [count_of(n) for n in reference.get("lengths", [])]
     if len(names) != len(lengths):
         raise ValueError("contigs without a length")
     groups = [{str(key): str(value) for key, value in group.items()} for group in groups]

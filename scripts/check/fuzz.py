@@ -55,6 +55,7 @@ else:
     from backports import zstd
 
 OUTPUTS = ("out.sam", "out.bam", "out.cram")
+PART_FORMATS = ("sam", "bam", "cram")
 BASES = b"ACGT"
 
 
@@ -103,6 +104,21 @@ class World:
             [*map_, "reads.fq", "-o", "sim.sam", "--stats", "stats.json"],
             [*map_, "reads.fq", "-o", "sim.bam"],
             [*map_, "reads.fq", "-o", "sim.cram"],
+            *[
+                [
+                    *map_,
+                    "1.fq",
+                    "2.fq",
+                    "--shard",
+                    f"{i}/2",
+                    "-o",
+                    f"{form}{i}.{form}",
+                    "--stats",
+                    f"{form}{i}.json",
+                ]
+                for form in PART_FORMATS
+                for i in (1, 2)
+            ],
             ["report", "stats.json", "-o", "stats.html"],  # imports matplotlib once
         ]
         before = os.getcwd()
@@ -415,13 +431,68 @@ def _unpacked(data: bytes) -> bytes:
         return data
 
 
+def gather_case(rng: random.Random, world: World) -> Case:
+    """Parts of a run, one of them changed; or as they are, which must give the records of a run without parts."""
+    form = rng.choice(PART_FORMATS)
+    parts, counts = [f"{form}{i}.{form}" for i in (1, 2)], [f"{form}{i}.json" for i in (1, 2)]
+    rng.shuffle(parts)
+    if form != "cram" and rng.random() < 0.15:  # CRAM has an order of tags of its own
+        argv = ["gather", "-q", *parts, "--reference", "ref.gsi", "-o", "out.sam"]
+        return Case(argv, same=[*MAP, "ref.gsi", "1.fq", "2.fq", "-o", "out.sam"])
+    files = {}
+    if rng.random() < 0.9:
+        files["bad"] = mutated_part(rng, form, world.files[parts[0]])
+        parts[0] = "bad"
+    if rng.random() < 0.2:
+        files["bad.json"] = mutated_stats(rng, world.files[counts[0]])
+        counts[0] = "bad.json"
+    options: list[str] = rng.choice(
+        [[], ["--sort"], ["--sort", "--markdup"], ["--sort", "--sort-memory", "1M"]]
+    )
+    told = rng.choice([[], [], ["--part-stats", *counts, "--stats", "stats.out"]])
+    output = ["-o", rng.choice(OUTPUTS)]
+    return Case(["gather", "-q", *parts, *options, *told, "--reference", "ref.gsi", *output], files)
+
+
+def mutated_part(rng: random.Random, form: str, data: bytes) -> bytes:
+    """One change: of bytes, of what lies in them, or of a whole block of BGZF, which is then lost or there twice."""
+    if form == "sam":
+        return mutated_lines(rng, data)
+    if form == "cram" or rng.random() < 0.2:
+        return mutated_bytes(rng, data)
+    if rng.random() < 0.7:
+        return as_bgzf(mutated_bytes(rng, _unpacked(data)))
+    packed = as_bgzf(_unpacked(data), 400)
+    starts = [match.start() for match in re.finditer(re.escape(packed[:4]), packed)]
+    at = rng.randrange(len(starts) - 1)
+    block = packed[starts[at] : starts[at + 1]]
+    return packed[: starts[at]] + block * rng.choice([0, 2]) + packed[starts[at + 1] :]
+
+
+def dask_case(rng: random.Random, world: World) -> Case:
+    """Processes of this machine map the parts of an input: the records of a run in one process, or one line."""
+    options, names = _inputs(rng)
+    fixed = [*options, "ref.gsi", *names, "-o", "out.sam"]
+    shards = ["--dask", "local", "--dask-shards", str(rng.choice([1, 2, 5])), "-t", rng.choice("12")]
+    if rng.random() < 0.5:
+        return Case([*MAP, *shards, *fixed], same=[*MAP, *fixed])
+    target = rng.choice(names)
+    data = mutated_fastq(rng, world.files[target])
+    data = rng.choice([bytes, PACKERS["gz"], PACKERS["bgzf"]])(data)
+    return Case([*MAP, *shards, *fixed], {target: data})
+
+
 def stats_case(rng: random.Random, world: World) -> Case:
-    stats = json.loads(world.files["stats.json"])
+    data = mutated_stats(rng, world.files["stats.json"])
+    return Case(["report", "bad.json", "-o", "out.html"], {"bad.json": data})
+
+
+def mutated_stats(rng: random.Random, text: bytes) -> bytes:
+    stats = json.loads(text)
     for _ in range(rng.choice([1, 2])):
         _mutate_json(rng, stats)
     text = json.dumps(stats).encode()
-    data = mutated_bytes(rng, text) if rng.random() < 0.3 else text
-    return Case(["report", "bad.json", "-o", "out.html"], {"bad.json": data})
+    return mutated_bytes(rng, text) if rng.random() < 0.3 else text
 
 
 def _mutate_json(rng: random.Random, value: Any) -> None:
@@ -507,9 +578,12 @@ KINDS: dict[str, Callable[[random.Random, World], Case]] = {
     "fasta": fasta_case,
     "index": index_case,
     "alignments": alignment_case,
+    "gather": gather_case,
     "stats": stats_case,
     "arguments": arguments_case,
+    "dask": dask_case,
 }
+RARE = {"dask": 20}  # one seed of so many, unless it is the only kind: processes take seconds to start
 
 
 def case_of(kind: str, seed: int, world: World) -> Case:
@@ -626,7 +700,8 @@ def seeds(first: int, kinds: Sequence[str]) -> Iterator[tuple[str, int]]:
     seed = first
     while True:
         for kind in kinds:
-            yield kind, seed
+            if len(kinds) == 1 or seed % RARE.get(kind, 1) == 0:
+                yield kind, seed
         seed += 1
 
 

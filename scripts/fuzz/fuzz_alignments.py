@@ -16,7 +16,7 @@ def as_bgzf(data: bytes) -> bytes:
     return b"".join(bgzf.blocks(data, bgzf.deflater(1))) + bgzf.END_OF_FILE
 
 
-def one(data: bytes, folder: Path) -> None:
+def one(data: bytes, folder: Path) -> bool:
     path = folder / "x.sam"
     path.write_bytes(as_bgzf(data[1:]) if data[:1] == b"b" else data)
     try:
@@ -25,4 +25,5 @@ def one(data: bytes, folder: Path) -> None:
             while reader.read(8, 1 << 16)[1]:
                 pass
     except (OSError, ValueError):
-        pass
+        return False
+    return True

@@ -15,7 +15,7 @@ from gassst.workers.threads import ThreadWorkers
 COPY, SORT, MARK = range(3)
 
 
-def one(data: bytes, folder: Path) -> None:
+def one(data: bytes, folder: Path) -> bool:
     how, text = data[:1] or b"\0", data[1:]
     action = how[0] % 3
     if how[0] < 128:
@@ -27,7 +27,9 @@ def one(data: bytes, folder: Path) -> None:
         parts = complete([str(path)])
         with closing(ThreadWorkers(None, 1)) as workers:
             gather(parts, str(output), GatherOptions(sort=action != COPY, duplicates=rules), workers)
+        is_sound = True
     except (InputError, OutputError, UsageError):
-        pass
+        is_sound = False
     left = {found.name for found in folder.iterdir()} - {"part", "out.bam", "out.bam.bai"}
     assert not left, f"left behind: {sorted(left)}"
+    return is_sound

@@ -6,11 +6,12 @@ from gassst.errors import InputError
 from gassst.io.reads import open_reads
 
 
-def one(data: bytes, folder: Path) -> None:
+def one(data: bytes, folder: Path) -> bool:
     path = folder / "reads"
     path.write_bytes(data)
     try:
         for batch in open_reads(path, batch_size=8, interleaved=data[-1:] == b"\n"):
             len(batch)
     except InputError:
-        pass
+        return False
+    return True

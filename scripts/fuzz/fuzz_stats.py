@@ -9,12 +9,15 @@ from gassst.stats import Stats
 from gassst.tools.report_numbers import read_stats
 
 
-def one(data: bytes, folder: Path) -> None:
+def one(data: bytes, folder: Path) -> bool:
     path = folder / "stats.json"
     path.write_bytes(data)
+    taken = 0
     for read in (read_stats, summed):
         with suppress(InputError):
             read(path)
+            taken += 1
+    return taken == 2
 
 
 def summed(path: Path) -> None:

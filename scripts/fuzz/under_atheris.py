@@ -10,14 +10,18 @@ import atheris
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 
 
-def main() -> None:
-    name = sys.argv.pop(1)
+def fuzz(name: str) -> None:
+    """Until libFuzzer ends the process; its arguments are those of the process."""
     with atheris.instrument_imports(include=["gassst", name]):
         target = importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="gassst-fuzz-") as folder:
-        atheris.Setup(sys.argv, lambda data: target.one(data, Path(folder)), internal_libfuzzer=False)
+
+        def one(data: bytes) -> None:
+            target.one(data, Path(folder))
+
+        atheris.Setup(sys.argv, one, internal_libfuzzer=False)
         atheris.Fuzz()
 
 
 if __name__ == "__main__":
-    main()
+    fuzz(sys.argv.pop(1))

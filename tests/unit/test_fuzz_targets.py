@@ -21,8 +21,10 @@ def corpus(name):
 @pytest.mark.parametrize("name", IN_PYTHON)
 def test_python_target(name, tmp_path):
     target = importlib.import_module(name)
-    for path in corpus(name):
-        target.one(path.read_bytes(), tmp_path)
+    taken = [target.one(path.read_bytes(), tmp_path) for path in corpus(name)]
+    assert any(taken), (
+        "all inputs are refused at once: the format has changed, and the corpus must be made again"
+    )
 
 
 @pytest.mark.parametrize("target", IN_C)

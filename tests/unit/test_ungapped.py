@@ -159,36 +159,6 @@ def test_whole_reads_are_told_from_their_score(case):
     assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
 
 
-@pytest.mark.parametrize("costs", ["bwa", "cheap gaps", "no bonus"])
-def test_a_gap_that_is_proved_is_the_only_best_alignment(costs):
-    """Against the textbook's alignment, with its ties, within 17 diagonals: repeats have others as good."""
-    rng, scoring = np.random.default_rng(11), SCORINGS[costs]
-    reference = repetitive(rng, 64 * 94)
-    at = rng.integers(100, len(reference) - 300, 800)
-    reads = []
-    for end in at:
-        gap, split = rng.choice([-1, 1]), int(rng.integers(1, LENGTH - 1))
-        read = np.concatenate([reference[end - gap :][:split], reference[end + split :][: LENGTH - split]])
-        if gap < 0:
-            read[split] = rng.integers(0, 4)
-        if rng.random() < 0.3:
-            wrong = rng.choice([rng.integers(0, 4), LENGTH - 1 - rng.integers(0, 4), rng.integers(0, LENGTH)])
-            read[wrong] = (read[wrong] + rng.integers(1, 5)) % 5  # MASKED now and then
-        reads.append(read)
-    _, context = known_of(reference, reads, at, scoring)
-    strands = (2 * np.arange(len(reads))).astype(np.uint32)
-    hits, rows, cigars = _ungapped.with_one_gap(strands, at.astype(np.uint32), context)
-    assert (np.diff(rows) > 0).all() and (hits["read"] == rows).all() and (hits["edits"] == 1).all()
-    assert len(rows) > 50 or costs != "bwa"
-    first = (at - WIDTH // 2).astype(np.uint32)
-    truth = local_textbook([reads[row] for row in rows], reference, first[rows], WIDTH, scoring)
-    runs = [["MIDNS"[run & 15] for run in cigars[3 * i : 3 * i + 3]] for i in range(len(rows))]
-    lengths = (cigars >> 4).reshape(-1, 3).tolist()
-    for hit, ops, sizes, best in zip(hits, runs, lengths, truth, strict=True):
-        assert (hit["score"], hit["position"]) == (best[0], best[3])
-        assert list(zip(sizes, ops, strict=True)) == [tuple(run) for run in best[4]]
-
-
 def test_no_line_that_may_be_ungapped_is_left_out(case):
     """Against the best stretch on either diagonal."""
     known, context = known_of(case.reference, case.reads, case.at, case.scoring)
