@@ -32,7 +32,7 @@ from gassst._core.planes cimport (
     planes_t,
     prefetch_bases,
 )
-from gassst._core.same_place cimport SAME_PLACE, same_place
+from gassst._core.same_place cimport SAME_PLACE
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
@@ -42,7 +42,6 @@ cdef enum:
     PREFETCHED = 128    # bases: the usual read in three cache lines
     MOST = 3            # mismatches of what is proved to be best
     KEPT = 16           # mismatches that are looked at, to prove that a place is worse than others
-    MOST_TIED = 32      # places of a read, as in `local_places.known_places`
     COMPARED = 8        # places of a read of which no other is a copy
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
@@ -375,123 +374,6 @@ cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagon
     elif whole.places == 1 and (read_strand != whole.read_strand
                                 or not -2 * SAME_PLACE <= diagonal - whole.diagonal <= 2 * SAME_PLACE):
         whole.places, whole.loss = 2, max(whole.loss, loss)
-
-
-cdef struct tie_t:
-    uint64_t[MOST_TIED] place   # strand and diagonal
-    int n
-
-
-cdef int distinct_beside(tie_t *ties, int64_t diagonal, uint64_t strand) noexcept nogil:
-    """How many distinct places there are besides the one on this strand and diagonal, as `local_places.rivals` counts."""
-    cdef int i, j, count = 0
-    cdef uint64_t place, before = 0
-    cdef bint any_before = False
-    for i in range(1, ties.n):
-        place, j = ties.place[i], i
-        while j > 0 and ties.place[j - 1] > place:
-            ties.place[j] = ties.place[j - 1]
-            j -= 1
-        ties.place[j] = place
-    for i in range(ties.n):
-        place = ties.place[i]
-        if place >> 32 == strand and same_place(<uint32_t>place, diagonal):
-            continue
-        if not any_before or place - before > <uint64_t>SAME_PLACE:
-            count += 1
-        before = place
-        any_before = True
-    return count
-
-
-def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, context):
-    """Reads whose chosen place is proved to be one of several best ones, all of the whole read without a gap.
-
-    Parameters
-    ----------
-    known, rows, may_leave_out, breaking, context
-        As for `needed_places`; of `known.found` the `summary`, too. The chosen row of a read is its first.
-
-    Returns
-    -------
-    hits : HIT[t], read_strand : uint32[t]
-        The chosen places; `cigar_start` counts from 0.
-    summary : READ_SUMMARY[n]
-        That of the search, in which the places of these reads are counted as those of local alignments are.
-    left : int64[j]
-        The rows of other reads.
-    """
-    bands, packed = known.found.bands, context.packed
-    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
-    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
-    summary_array = known.found.summary.copy()
-    cdef read_summary_t[::1] summary = summary_array
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = rows.shape[0], i = 0, j, stop, t = 0, n_left = 0
-    cdef int64_t row, at, r, loss = 0, place = 0
-    cdef int64_t least = context.params.scoring.least_score
-    cdef bint any_perfect = context.params.scoring.min_score is None
-    cdef int others
-    cdef bint proved
-    cdef strand_t strand
-    cdef found_t found
-    cdef tie_t ties
-    hits_array, strand_array = np.zeros(k, HIT), np.empty(k, np.uint32)
-    left_array = np.empty(k, np.int64)
-    cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] strand_out = strand_array
-    cdef int64_t[::1] left = left_array
-    with nogil:
-        while i < k:
-            r = read_strand[rows[i]] >> 1
-            proved = may[r] != 0 and summary[r].n_best > 1
-            ties.n, stop = 0, i
-            while stop < k and read_strand[rows[stop]] >> 1 == r:
-                row = rows[stop]
-                if stop + AHEAD < k:
-                    at = <int64_t>band_start[rows[stop + AHEAD]] + end[rows[stop + AHEAD]]
-                    prefetch_bases(reference, at, at + PREFETCHED)
-                stop += 1
-                if not proved:
-                    continue
-                if (stop > i + 1 and least_loss(edits[row], &costs) > loss
-                        and not any_masked(reference, band_start[row],
-                                           band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
-                    continue
-                strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
-                at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
-                proved = at != 0 and found.n == edits[row]
-                if proved and stop > i + 1 and edits[row] * costs.each > loss:
-                    proved = loses_more(&strand, at, &found, loss, &costs)
-                    continue
-                proved = (proved and ties.n < MOST_TIED
-                          and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
-                if stop == i + 1:
-                    loss, place = edits[row] * costs.each, at
-                proved &= edits[row] * costs.each == loss
-                if proved and stop > i + 1:
-                    ties.place[ties.n] = <uint64_t>(read_strand[row] & 1) << 32 | <uint64_t>at
-                    ties.n += 1
-            row, others = rows[i], 0
-            if proved and (lengths[r] * costs.match - loss >= least or (any_perfect and loss == 0)):
-                others = distinct_beside(&ties, place, read_strand[row] & 1)
-            if others:
-                hits[t].read, hits[t].position, hits[t].edits = <uint32_t>r, <uint32_t>place, edits[row]
-                hits[t].cigar_start, hits[t].cigar_runs = <uint32_t>t, 1
-                hits[t].strand, hits[t].flag = read_strand[row] & 1, <uint16_t>(REVERSE * (read_strand[row] & 1))
-                hits[t].score = <int32_t>(lengths[r] * costs.match - loss)
-                strand_out[t] = read_strand[row]
-                summary[r].n_best, summary[r].second, summary[r].n_second = <uint32_t>(1 + others), NO_SCORE, 0
-                t += 1
-            else:
-                for j in range(i, stop):
-                    left[n_left] = rows[j]
-                    n_left += 1
-            i = stop
-    return hits_array[:t], strand_array[:t], summary_array, left_array[:n_left]
 
 
 def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):

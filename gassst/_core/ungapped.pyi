@@ -14,6 +14,3 @@ def settle(
 def needed_places(
     known: Known, rows: I64, may_leave_out: Bool, breaking: int, much: int, context: BatchContext
 ) -> tuple[I64, U32, Bool, Bool, I64]: ...
-def tied_places(
-    known: Known, rows: I64, may_leave_out: Bool, breaking: int, context: BatchContext
-) -> tuple[NDArray[Any], U32, NDArray[Any], I64]: ...

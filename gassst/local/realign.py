@@ -151,8 +151,7 @@ class _Realignment:
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
         # Of reads without a mate, and of which no other place is reported, the two best places matter.
         only_two = ~(self.known.found.left_to_local | self._paired()) & (self.context.params.max_hits == 1)
-        tied, summary, rows = self._tied(rows, only_two)
-        clear = Lines.concatenate([*clear_parts, tied])
+        clear = Lines.concatenate(clear_parts)
         places = self._known_places(rows, only_two)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
@@ -177,7 +176,7 @@ class _Realignment:
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         return self._report(
-            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, (summary, quality)
+            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, quality
         )
 
     def _look_up(self, known: Looked, reads: Bool, decided: Bool, depth: Depth | None = None) -> Looked:
@@ -322,16 +321,6 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _tied(self, rows: I64, only_two: Bool) -> tuple[Lines, np.ndarray, I64]:
-        """Alignments of reads that are proved to lie in several places equally well, and the rows of the others.
-
-        With READ_SUMMARY[n] of the search, in which these places are counted as those of local alignments are.
-        """
-        hits, read_strand, summary, left = _ungapped.tied_places(
-            self.known, rows, only_two, self.aligner.breaking, self.context
-        )
-        return self.aligner.settled(hits, read_strand), summary, left
-
     def _known_places(self, rows: I64, only_two: Bool) -> Places:
         """The places in `rows` of the bands that the search found. `only_two` bool[n]: reads of which two matter."""
         known = self.known
@@ -372,10 +361,9 @@ class _Realignment:
         parts: Lines,
         seed_coverage: SeedCoverage,
         decided: Bool,
-        searched: tuple[np.ndarray, U8],
+        quality: U8,
     ) -> BatchResult:
-        """All rows in order. `searched`: summaries and qualities of the search, which hold for `clear`."""
-        found, quality = searched
+        """All rows in order. `quality` uint8[n]: that of the search, which holds for `clear`."""
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
@@ -394,7 +382,7 @@ class _Realignment:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, seed_coverage, quality)
         quality = stretched(self._beside_copies(clear, primary, quality))
-        summary = _local_rows.summarise(found, clear, primary, rivals)
+        summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
         parts.hits["mapq"] = stretched(part_quality(context, parts, places, seed_coverage))
