@@ -41,7 +41,7 @@ cdef enum:
     AHEAD = 12          # alignments from prefetch to use
     PREFETCHED = 128    # bases: the usual read in three cache lines
     MOST = 3            # mismatches of what is proved to be best
-    KEPT = 16           # mismatches that are looked at, to prove that a place is worse than others
+    KEPT = 16           # mismatches that are looked at
     COMPARED = 8        # places of a read of which no other is a copy
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
@@ -176,18 +176,6 @@ cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found
     within REACH diagonals, and all others that touch this one."""
     return (found.n <= MOST and not clipping_pays(found, strand.m, costs)
             and none_with_gap(strand, diagonal, found, found.n * costs.each, costs))
-
-
-cdef bint loses_more(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
-                     const costs_t *costs) noexcept nogil:
-    """Whether it is proved that every alignment within REACH diagonals, or that touches this one, loses more."""
-    cdef int64_t n = found.n, at_start = 0, at_end = 0, i
-    if n > KEPT:
-        return False
-    for i in range(n):  # what it saves to clip mismatches
-        at_start = max(at_start, (i + 1) * costs.each - costs.clip - (found.at[i] + 1) * costs.match)
-        at_end = max(at_end, (n - i) * costs.each - costs.clip - (strand.m - found.at[i]) * costs.match)
-    return n * costs.each - at_start - at_end > loss and none_with_gap(strand, diagonal, found, loss, costs)
 
 
 cdef bint same_bases(planes_t reference, int64_t first, int64_t other, int64_t n) noexcept nogil:
@@ -350,86 +338,50 @@ def settle(known, const int64_t[::1] reads, int sure, context):
             ungapped_array[:left_over].view(bool), alone_array[:left_over].view(bool))
 
 
-cdef inline int64_t least_loss(int64_t edits, const costs_t *costs) noexcept nogil:
-    """What every alignment loses where one of the whole read has so many errors at least, none of them masked.
-
-    To lose less than a mismatch for each, it has a gap or a clipped end, and loses something for each error still.
-    """
-    cdef int64_t once = min(costs.clip, costs.open_deletion, costs.open_insertion)
-    cdef int64_t each = min(costs.match, costs.extend_deletion, costs.extend_insertion, costs.each)
-    return min(edits * costs.each, once + edits * each)
-
-
-cdef struct whole_t:
-    # Of a read, the places at which all of it is proved to have the best score.
-    int places              # 0 or 1 of them, or 2 that are no other's rivals both
-    int64_t loss            # the most that they lose
-    uint32_t read_strand    # of the first one
-    int64_t diagonal
-
-
-cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagonal, int64_t loss) noexcept nogil:
-    if whole.places == 0:
-        whole[0] = whole_t(1, loss, read_strand, diagonal)
-    elif whole.places == 1 and (read_strand != whole.read_strand
-                                or not -2 * SAME_PLACE <= diagonal - whole.diagonal <= 2 * SAME_PLACE):
-        whole.places, whole.loss = 2, max(whole.loss, loss)
-
-
-def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):
-    """The bands that may be the best place of their read or its next best one, and where they end.
-
-    Once a read lies at two places as a whole, with a proved score, a band that must score less than both can be
-    neither.
+def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context):
+    """Where the alignments of bands end, and which of them need no band.
 
     Parameters
     ----------
     known : local.realign.Known
         Read: `found.bands`.
     rows : int64[k]
-        Of these bands, from `local_places.known_places`: read by read, the most errors last.
-    may_leave_out : bool[n]
-        Reads of which only these two places are asked for.
+        Of these bands, from `local_places.known_places`: read by read.
     breaking : int
         Least loss of an alignment with a gap or a clipped end.
-    much : int
-        Loss from which on a read may be looked up again, and all of its places are asked for.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
 
     Returns
     -------
-    rows : int64[j]
-    diagonal : uint32[j]
+    diagonal : uint32[k]
         On which the alignments end.
-    ungapped : bool[j]
+    ungapped : bool[k]
         Whether they have no gap.
-    plain : bool[j]
+    plain : bool[k]
         Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
-    original : int64[j]
+    original : int64[k]
         Of a place that is not plain the first one of its strand where the reference has the same bases, as far as its
         band may reach; of others their own row.
     """
     bands, packed = known.found.bands, context.packed
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
+    cdef const uint8_t[::1] words = bands.words
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = rows.shape[0], i, done = 0
-    cdef int64_t row, at, r, loss, before = -1
+    cdef Py_ssize_t k = rows.shape[0], i
+    cdef int64_t row, at, r, before = -1
     cdef strand_t strand
     cdef found_t found
-    cdef whole_t whole = whole_t(0, 0, 0, 0)
     cdef Py_ssize_t[COMPARED] originals
     cdef Py_ssize_t n_originals = 0, j
-    cdef int64_t beside
+    cdef int64_t beside, other
     original_array = np.arange(k)
     cdef int64_t[::1] original = original_array
-    rows_array, diagonal_array = np.empty(k, np.int64), np.empty(k, np.uint32)
+    diagonal_array = np.empty(k, np.uint32)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
-    cdef int64_t[::1] kept = rows_array
     cdef uint32_t[::1] diagonal = diagonal_array
     cdef uint8_t[::1] ungapped = ungapped_array, plain = plain_array
     with nogil:
@@ -440,37 +392,24 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
             row = rows[i]
             r = read_strand[row] >> 1
             if r != before:
-                before, whole.places, n_originals = r, 0, 0
-            if (whole.places == 2 and may[r] and least_loss(edits[row], &costs) > whole.loss
-                    and not any_masked(reference, band_start[row],
-                                       band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
-                continue
+                before, n_originals = r, 0
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
             at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
-            loss = edits[row] * costs.each
-            kept[done], ungapped[done] = row, at != 0
-            diagonal[done] = <uint32_t>at if at else band_start[row] + end[row]
-            plain[done] = (at != 0 and found.n == edits[row]
-                           and (loss < breaking or is_best(&strand, at, &found, &costs)))
-            if plain[done]:
-                if loss < much:
-                    note_whole(&whole, read_strand[row], at, loss)
-            elif (whole.places == 2 and may[r] and at and found.n == edits[row]
-                    and loses_more(&strand, at, &found, whole.loss, &costs)):
+            ungapped[i], diagonal[i] = at != 0, <uint32_t>at if at else band_start[row] + end[row]
+            plain[i] = (at != 0 and found.n == edits[row]
+                        and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
+            if plain[i]:
                 continue
+            beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
+            for j in range(n_originals):
+                other = rows[originals[j]]
+                if (read_strand[other] == read_strand[row] and words[other] == words[row] and edits[other] == edits[row]
+                        and same_bases(reference, diagonal[originals[j]] - beside, diagonal[i] - beside,
+                                       lengths[r] + 2 * beside)):
+                    original[i] = originals[j]
+                    break
             else:
-                beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
-                for j in range(n_originals):
-                    if (read_strand[kept[originals[j]]] == read_strand[row]
-                            and words[kept[originals[j]]] == words[row] and edits[kept[originals[j]]] == edits[row]
-                            and same_bases(reference, diagonal[originals[j]] - beside, diagonal[done] - beside,
-                                           lengths[r] + 2 * beside)):
-                        original[done] = originals[j]
-                        break
-                else:
-                    if n_originals < COMPARED:
-                        originals[n_originals] = done
-                        n_originals += 1
-            done += 1
-    return (rows_array[:done], diagonal_array[:done], ungapped_array[:done].view(bool),
-            plain_array[:done].view(bool), original_array[:done])
+                if n_originals < COMPARED:
+                    originals[n_originals] = i
+                    n_originals += 1
+    return diagonal_array, ungapped_array.view(bool), plain_array.view(bool), original_array

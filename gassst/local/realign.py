@@ -149,10 +149,8 @@ class _Realignment:
         for some in clear_parts:
             rest[some.read] = False
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
-        # Of reads without a mate, and of which no other place is reported, the two best places matter.
-        only_two = ~(self.known.found.left_to_local | self._paired()) & (self.context.params.max_hits == 1)
         clear = Lines.concatenate(clear_parts)
-        places = self._known_places(rows, only_two)
+        places = self._known_places(rows)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
@@ -203,7 +201,7 @@ class _Realignment:
         if not again.any():
             return clear, known
         rows = _local_places.known_places(self.known, again.view(np.uint8), self.context.flip)
-        places = Places.concatenate([known.places, self._known_places(rows, np.zeros_like(again))])
+        places = Places.concatenate([known.places, self._known_places(rows)])
         is_open = again[clear.read]
         primary = Lines.concatenate([known.primary, clear.take(is_open)])
         return clear.take(~is_open), known._replace(primary=primary, places=places)
@@ -321,12 +319,11 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _known_places(self, rows: I64, only_two: Bool) -> Places:
-        """The places in `rows` of the bands that the search found. `only_two` bool[n]: reads of which two matter."""
+    def _known_places(self, rows: I64) -> Places:
+        """The places in `rows` of the bands that the search found."""
         known = self.known
-        much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
-        rows, end, ungapped, plain, original = _ungapped.needed_places(
-            known, rows, only_two, self.aligner.breaking, much, self.context
+        end, ungapped, plain, original = _ungapped.diagonals_of_bands(
+            known, rows, self.aligner.breaking, self.context
         )
         bands = known.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, ungapped)
