@@ -32,7 +32,6 @@ from gassst._core.planes cimport (
     planes_t,
     prefetch_bases,
 )
-from gassst._core.same_place cimport SAME_PLACE
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
@@ -42,7 +41,6 @@ cdef enum:
     PREFETCHED = 128    # bases: the usual read in three cache lines
     MOST = 3            # mismatches of what is proved to be best
     KEPT = 16           # mismatches that are looked at
-    COMPARED = 8        # places of a read of which no other is a copy
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
 
@@ -176,19 +174,6 @@ cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found
     within REACH diagonals, and all others that touch this one."""
     return (found.n <= MOST and not clipping_pays(found, strand.m, costs)
             and none_with_gap(strand, diagonal, found, found.n * costs.each, costs))
-
-
-cdef bint same_bases(planes_t reference, int64_t first, int64_t other, int64_t n) noexcept nogil:
-    """Whether the reference has the same n bases at two coordinates, or more."""
-    cdef int64_t at
-    cdef bases64_t x, y
-    if min(first, other) < 0 or (max(first, other) + n) >> 6 >= reference.rows:
-        return False
-    for at in range(0, n, 64):
-        x, y = bases_at(reference, first + at), bases_at(reference, other + at)
-        if ((x.low ^ y.low) | (x.high ^ y.high) | (x.masked ^ y.masked)) & first_bases(n - at):
-            return False
-    return True
 
 
 cdef inline int64_t lost_by_whole(const strand_t *strand, int64_t diagonal, const costs_t *costs,
@@ -360,26 +345,17 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
         Whether they have no gap.
     plain : bool[k]
         Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
-    original : int64[k]
-        Of a place that is not plain the first one of its strand where the reference has the same bases, as far as its
-        band may reach; of others their own row.
     """
     bands, packed = known.found.bands, context.packed
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint8_t[::1] words = bands.words
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
     cdef Py_ssize_t k = rows.shape[0], i
-    cdef int64_t row, at, r, before = -1
+    cdef int64_t row, at, r
     cdef strand_t strand
     cdef found_t found
-    cdef Py_ssize_t[COMPARED] originals
-    cdef Py_ssize_t n_originals = 0, j
-    cdef int64_t beside, other
-    original_array = np.arange(k)
-    cdef int64_t[::1] original = original_array
     diagonal_array = np.empty(k, np.uint32)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
     cdef uint32_t[::1] diagonal = diagonal_array
@@ -391,25 +367,9 @@ def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context
                 prefetch_bases(reference, at, at + PREFETCHED)
             row = rows[i]
             r = read_strand[row] >> 1
-            if r != before:
-                before, n_originals = r, 0
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
             at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
             ungapped[i], diagonal[i] = at != 0, <uint32_t>at if at else band_start[row] + end[row]
             plain[i] = (at != 0 and found.n == edits[row]
                         and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
-            if plain[i]:
-                continue
-            beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
-            for j in range(n_originals):
-                other = rows[originals[j]]
-                if (read_strand[other] == read_strand[row] and words[other] == words[row] and edits[other] == edits[row]
-                        and same_bases(reference, diagonal[originals[j]] - beside, diagonal[i] - beside,
-                                       lengths[r] + 2 * beside)):
-                    original[i] = originals[j]
-                    break
-            else:
-                if n_originals < COMPARED:
-                    originals[n_originals] = i
-                    n_originals += 1
-    return diagonal_array, ungapped_array.view(bool), plain_array.view(bool), original_array
+    return diagonal_array, ungapped_array.view(bool), plain_array.view(bool)

@@ -293,22 +293,6 @@ class _Realignment:
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
         return [self._reportable(some, self._paired()) for some in (settled, whole, lines.take(enough))]
 
-    def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
-        """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""
-        own = original == np.arange(len(original))
-        scored = self.aligner.score_touching(targets.take(own), plain[own])
-        if own.all():
-            return scored
-        places = scored.take((np.cumsum(own) - 1)[original])
-        moved = targets.diagonal - targets.diagonal[original]
-        return replace(
-            places,
-            read_strand=targets.read_strand,
-            band_start=places.band_start + moved,
-            diagonal=places.diagonal + moved,
-            given=targets.given,
-        )
-
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
@@ -322,16 +306,14 @@ class _Realignment:
     def _known_places(self, rows: I64) -> Places:
         """The places in `rows` of the bands that the search found."""
         known = self.known
-        end, ungapped, plain, original = _ungapped.diagonals_of_bands(
-            known, rows, self.aligner.breaking, self.context
-        )
+        end, ungapped, plain = _ungapped.diagonals_of_bands(known, rows, self.aligner.breaking, self.context)
         bands = known.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, ungapped)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self._with_copies(targets, plain, original)
+        places = self.aligner.score_touching(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
