@@ -1,4 +1,4 @@
-"""Builds the compiled modules; everything else about the project is in pyproject.toml.
+"""Builds the compiled modules, and says what they need; everything else about the project is in pyproject.toml.
 
 The build works by files, in `build/`. Cython translates each module to C, each C file is compiled to an object, and
 the objects of a module are linked. A step runs only if its inputs have changed: a `.pyx` with all that it includes or
@@ -25,6 +25,20 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
 
+REQUIREMENTS = [
+    "numpy>=1.26",
+    "pyopencl>=2024.1",
+    # A CPU as OpenCL device, for `--device cpu`. There are wheels for this platform only, and no sources.
+    "pocl-binary-distribution>=1.2; sys_platform == 'linux' and platform_machine == 'x86_64'",
+    "xopen>=2.1",
+    "backports.zstd; python_version < '3.14'",
+    "shtab>=1.7",
+    # For reports and plots: wheels for every platform, and no drawing code of our own to keep.
+    "matplotlib>=3.7",
+    "isal>=1.6.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
+    "zlib-ng>=0.4.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
+]
+WHEEL_COMMANDS = {"bdist_wheel", "dist_info", "editable_wheel"}
 DEBUG = os.environ.get("GASSST_DEBUG", "0") != "0"
 SANITIZE = os.environ.get("GASSST_SANITIZE", "0") != "0"
 GENERATED = Path("build/cython")
@@ -107,6 +121,16 @@ KERNELS = {
     ],
     "records": ["ext/io/baq.c", "ext/pairwise/pair_hmm_plain.c"],
 }
+
+
+def requirements(commands):
+    """Modules fit the series of pysam they were built with, and a wheel names it. An sdist is built with any."""
+    if not WHEEL_COMMANDS.intersection(commands):
+        return [*REQUIREMENTS, "pysam>=0.22,<0.25"]
+    from pysam.version import __version__ as built
+
+    series = ".".join(built.split(".")[:2])
+    return [*REQUIREMENTS, f"pysam>={built},=={series}.*"]  # with no older htslib: gassst/io/htslib.py
 
 
 def extensions():
@@ -301,4 +325,8 @@ class BuildExtensions(build_ext):
 
 
 if __name__ == "__main__":  # Cython's processes import this file where they are not forked
-    setup(ext_modules=extensions(), cmdclass={"build": Build, "build_ext": BuildExtensions})
+    setup(
+        ext_modules=extensions(),
+        install_requires=requirements(sys.argv),
+        cmdclass={"build": Build, "build_ext": BuildExtensions},
+    )

@@ -32,7 +32,6 @@ from gassst._core.planes cimport (
     planes_t,
     prefetch_bases,
 )
-from gassst._core.same_place cimport SAME_PLACE, same_place
 from gassst._core.sam_flags cimport REVERSE
 
 from gassst.layouts import HIT
@@ -41,9 +40,7 @@ cdef enum:
     AHEAD = 12          # alignments from prefetch to use
     PREFETCHED = 128    # bases: the usual read in three cache lines
     MOST = 3            # mismatches of what is proved to be best
-    KEPT = 16           # mismatches that are looked at, to prove that a place is worse than others
-    MOST_TIED = 32      # places of a read, as in `local_places.known_places`
-    COMPARED = 8        # places of a read of which no other is a copy
+    KEPT = 16           # mismatches that are looked at
     ARM = 8             # bases; by chance one arm in 2,000 fits on one of 32 diagonals
     REACH = 16          # diagonals on either side: those of the bands that are looked at otherwise
 
@@ -177,31 +174,6 @@ cdef bint is_best(const strand_t *strand, int64_t diagonal, const found_t *found
     within REACH diagonals, and all others that touch this one."""
     return (found.n <= MOST and not clipping_pays(found, strand.m, costs)
             and none_with_gap(strand, diagonal, found, found.n * costs.each, costs))
-
-
-cdef bint loses_more(const strand_t *strand, int64_t diagonal, const found_t *found, int64_t loss,
-                     const costs_t *costs) noexcept nogil:
-    """Whether it is proved that every alignment within REACH diagonals, or that touches this one, loses more."""
-    cdef int64_t n = found.n, at_start = 0, at_end = 0, i
-    if n > KEPT:
-        return False
-    for i in range(n):  # what it saves to clip mismatches
-        at_start = max(at_start, (i + 1) * costs.each - costs.clip - (found.at[i] + 1) * costs.match)
-        at_end = max(at_end, (n - i) * costs.each - costs.clip - (strand.m - found.at[i]) * costs.match)
-    return n * costs.each - at_start - at_end > loss and none_with_gap(strand, diagonal, found, loss, costs)
-
-
-cdef bint same_bases(planes_t reference, int64_t first, int64_t other, int64_t n) noexcept nogil:
-    """Whether the reference has the same n bases at two coordinates, or more."""
-    cdef int64_t at
-    cdef bases64_t x, y
-    if min(first, other) < 0 or (max(first, other) + n) >> 6 >= reference.rows:
-        return False
-    for at in range(0, n, 64):
-        x, y = bases_at(reference, first + at), bases_at(reference, other + at)
-        if ((x.low ^ y.low) | (x.high ^ y.high) | (x.masked ^ y.masked)) & first_bases(n - at):
-            return False
-    return True
 
 
 cdef inline int64_t lost_by_whole(const strand_t *strand, int64_t diagonal, const costs_t *costs,
@@ -351,203 +323,41 @@ def settle(known, const int64_t[::1] reads, int sure, context):
             ungapped_array[:left_over].view(bool), alone_array[:left_over].view(bool))
 
 
-cdef inline int64_t least_loss(int64_t edits, const costs_t *costs) noexcept nogil:
-    """What every alignment loses where one of the whole read has so many errors at least, none of them masked.
-
-    To lose less than a mismatch for each, it has a gap or a clipped end, and loses something for each error still.
-    """
-    cdef int64_t once = min(costs.clip, costs.open_deletion, costs.open_insertion)
-    cdef int64_t each = min(costs.match, costs.extend_deletion, costs.extend_insertion, costs.each)
-    return min(edits * costs.each, once + edits * each)
-
-
-cdef struct whole_t:
-    # Of a read, the places at which all of it is proved to have the best score.
-    int places              # 0 or 1 of them, or 2 that are no other's rivals both
-    int64_t loss            # the most that they lose
-    uint32_t read_strand    # of the first one
-    int64_t diagonal
-
-
-cdef inline void note_whole(whole_t *whole, uint32_t read_strand, int64_t diagonal, int64_t loss) noexcept nogil:
-    if whole.places == 0:
-        whole[0] = whole_t(1, loss, read_strand, diagonal)
-    elif whole.places == 1 and (read_strand != whole.read_strand
-                                or not -2 * SAME_PLACE <= diagonal - whole.diagonal <= 2 * SAME_PLACE):
-        whole.places, whole.loss = 2, max(whole.loss, loss)
-
-
-cdef struct tie_t:
-    uint64_t[MOST_TIED] place   # strand and diagonal
-    int n
-
-
-cdef int distinct_beside(tie_t *ties, int64_t diagonal, uint64_t strand) noexcept nogil:
-    """How many distinct places there are besides the one on this strand and diagonal, as `local_places.rivals` counts."""
-    cdef int i, j, count = 0
-    cdef uint64_t place, before = 0
-    cdef bint any_before = False
-    for i in range(1, ties.n):
-        place, j = ties.place[i], i
-        while j > 0 and ties.place[j - 1] > place:
-            ties.place[j] = ties.place[j - 1]
-            j -= 1
-        ties.place[j] = place
-    for i in range(ties.n):
-        place = ties.place[i]
-        if place >> 32 == strand and same_place(<uint32_t>place, diagonal):
-            continue
-        if not any_before or place - before > <uint64_t>SAME_PLACE:
-            count += 1
-        before = place
-        any_before = True
-    return count
-
-
-def tied_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, context):
-    """Reads whose chosen place is proved to be one of several best ones, all of the whole read without a gap.
-
-    Parameters
-    ----------
-    known, rows, may_leave_out, breaking, context
-        As for `needed_places`; of `known.found` the `summary`, too. The chosen row of a read is its first.
-
-    Returns
-    -------
-    hits : HIT[t], read_strand : uint32[t]
-        The chosen places; `cigar_start` counts from 0.
-    summary : READ_SUMMARY[n]
-        That of the search, in which the places of these reads are counted as those of local alignments are.
-    left : int64[j]
-        The rows of other reads.
-    """
-    bands, packed = known.found.bands, context.packed
-    cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
-    cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
-    summary_array = known.found.summary.copy()
-    cdef read_summary_t[::1] summary = summary_array
-    cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
-    cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
-    cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = rows.shape[0], i = 0, j, stop, t = 0, n_left = 0
-    cdef int64_t row, at, r, loss = 0, place = 0
-    cdef int64_t least = context.params.scoring.least_score
-    cdef bint any_perfect = context.params.scoring.min_score is None
-    cdef int others
-    cdef bint proved
-    cdef strand_t strand
-    cdef found_t found
-    cdef tie_t ties
-    hits_array, strand_array = np.zeros(k, HIT), np.empty(k, np.uint32)
-    left_array = np.empty(k, np.int64)
-    cdef hit_t[::1] hits = hits_array
-    cdef uint32_t[::1] strand_out = strand_array
-    cdef int64_t[::1] left = left_array
-    with nogil:
-        while i < k:
-            r = read_strand[rows[i]] >> 1
-            proved = may[r] != 0 and summary[r].n_best > 1
-            ties.n, stop = 0, i
-            while stop < k and read_strand[rows[stop]] >> 1 == r:
-                row = rows[stop]
-                if stop + AHEAD < k:
-                    at = <int64_t>band_start[rows[stop + AHEAD]] + end[rows[stop + AHEAD]]
-                    prefetch_bases(reference, at, at + PREFETCHED)
-                stop += 1
-                if not proved:
-                    continue
-                if (stop > i + 1 and least_loss(edits[row], &costs) > loss
-                        and not any_masked(reference, band_start[row],
-                                           band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
-                    continue
-                strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
-                at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
-                proved = at != 0 and found.n == edits[row]
-                if proved and stop > i + 1 and edits[row] * costs.each > loss:
-                    proved = loses_more(&strand, at, &found, loss, &costs)
-                    continue
-                proved = (proved and ties.n < MOST_TIED
-                          and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
-                if stop == i + 1:
-                    loss, place = edits[row] * costs.each, at
-                proved &= edits[row] * costs.each == loss
-                if proved and stop > i + 1:
-                    ties.place[ties.n] = <uint64_t>(read_strand[row] & 1) << 32 | <uint64_t>at
-                    ties.n += 1
-            row, others = rows[i], 0
-            if proved and (lengths[r] * costs.match - loss >= least or (any_perfect and loss == 0)):
-                others = distinct_beside(&ties, place, read_strand[row] & 1)
-            if others:
-                hits[t].read, hits[t].position, hits[t].edits = <uint32_t>r, <uint32_t>place, edits[row]
-                hits[t].cigar_start, hits[t].cigar_runs = <uint32_t>t, 1
-                hits[t].strand, hits[t].flag = read_strand[row] & 1, <uint16_t>(REVERSE * (read_strand[row] & 1))
-                hits[t].score = <int32_t>(lengths[r] * costs.match - loss)
-                strand_out[t] = read_strand[row]
-                summary[r].n_best, summary[r].second, summary[r].n_second = <uint32_t>(1 + others), NO_SCORE, 0
-                t += 1
-            else:
-                for j in range(i, stop):
-                    left[n_left] = rows[j]
-                    n_left += 1
-            i = stop
-    return hits_array[:t], strand_array[:t], summary_array, left_array[:n_left]
-
-
-def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breaking, int64_t much, context):
-    """The bands that may be the best place of their read or its next best one, and where they end.
-
-    Once a read lies at two places as a whole, with a proved score, a band that must score less than both can be
-    neither.
+def diagonals_of_bands(known, const int64_t[::1] rows, int64_t breaking, context):
+    """Where the alignments of bands end, and which of them need no band.
 
     Parameters
     ----------
     known : local.realign.Known
         Read: `found.bands`.
     rows : int64[k]
-        Of these bands, from `local_places.known_places`: read by read, the most errors last.
-    may_leave_out : bool[n]
-        Reads of which only these two places are asked for.
+        Of these bands, from `local_places.known_places`: read by read.
     breaking : int
         Least loss of an alignment with a gap or a clipped end.
-    much : int
-        Loss from which on a read may be looked up again, and all of its places are asked for.
     context : search.context.BatchContext
         Read: `lengths`, `packed`, `reference.planes`, `params.scoring`.
 
     Returns
     -------
-    rows : int64[j]
-    diagonal : uint32[j]
+    diagonal : uint32[k]
         On which the alignments end.
-    ungapped : bool[j]
+    ungapped : bool[k]
         Whether they have no gap.
-    plain : bool[j]
+    plain : bool[k]
         Whether the best alignment that touches this diagonal is proved to have none, and no end clipped.
-    original : int64[j]
-        Of a place that is not plain the first one of its strand where the reference has the same bases, as far as its
-        band may reach; of others their own row.
     """
     bands, packed = known.found.bands, context.packed
     cdef const uint32_t[::1] read_strand = bands.read_strand, band_start = bands.band_start
     cdef const uint16_t[::1] end = bands.end, edits = bands.edits, reach = bands.reach
-    cdef const uint8_t[::1] words = bands.words, may = may_leave_out.view(np.uint8)
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t reference = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
-    cdef Py_ssize_t k = rows.shape[0], i, done = 0
-    cdef int64_t row, at, r, loss, before = -1
+    cdef Py_ssize_t k = rows.shape[0], i
+    cdef int64_t row, at, r
     cdef strand_t strand
     cdef found_t found
-    cdef whole_t whole = whole_t(0, 0, 0, 0)
-    cdef Py_ssize_t[COMPARED] originals
-    cdef Py_ssize_t n_originals = 0, j
-    cdef int64_t beside
-    original_array = np.arange(k)
-    cdef int64_t[::1] original = original_array
-    rows_array, diagonal_array = np.empty(k, np.int64), np.empty(k, np.uint32)
+    diagonal_array = np.empty(k, np.uint32)
     ungapped_array, plain_array = np.empty(k, np.uint8), np.empty(k, np.uint8)
-    cdef int64_t[::1] kept = rows_array
     cdef uint32_t[::1] diagonal = diagonal_array
     cdef uint8_t[::1] ungapped = ungapped_array, plain = plain_array
     with nogil:
@@ -557,38 +367,9 @@ def needed_places(known, const int64_t[::1] rows, may_leave_out, int64_t breakin
                 prefetch_bases(reference, at, at + PREFETCHED)
             row = rows[i]
             r = read_strand[row] >> 1
-            if r != before:
-                before, whole.places, n_originals = r, 0, 0
-            if (whole.places == 2 and may[r] and least_loss(edits[row], &costs) > whole.loss
-                    and not any_masked(reference, band_start[row],
-                                       band_start[row] + 64 * <int64_t>words[row] + lengths[r])):
-                continue
             strand = strand_of(reference, strands, plane_start[r], read_strand[row], lengths[r])
             at = diagonal_of(&strand, band_start[row] + end[row], edits[row], reach[row], &found)
-            loss = edits[row] * costs.each
-            kept[done], ungapped[done] = row, at != 0
-            diagonal[done] = <uint32_t>at if at else band_start[row] + end[row]
-            plain[done] = (at != 0 and found.n == edits[row]
-                           and (loss < breaking or is_best(&strand, at, &found, &costs)))
-            if plain[done]:
-                if loss < much:
-                    note_whole(&whole, read_strand[row], at, loss)
-            elif (whole.places == 2 and may[r] and at and found.n == edits[row]
-                    and loses_more(&strand, at, &found, whole.loss, &costs)):
-                continue
-            else:
-                beside = 32 * <int64_t>words[row] + SAME_PLACE + REACH
-                for j in range(n_originals):
-                    if (read_strand[kept[originals[j]]] == read_strand[row]
-                            and words[kept[originals[j]]] == words[row] and edits[kept[originals[j]]] == edits[row]
-                            and same_bases(reference, diagonal[originals[j]] - beside, diagonal[done] - beside,
-                                           lengths[r] + 2 * beside)):
-                        original[done] = originals[j]
-                        break
-                else:
-                    if n_originals < COMPARED:
-                        originals[n_originals] = done
-                        n_originals += 1
-            done += 1
-    return (rows_array[:done], diagonal_array[:done], ungapped_array[:done].view(bool),
-            plain_array[:done].view(bool), original_array[:done])
+            ungapped[i], diagonal[i] = at != 0, <uint32_t>at if at else band_start[row] + end[row]
+            plain[i] = (at != 0 and found.n == edits[row]
+                        and (edits[row] * costs.each < breaking or is_best(&strand, at, &found, &costs)))
+    return diagonal_array, ungapped_array.view(bool), plain_array.view(bool)

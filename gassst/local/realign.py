@@ -149,11 +149,8 @@ class _Realignment:
         for some in clear_parts:
             rest[some.read] = False
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
-        # Of reads without a mate, and of which no other place is reported, the two best places matter.
-        only_two = ~(self.known.found.left_to_local | self._paired()) & (self.context.params.max_hits == 1)
-        tied, summary, rows = self._tied(rows, only_two)
-        clear = Lines.concatenate([*clear_parts, tied])
-        places = self._known_places(rows, only_two)
+        clear = Lines.concatenate(clear_parts)
+        places = self._known_places(rows)
         primary = self._primary(places, self.known.found.proper)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
         far = ~of_reads(clear, n) & ~self.known.found.hopeless
@@ -177,7 +174,7 @@ class _Realignment:
         primary, places = paired.primary, paired.places
         parts = supplementary(self.aligner, places.take(far[places.read]), primary.take(far[primary.read]))
         return self._report(
-            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, (summary, quality)
+            clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, quality
         )
 
     def _look_up(self, known: Looked, reads: Bool, decided: Bool, depth: Depth | None = None) -> Looked:
@@ -204,7 +201,7 @@ class _Realignment:
         if not again.any():
             return clear, known
         rows = _local_places.known_places(self.known, again.view(np.uint8), self.context.flip)
-        places = Places.concatenate([known.places, self._known_places(rows, np.zeros_like(again))])
+        places = Places.concatenate([known.places, self._known_places(rows)])
         is_open = again[clear.read]
         primary = Lines.concatenate([known.primary, clear.take(is_open)])
         return clear.take(~is_open), known._replace(primary=primary, places=places)
@@ -296,22 +293,6 @@ class _Realignment:
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
         return [self._reportable(some, self._paired()) for some in (settled, whole, lines.take(enough))]
 
-    def _with_copies(self, targets: Targets, plain: Bool, original: I64) -> Places:
-        """The places of targets. Those with the bases of an `original` (int64[k]) have its score."""
-        own = original == np.arange(len(original))
-        scored = self.aligner.score_touching(targets.take(own), plain[own])
-        if own.all():
-            return scored
-        places = scored.take((np.cumsum(own) - 1)[original])
-        moved = targets.diagonal - targets.diagonal[original]
-        return replace(
-            places,
-            read_strand=targets.read_strand,
-            band_start=places.band_start + moved,
-            diagonal=places.diagonal + moved,
-            given=targets.given,
-        )
-
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
         known = self.known
@@ -322,30 +303,17 @@ class _Realignment:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    def _tied(self, rows: I64, only_two: Bool) -> tuple[Lines, np.ndarray, I64]:
-        """Alignments of reads that are proved to lie in several places equally well, and the rows of the others.
-
-        With READ_SUMMARY[n] of the search, in which these places are counted as those of local alignments are.
-        """
-        hits, read_strand, summary, left = _ungapped.tied_places(
-            self.known, rows, only_two, self.aligner.breaking, self.context
-        )
-        return self.aligner.settled(hits, read_strand), summary, left
-
-    def _known_places(self, rows: I64, only_two: Bool) -> Places:
-        """The places in `rows` of the bands that the search found. `only_two` bool[n]: reads of which two matter."""
+    def _known_places(self, rows: I64) -> Places:
+        """The places in `rows` of the bands that the search found."""
         known = self.known
-        much = self.scoring.clip + MUCH_CLIPPED * self.scoring.match
-        rows, end, ungapped, plain, original = _ungapped.needed_places(
-            known, rows, only_two, self.aligner.breaking, much, self.context
-        )
+        end, ungapped, plain = _ungapped.diagonals_of_bands(known, rows, self.aligner.breaking, self.context)
         bands = known.take(rows)
         loss = _expected_loss(self.scoring, bands.edits, ungapped)
         read = bands.read_strand >> 1
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self._with_copies(targets, plain, original)
+        places = self.aligner.score_touching(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
@@ -372,10 +340,9 @@ class _Realignment:
         parts: Lines,
         seed_coverage: SeedCoverage,
         decided: Bool,
-        searched: tuple[np.ndarray, U8],
+        quality: U8,
     ) -> BatchResult:
-        """All rows in order. `searched`: summaries and qualities of the search, which hold for `clear`."""
-        found, quality = searched
+        """All rows in order. `quality` uint8[n]: that of the search, which holds for `clear`."""
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
@@ -394,7 +361,7 @@ class _Realignment:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, seed_coverage, quality)
         quality = stretched(self._beside_copies(clear, primary, quality))
-        summary = _local_rows.summarise(found, clear, primary, rivals)
+        summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
         parts.hits["mapq"] = stretched(part_quality(context, parts, places, seed_coverage))

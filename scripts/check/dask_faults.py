@@ -30,8 +30,10 @@ class Machines:
 
     def __init__(self, folder: Path, memory: list[str], files: list[int | None] | None = None):
         self.address_file = folder / "scheduler.json"
-        common = ["--scheduler-file", str(self.address_file), "--dashboard-address", ":0"]
-        self.scheduler = self._start(PYTHON, "-m", "distributed.cli.dask_scheduler", "--port", "0", *common)
+        common = ["--scheduler-file", str(self.address_file), "--dashboard-address", "127.0.0.1:0"]
+        self.scheduler = self._start(
+            PYTHON, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *common
+        )
         while not self.address_file.exists():
             time.sleep(0.2)
         self.workers = []

@@ -242,14 +242,6 @@ MUTATIONS = [
         "ungapped: a gap beside another event is not looked for", UNGAPPED,
         "if arm_fits(strand, diagonal, at[i], 0):", "if False:", TEST_UNGAPPED,
     ),
-    Mutation(
-        "ungapped: copies are compared without what a band may reach", UNGAPPED,
-        "lengths[r] + 2 * beside)", "32)", TEST_UNGAPPED,
-    ),
-    Mutation(
-        "ungapped: places a few diagonals apart count twice", UNGAPPED,
-        "if not any_before or place - before > <uint64_t>SAME_PLACE:", "if True:", TEST_UNGAPPED,
-    ),
     # Pairing.
     Mutation(
         "pairing: gaps do not widen the window", MATE_ANCHORS,

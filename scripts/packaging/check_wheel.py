@@ -1,7 +1,11 @@
-"""Check that a wheel built from the sdist holds every module, kernel and stub, and the sdist every source."""
+"""Check that a wheel built from the sdist holds every module, kernel and stub, and the sdist every source.
+
+The wheel must name the one series of pysam that its modules fit.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -15,9 +19,17 @@ def under(folder: str, suffixes: set[str]) -> set[str]:
     return {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.suffix in suffixes}
 
 
+def names_one_series(metadata: str) -> bool:
+    """Whether the metadata of a wheel requires one series of pysam."""
+    [needed] = re.findall(r"^Requires-Dist: pysam(.*)", metadata, re.MULTILINE)
+    return re.search(r"==\d+\.\d+\.\*", needed) is not None
+
+
 def main(folder: Path) -> int:
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
         wheel = set(archive.namelist())
+        [metadata] = [name for name in wheel if name.endswith(".dist-info/METADATA")]
+        is_fit = names_one_series(archive.read(metadata).decode())
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         sdist = {name.partition("/")[2] for name in archive.getnames()}
     modules = {f"gassst/_core/{Path(p).stem}" for p in under("ext", {".pyx"}) | under("index", {".pyx"})}
@@ -33,6 +45,7 @@ def main(folder: Path) -> int:
     problems += [f"wheel holds module {name}" for name in sorted(compiled - modules)]
     problems += [f"wheel holds {name}" for name in sorted(wheel - expected)]
     problems += [f"sdist lacks {name}" for name in sorted(sources - sdist)]
+    problems += [] if is_fit else ["wheel takes more than one series of pysam"]
     print("\n".join(problems) or f"wheel: {len(wheel)} files, sdist: {len(sdist)} files, nothing missing")
     return 1 if problems else 0
 

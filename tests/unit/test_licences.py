@@ -31,7 +31,7 @@ def normal(requirement: str) -> str:
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = project["project"].get("optional-dependencies", {}).values()
-    named = [*project["build-system"]["requires"], *project["project"]["dependencies"], *sum(groups, [])]
+    named = [*project["build-system"]["requires"], *metadata.requires("gassst"), *sum(groups, [])]
     for folder in ("tests", "docs"):
         named += (ROOT / folder / "requirements.txt").read_text().split()
     return set(map(normal, named))
@@ -53,8 +53,7 @@ def test_every_declared_dependency_has_a_row():
 
 def test_what_run_time_dependencies_need_has_a_row():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = project["dependencies"] + project["optional-dependencies"]["dask"]
-    todo, seen = list(map(normal, named)), set()
+    todo, seen = [*needed_by("gassst"), *map(normal, project["optional-dependencies"]["dask"])], set()
     while todo:
         name = todo.pop()
         if name not in seen:

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import edlib
 import numpy as np
 import pytest
 from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
@@ -191,148 +190,12 @@ def test_no_line_that_may_be_ungapped_is_left_out(case):
     assert np.isin(np.flatnonzero(as_good & more), rows).all()
 
 
-def test_places_are_left_out_only_where_two_better_ones_are_known():
-    """A read in two copies with one mismatch each, and in others with more: bwa's scores lose 5, 10 or more."""
-    scoring, rng = SCORINGS["bwa"], np.random.default_rng(9)
-    reference = make_reference(rng, 64 * 60)
-    read = rng.integers(0, 4, LENGTH).astype(np.uint8)
-    places = np.array([300, 700, 1100, 1500])
-    errors = np.array([1, 1, 2, 6])
-    for at, n in zip(places, errors, strict=True):
-        copy = read.copy()
-        copy[10 : 10 + 7 * n : 7] = (copy[10 : 10 + 7 * n : 7] + 1) % 4
-        reference[at : at + LENGTH] = copy
-    known, context = known_of(reference, [read], places[:1], scoring)
-    strands = np.zeros(4, np.uint32)
-    columns = (places - 30).astype(np.uint32), np.full(4, 30, np.uint16), errors.astype(np.uint16)
-    known.found.bands = Bands(strands, *columns, np.ones(4, np.uint8), np.zeros(4, np.uint16))
-
-    def kept(rows, may=True):
-        breaking = breaking_cost(scoring)
-        found = _ungapped.needed_places(known, np.array(rows), np.array([may]), breaking, 25, context)
-        assert (found[1] == places[found[0]]).all() and found[2].all()
-        assert (found[4] == np.arange(len(found[0]))).all()
-        return list(found[0])
-
-    assert kept([0, 1, 2, 3]) == [0, 1]
-    assert kept([0, 1, 2, 3], may=False) == [0, 1, 2, 3]
-    assert kept([0, 2, 3]) == [0, 2]  # six errors lose 11 at least, the places before lose 5 and 10
-    reference[places[2] + 10] = MASKED  # costs less than an error
-    known, context = known_of(reference, [read], places[:1], scoring)
-    known.found.bands = Bands(strands, *columns, np.ones(4, np.uint8), np.zeros(4, np.uint16))
-    assert kept([0, 1, 2, 3]) == [0, 1, 2]
-
-
-def test_what_is_left_out_scores_less_than_two_others(case):
-    """Each read has two planted copies with one mismatch or two, and a third place that fits as it may."""
-    rng, scoring, k = np.random.default_rng(11), case.scoring, len(case.reads)
-    room, size = 200, len(case.reference)
-    world = np.concatenate([case.reference, rng.integers(0, 4, 2 * k * room).astype(np.uint8)])
-    errors = rng.integers(1, 3, k)
-    copies = size + room * np.arange(2 * k).reshape(2, k)
-    for i, read in enumerate(case.reads):
-        wrong = rng.choice([18, 27, 36], errors[i], replace=False)
-        for at in copies[:, i]:
-            copy = np.where(read == MASKED, 0, read).astype(np.uint8)
-            copy[wrong] = (copy[wrong] + 1) % 4
-            world[at : at + LENGTH] = copy
-    known, context = known_of(world, case.reads, case.at, scoring)
-    letters = np.array(list("ACGTN"))
-    text = "".join(letters[world[:size]])
-    third = [
-        edlib.align("".join(letters[read]), text[at - 34 : at + LENGTH + 34], mode="HW")["editDistance"]
-        for read, at in zip(case.reads, case.at.tolist(), strict=True)
-    ]
-    column = np.stack([*copies, case.at], axis=1).ravel()
-    edits = np.stack([errors, errors, third], axis=1).ravel().astype(np.uint16)
-    strands = np.repeat(2 * np.arange(k), 3).astype(np.uint32)
-    same = np.full(3 * k, 30, np.uint16), edits, np.ones(3 * k, np.uint8), np.zeros(3 * k, np.uint16)
-    known.found.bands = Bands(strands, (column - 30).astype(np.uint32), *same)
-    breaking, much = breaking_cost(scoring), scoring.clip + 20 * scoring.match
-    found = _ungapped.needed_places(known, np.arange(3 * k), np.ones(k, bool), breaking, much, context)
-    rows, diagonal, _, plain, original = found
-    assert (diagonal == column[rows]).all()
-    left_out = np.setdiff1d(np.arange(3 * k), rows)
-    assert (left_out % 3 == 2).all()
-    each = scoring.match + scoring.mismatch
-    perfect = LENGTH * scoring.match + 2 * scoring.clip
-    read = left_out // 3
-    assert (case.truth[0][read] < perfect - errors[read] * each).all()
-    assert all(strands[rows[original]] == strands[rows]) and not plain[original != np.arange(len(rows))].any()
-    if scoring == SCORINGS["bwa"]:
-        assert len(left_out) > k / 10
-
-
-def test_copies_are_told_by_the_bases_around_them():
-    """Five places of a read with a gap: two exact copies as far as a band may reach, one that differs beyond the read,
-    one with other errors, one on the other strand."""
-    scoring, rng = SCORINGS["bwa"], np.random.default_rng(12)
-    reference = rng.integers(0, 4, 64 * 60).astype(np.uint8)
-    unit = reference[200:460].copy()
-    places = np.array([300, 1000, 1700, 2400, 3100])
-    for at in places[1:]:
-        reference[at - 100 : at + 160] = unit
-    reference[places[2] + 70] ^= 1
-    read = np.concatenate([reference[300:330], reference[333 : 303 + LENGTH]])
-    known, context = known_of(reference, [read], places[:1], scoring)
-    strands = np.array([0, 0, 0, 0, 1], np.uint32)
-    edits = np.array([3, 3, 3, 4, 3], np.uint16)
-    end = (places + 3 - 30).astype(np.uint32)
-    known.found.bands = Bands(
-        strands, end, np.full(5, 30, np.uint16), edits, np.ones(5, np.uint8), np.zeros(5, np.uint16)
-    )
-    found = _ungapped.needed_places(
-        known, np.arange(5), np.ones(1, bool), breaking_cost(scoring), 25, context
-    )
-    rows, diagonal, ungapped, plain, original = found
-    assert list(rows) == list(range(5)) and not ungapped.any() and not plain.any()
-    assert (diagonal == places + 3).all()
-    assert list(original) == [0, 0, 2, 3, 4]
-
-
-@pytest.mark.parametrize("errors", [[1, 1, 1], [2, 2, 2, 6], [1, 1, 2], [1, 2], [1, 1, 0]])
-def test_ties_are_those_of_whole_reads(errors):
-    """Reads of which every place has so many mismatches, the chosen one first."""
-    scoring, rng, k = SCORINGS["bwa"], np.random.default_rng(13), len(errors)
-    reference = rng.integers(0, 4, 64 * 60).astype(np.uint8)
-    read = rng.integers(0, 4, LENGTH).astype(np.uint8)
-    places = 300 + 500 * np.arange(k)
-    for i, at in enumerate(places):
-        reference[at : at + LENGTH] = read
-        wrong = at + i + 15 + 7 * np.arange(errors[i])
-        reference[wrong] = (reference[wrong] + 1) % 4
-    known, context = known_of(reference, [read], places[:1], scoring)
-    columns = (places - 30).astype(np.uint32), np.full(k, 30, np.uint16), np.array(errors, np.uint16)
-    known.found.bands = Bands(np.zeros(k, np.uint32), *columns, np.ones(k, np.uint8), np.zeros(k, np.uint16))
-    known.found.summary["n_best"] = 2
-    rows = np.arange(k)
-
-    def found(may=True):
-        return _ungapped.tied_places(known, rows, np.array([may]), breaking_cost(scoring), context)
-
-    hits, read_strand, summary, left = found()
-    equal = sum(e == errors[0] for e in errors[1:])
-    if equal and min(errors) == errors[0]:
-        assert hits[["read", "position", "edits", "cigar_runs"]].tolist() == [(0, 300, errors[0], 1)]
-        assert hits["score"][0] == LENGTH - 5 * errors[0]
-        assert (list(read_strand), list(summary["n_best"]), len(left)) == ([0], [1 + equal], 0)
-    else:
-        assert not len(hits) and (left == rows).all()
-    assert (found(may=False)[3] == rows).all()
-    known.found.summary["n_best"] = 1
-    assert (found()[3] == rows).all()
-
-
-def test_ties_a_few_diagonals_apart_are_one_place():
-    """A read of a unit of eight bases fits twice in a stretch of it, with one mismatch either way."""
-    scoring, rng = SCORINGS["bwa"], np.random.default_rng(14)
-    reference, places = rng.integers(0, 4, 64 * 60).astype(np.uint8), np.array([300, 800, 808])
-    read = np.resize(rng.integers(0, 4, 8).astype(np.uint8), LENGTH)
-    reference[300 : 300 + LENGTH], reference[800 : 808 + LENGTH] = read, np.resize(read[:8], LENGTH + 8)
-    reference[[330, 830]] = (reference[[330, 830]] + 1) % 4
-    known, context = known_of(reference, [read], places[:1], scoring)
-    columns = (places - 30).astype(np.uint32), np.full(3, 30, np.uint16), np.ones(3, np.uint16)
-    known.found.bands = Bands(np.zeros(3, np.uint32), *columns, np.ones(3, np.uint8), np.zeros(3, np.uint16))
-    known.found.summary["n_best"] = 2
-    found = _ungapped.tied_places(known, np.arange(3), np.ones(1, bool), breaking_cost(scoring), context)
-    assert list(found[2]["n_best"]) == [2] and not len(found[3])
+def test_what_needs_no_band_is_the_best_alignment(case):
+    known, context = known_of(case.reference, case.reads, case.at, case.scoring)
+    rows = np.arange(len(case.reads))
+    found = _ungapped.diagonals_of_bands(known, rows, breaking_cost(case.scoring), context)
+    diagonal, ungapped, plain = found
+    assert (diagonal == case.at).all() and ungapped.all() and plain.sum() > 20
+    scoring, edits = case.scoring, known.found.bands.edits.astype(int)
+    whole = LENGTH * scoring.match + 2 * scoring.clip - edits * (scoring.match + scoring.mismatch)
+    assert (whole[plain] == case.truth[0][plain]).all()
