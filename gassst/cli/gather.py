@@ -9,9 +9,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gassst.cli.checks import check_outputs, check_threads
+from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_gather_options, duplicate_rules
-from gassst.cli.reference import load_index, reference_files
+from gassst.cli.reference import load_index
 from gassst.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def main(args: argparse.Namespace) -> int:
     if any(reports) != bool(args.part_stats):
         raise UsageError("--stats, --report and --multiqc tell of the sum of --part-stats, and need these")
     duplicates = duplicate_rules(args)
-    from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.gathering import GatherOptions, complete, gather, verify
     from gassst.stats import Stats
     from gassst.workers.threads import ThreadWorkers
@@ -49,10 +48,7 @@ def main(args: argparse.Namespace) -> int:
         command_line=shlex.join(["gassst", *args.argv]),
     )
     verify(args.output, options)
-    others = [*reports, args.markdup_metrics]
-    inputs = [*args.parts, *args.part_stats, *(reference_files(args.reference) if args.reference else [])]
-    check_outputs([args.output, *others], inputs)
-    check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
+    check_writable([args.output, *reports, args.markdup_metrics])
     parts = complete(args.parts)
     counts = [Stats.read_json(path) for path in args.part_stats]
     if counts:
