@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gassst.cli import habits
 from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sources
+from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
 from gassst.threads import MAX_THREADS
@@ -41,14 +42,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     from gassst.io.unmapped import Unmapped
     from gassst.search.filters import Cascade
 
-    if args.report is not None:
-        from gassst.tools.report_plots import require_matplotlib
-
-        require_matplotlib()
-    if args.multiqc is not None:
-        from gassst.tools.multiqc import verify_name
-
-        verify_name(args.multiqc)
+    verify_reports(args)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
