@@ -16,6 +16,8 @@ import pytest
 from gassst.arguments import file_path, output_path
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+from gassst.errors import UsageError
+from gassst.mapper import Mapper
 from gassst.seeding.build_parts import build_parts
 
 SHEET = (
@@ -170,3 +172,12 @@ def test_a_sheet_is_no_output_of_its_own(folder, capsys):
     (folder / "own.sam").write_text(text)
     assert main(["map", "p.gsi", "--sheet", "own.sam"]) == 2
     assert "named twice" in capsys.readouterr().err and (folder / "own.sam").read_text() == text
+
+
+@pytest.mark.parametrize("output", ["p.gsi", "p.part2.gsi", "hard", "link", "r.fq", "g.fa"])
+def test_no_input_is_overwritten_from_python(folder, output):
+    before = (folder / output).read_bytes()
+    mapper = Mapper("p.gsi", device="none", threads=1)
+    with pytest.raises(UsageError, match="named twice"):
+        mapper.map_file("r.fq", output, reference="g.fa", format="sam")
+    assert (folder / output).read_bytes() == before
