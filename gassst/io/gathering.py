@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
 AHEAD = 2  # chunks for each worker
+WhenJoined = Callable[["DuplicateCounts | None"], None]
 
 
 @dataclass(frozen=True)
@@ -177,11 +178,16 @@ class GatherOptions:
 
 
 def gather(
-    parts: Sequence[Part], output: str, options: GatherOptions, workers: Workers
+    parts: Sequence[Part],
+    output: str,
+    options: GatherOptions,
+    workers: Workers,
+    when_joined: WhenJoined = lambda _: None,
 ) -> DuplicateCounts | None:
     """Join all parts of a run, in order, in a file that takes its name when it is complete.
 
-    Returns what was found of duplicates, where these are marked. Raises UsageError, InputError, OutputError.
+    Returns what was found of duplicates, where these are marked. `when_joined` is called with it before the file takes
+    its name, which it does not where that raises. Raises UsageError, InputError, OutputError.
     """
     is_sorted = options.sort or parts[0].is_sorted
     if options.duplicates is not None:
@@ -195,9 +201,9 @@ def gather(
     try:
         gatherer = _Gatherer(parts, output, options, workers, is_sorted)
         if not is_sorted and gatherer.file_format == parts[0].file_format == "cram":
-            gatherer.join_cram()
+            gatherer.join_cram(when_joined)
             return None
-        return gatherer.join()
+        return gatherer.join(when_joined)
     finally:
         QuietHtslib.leave()
 
@@ -233,7 +239,7 @@ class _Gatherer:
 
     # --- CRAM, copied -----------------------------------------------------------------------------------
 
-    def join_cram(self) -> None:
+    def join_cram(self, when_joined: WhenJoined) -> None:
         """Containers of CRAM, one part after the other."""
         destination = self._destination
         try:
@@ -250,6 +256,7 @@ class _Gatherer:
                     open(joined, "rb") as source,
                 ):
                     shutil.copyfileobj(source, target, COPIED)
+            when_joined(None)
             destination.commit()
         finally:
             destination.discard()
@@ -267,7 +274,7 @@ class _Gatherer:
 
     # --- everything else --------------------------------------------------------------------------------
 
-    def join(self) -> DuplicateCounts | None:
+    def join(self, when_joined: WhenJoined) -> DuplicateCounts | None:
         """Through BAM or SAM that is written here."""
         destination, options = self._destination, self._options
         direct = self.file_format == "bam" or (
@@ -297,6 +304,7 @@ class _Gatherer:
                 joined.close()
             if metrics is not None and search is not None:
                 metrics.write(search.counts)
+            when_joined(None if search is None else search.counts)
             target.commit()
             if metrics is not None:
                 metrics.commit()
