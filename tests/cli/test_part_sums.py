@@ -15,6 +15,7 @@ from gassst.io.record_sums import RecordSum
 from gassst.io.shards import PartOfRun
 
 IN_A_BLOCK = 5  # records
+SPREAD = ("-t", "4", "--processes", "2", "--batch-size", "12")
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +161,7 @@ def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
     assert code == 1 and "(39 of 40)" in error and not path.exists()
 
 
-@pytest.mark.parametrize("options", [(), ("--level", "0"), ("-t", "2"), ("--sort",), ("-t", "2", "--sort")])
+@pytest.mark.parametrize("options", [(), ("--level", "0"), SPREAD, ("--sort",), (*SPREAD, "--sort")])
 def test_the_header_says_what_the_records_sum_up_to(mapped, options):
     path = mapped("p.bam", *options)
     head, blocks = blocks_of(path)
