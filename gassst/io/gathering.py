@@ -43,6 +43,7 @@ from gassst.io.encoding import Pieces, PiecesFormat, bam_header
 from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.io.quiet import QuietHtslib
 from gassst.io.record_starts import Bam
+from gassst.io.record_sums import RecordSum
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
 from gassst.io.runs import Run
 from gassst.io.shards import PartOfRun
@@ -112,6 +113,22 @@ class Part:
     @property
     def is_sorted(self) -> bool:
         return "\tSO:coordinate" in self.header.partition("\n")[0]
+
+    def verify(self, found: RecordSum, file_format: str) -> None:
+        """Raise InputError unless these are the records that were mapped, sorted perhaps since then.
+
+        What was summed in another format, or not at all, cannot be told from them.
+        """
+        expected = self.place.sum
+        if not file_format == self.file_format == self.place.file_format:
+            return
+        if self.is_sorted:
+            found = found._replace(ordered=expected.ordered)
+        if found != expected:
+            counts = f" ({found.records} of {expected.records})" if found.records != expected.records else ""
+            raise InputError(
+                f"{self.path}: shard {self.place.shard} has other records than were mapped{counts}: map it again"
+            )
 
 
 def _bytes_of(path: str, start: int, size: int) -> bytes:
@@ -357,9 +374,12 @@ class _Gatherer:
         if not self._is_sorted:
             for part in self._parts:
                 if part.file_format == self.file_format == "sam":
+                    _check_lines(part)
                     yield from _lines_of(part.path)
                 else:
                     with self._as_bam(part) as path:
+                        for _ in self._records_of(part, path):
+                            pass
                         yield from _blocks_of(path, self._deflate)
             return
         call: Callable[..., Any] = run_of
@@ -372,7 +392,7 @@ class _Gatherer:
             )
         waiting: deque[Future[Any]] = deque()
         for part in self._parts:
-            with self._as_bam(part) as path, closing(self._chunks_of(path)) as chunks:
+            with self._as_bam(part) as path, closing(self._records_of(part, path)) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
                     if len(waiting) > AHEAD * self._workers.threads:
@@ -380,9 +400,15 @@ class _Gatherer:
         while waiting:
             yield waiting.popleft().result()
 
-    def _chunks_of(self, path: str) -> Generator[tuple[bytes, int], None, None]:
+    def _records_of(self, part: Part, path: str) -> Generator[tuple[bytes, int], None, None]:
+        """Those of a part, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
-        return _chunks_of(path, Inflaters(self._workers), lengths)
+        found = RecordSum()
+        with closing(_chunks_of(path, Inflaters(self._workers), lengths)) as chunks:
+            for bam, records in chunks:
+                found = found.followed_by(RecordSum.of(bam, "bam"))
+                yield bam, records
+        part.verify(found, "bam")
 
     @contextmanager
     def _as_bam(self, part: Part) -> Iterator[str]:
@@ -390,6 +416,8 @@ class _Gatherer:
         if part.file_format == "bam":
             yield part.path
             return
+        if part.file_format == "sam":
+            _check_lines(part)
         path = self._destination.temporary("part.bam")
         threads = str(max(0, self._options.threads - 1))
         self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(part.path))
@@ -409,6 +437,19 @@ def _gathered_header(part: Part, options: GatherOptions, is_sorted: bool) -> str
 
 
 # --- what is copied -----------------------------------------------------------------------------------------
+
+
+def _check_lines(part: Part) -> None:
+    """Raise InputError unless a part in SAM has the records that were mapped."""
+    if part.place.file_format != "sam":
+        return
+    found, left = RecordSum(), b""
+    for piece in _lines_of(part.path):
+        text = b"".join([left, *piece.pieces])
+        end = text.rfind(b"\n") + 1
+        found = found.followed_by(RecordSum.of(text[:end], "sam"))
+        left = text[end:]
+    part.verify(found, "sam")
 
 
 def _lines_of(path: str) -> Iterator[Pieces]:
