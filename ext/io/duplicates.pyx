@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, strcmp
+from libc.string cimport strcmp
 
 from gassst._core.hashing cimport mix
 from gassst._core.sam_flags cimport FIRST_IN_PAIR, NOT_PRIMARY, REVERSE, SECOND_IN_PAIR, UNMAPPED
@@ -27,7 +27,6 @@ cdef extern from "record_ends.h" nogil:
     int read_spot(const uint8_t *name, size_t length, uint64_t *surface, uint32_t *x, uint32_t *y) noexcept
 
 cdef enum:
-    NAME_AT = 36  # bytes of a record before its name
     # Bits of the columns of a row: LEFT is library, coordinate, strand; RIGHT kind and coordinate; RANK badness, ordinal.
     COORDINATE_BITS = 42
     LIBRARY_SHIFT = 43
@@ -538,14 +537,13 @@ cdef class Ties:
 
     def look(self, const uint8_t[::1] data not None, const uint64_t[::1] ends not None,
              const uint64_t[::1] templates not None):
-        """Find the templates among records, and keep what decides of these: the fields before the name, and the name."""
+        """Find the templates among records, whose bytes must stay as long as this object."""
         cdef const uint64_t[::1] ordinals = self._ordinals
         cdef uint64_t[::1] records = self._records
         cdef const uint8_t *record
-        cdef size_t n = ordinals.shape[0], i, low, high, middle, n_found = 0, size = 0, at = 0
+        cdef size_t n = ordinals.shape[0], i, low, high, middle
         cdef const uint8_t[::1] bits = self._bits
-        found_array, starts_array = np.empty((2, templates.shape[0]), np.uint64)
-        cdef uint64_t[::1] found = found_array, starts = starts_array
+        self._keep.append(data)
         with nogil:
             for i in range(<size_t>templates.shape[0]):
                 if templates[i] >> 3 >= <uint64_t>bits.shape[0]:
@@ -561,20 +559,7 @@ cdef class Ties:
                         high = middle
                 record = &data[ends[i - 1] if i else 0]
                 if not open_record(record).flag & (NOT_PRIMARY | UNMAPPED):
-                    found[n_found], starts[n_found] = low, record - &data[0]
-                    n_found += 1
-                    size += NAME_AT + record[12]
-        if not n_found:
-            return
-        kept_array = np.empty(size, np.uint8)
-        self._keep.append(kept_array)
-        cdef uint8_t[::1] kept = kept_array
-        with nogil:
-            for i in range(n_found):
-                record = &data[starts[i]]
-                memcpy(&kept[at], record, NAME_AT + record[12])
-                records[found[i]] = <uint64_t>&kept[at]
-                at += NAME_AT + record[12]
+                    records[low] = <uint64_t>record
 
     def settled(self):
         """The rows, in each set that which is to be kept first. Raises ValueError where a record was not found."""

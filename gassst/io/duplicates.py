@@ -22,7 +22,7 @@ How it is done
    Rows and ends are sorted. Every record knows the ordinal of its template.
 2. Rows and ends wait in memory with the records, and go to disk with them.
 3. When all records are there, workers merge and judge ranges of LEFT. Sets whose best score is there twice need
-   names: a pass over all records finds them. It comes each time that as many rows wait as memory allows.
+   names: one pass over the ordinals of all records finds them.
 4. What is marked is a bit for each template. Records are flagged while they are merged.
 
 So nothing depends on threads, batches or memory. A pair takes 24 bytes for its row, 16 for its ends, and 16 for the
@@ -44,7 +44,6 @@ from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
 from gassst.io.read_groups import fields_of
-from gassst.io.runs import read_bytes
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes
@@ -53,9 +52,7 @@ if TYPE_CHECKING:
 WITHIN = ("library", "read-group", "file")
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
 OPTICAL_DISTANCE = 100  # Picard's default
-UNDECIDED_SHARE = 0.25  # of the memory for runs, for rows that wait for names
-UNDECIDED_BYTES = 300  # of one such row: itself, its copies, and the name of its template
-LEAST_UNDECIDED = 1 << 16  # rows; each time they are settled, all records are read
+MOST_UNDECIDED = 1 << 22  # rows; so many are settled at once, which takes about 100 bytes each
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
 SAMPLE = 256  # of the rows of a run, every so many are looked at to find ranges of equal size
 
@@ -312,9 +309,6 @@ class DuplicateSearch:
     ----------
     rules : DuplicateRules
     libraries : Libraries
-    memory : int
-        Bytes for the runs of records that are sorted with this. Signatures count among these; what `find` takes for
-        names is a share of them.
 
     Attributes
     ----------
@@ -322,14 +316,13 @@ class DuplicateSearch:
         Complete after `find`.
     """
 
-    def __init__(self, rules: DuplicateRules, libraries: Libraries, memory: int):
+    def __init__(self, rules: DuplicateRules, libraries: Libraries):
         self.counts = DuplicateCounts(libraries.names)
         self._rules = rules
-        self._most_undecided = max(LEAST_UNDECIDED, int(memory * UNDECIDED_SHARE / UNDECIDED_BYTES))
         self._templates = 0
         self._rank = 3 if rules.barcode_tag else 2  # column
         self._in_memory: deque[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = deque()
-        self._on_disk: list[tuple[TableOnDisk, TableOnDisk]] = []
+        self._on_disk: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = []
         self._bits = np.empty(0, np.uint8), np.empty(0, np.uint8)
 
     def add(self, signed: Signed, templates: NDArray[np.uint64]) -> None:
@@ -351,8 +344,8 @@ class DuplicateSearch:
             for part in in_order(merged, _ranges(taken)):
                 rows.write(part[0])
                 ends.write(part[1])
-        tables = [TableOnDisk(name, width) for name, width in zip(names, shapes, strict=True)]
-        self._on_disk.append((tables[0], tables[1]))
+        columns = (_mapped(name).reshape(-1, width) for name, width in zip(names, shapes, strict=True))
+        self._on_disk.append((next(columns), next(columns)))
         return sum(array.nbytes for pair in taken for array in pair)
 
     def find(self, in_order: InOrder, records: Sequence[AnyRun]) -> None:
@@ -361,11 +354,11 @@ class DuplicateSearch:
         self._bits = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
         rules, libraries = self._rules, len(self.counts.names)
         undecided: list[NDArray[np.uint64]] = []
-        runs: list[tuple[Table, Table]] = [*self._on_disk, *self._in_memory]
+        runs = [*self._on_disk, *self._in_memory]
         for judgement in in_order(judged, ((*part, rules, libraries) for part in _ranges(runs))):
             self._take(judgement)
             undecided.append(judgement.undecided.copy())  # of a few rows, for which no region is to be kept
-            if sum(map(len, undecided)) > self._most_undecided:
+            if sum(map(len, undecided)) > MOST_UNDECIDED:
                 self._settle(undecided, records)
                 undecided = []
         self._settle(undecided, records)
@@ -401,34 +394,13 @@ class DuplicateSearch:
         return Marking(*self._bits, self._rules.tagged)
 
 
-@dataclass(frozen=True, slots=True)
-class TableOnDisk:
-    """Sorted rows in a file, uint64[n, columns]. They are read part by part: a mapping of all would count as memory."""
-
-    path: str
-    columns: int
-
-    def __len__(self) -> int:
-        return os.path.getsize(self.path) // (8 * self.columns)
-
-    def __getitem__(self, rows: slice) -> NDArray[np.uint64]:
-        """Rows as `range` counts them. Raises OSError, also where the file is shorter than it was."""
-        first, last, _ = rows.indices(len(self))
-        size = 8 * self.columns
-        found = read_bytes(self.path, first * size, max(last - first, 0) * size)
-        return found.view(np.uint64).reshape(-1, self.columns)
-
-
-Table = NDArray[np.uint64] | TableOnDisk
-
-
 def _ranges(
-    runs: Sequence[tuple[Table, Table]],
+    runs: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]],
 ) -> Iterator[tuple[list[NDArray[np.uint64]], list[NDArray[np.uint64]]]]:
     """All rows and ends, as pieces of the runs, in ranges of LEFT that follow each other."""
     if not runs:
         return
-    sample = np.sort(np.concatenate([rows[:][::SAMPLE, 0].copy() for rows, _ in runs]))
+    sample = np.sort(np.concatenate([rows[::SAMPLE, 0] for rows, _ in runs]))
     keys = np.unique(sample[:: RANGE_ROWS // SAMPLE][1:])
     bounds = [[_bounds(table, keys) for table in run] for run in runs]
     for i in range(len(keys) + 1):
@@ -438,5 +410,9 @@ def _ranges(
         )
 
 
-def _bounds(table: Table, keys: NDArray[np.uint64]) -> list[int]:
-    return [0, *compiled.bounds(table[:], keys).tolist(), len(table)]
+def _bounds(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> list[int]:
+    return [0, *compiled.bounds(table, keys).tolist(), len(table)]
+
+
+def _mapped(path: str) -> NDArray[np.uint64]:
+    return np.asarray(np.memmap(path, np.uint64, "r")) if os.path.getsize(path) else np.empty(0, np.uint64)

@@ -165,7 +165,7 @@ class RunOnDisk:
         return Run(
             self._numbers(0, first, last),
             ends - np.uint64(start),
-            read_bytes(self.path, numbers + start, size),
+            _read(self.path, numbers + start, size),
             self._numbers(2, first, last) if self.are_signed else NO_TEMPLATES,
         )
 
@@ -175,7 +175,7 @@ class RunOnDisk:
 
     def _numbers(self, column: int, first: int, last: int) -> NDArray[np.uint64]:
         at = NUMBER * (column * self.records + first)
-        return read_bytes(self.path, at, NUMBER * (last - first)).view(np.uint64)
+        return _read(self.path, at, NUMBER * (last - first)).view(np.uint64)
 
     def remove(self) -> None:
         """What is not on disk yet never has to get there."""
@@ -183,8 +183,7 @@ class RunOnDisk:
             os.unlink(self.path)
 
 
-def read_bytes(path: str, start: int, size: int) -> NDArray[np.uint8]:
-    """So many bytes of a file, uint8[size]. Raises OSError, also where it ends before."""
+def _read(path: str, start: int, size: int) -> NDArray[np.uint8]:
     data = np.empty(size, np.uint8)
     with open(path, "rb", buffering=0) as file:
         file.seek(start)
