@@ -98,10 +98,6 @@ class Run:
         ends = self.ends[first:last] - np.uint64(start)
         return Run(self.keys[first:last], ends, self.data[start:stop], self.templates[first:last])
 
-    def columns(self) -> Run:
-        """Itself: all of it is in memory."""
-        return self
-
 
 def _run_of(keys: Any, ends: Any, data: Any, templates: Any) -> Run:
     numbers = (np.frombuffer(column, np.uint64) for column in (keys, ends, templates))
@@ -165,17 +161,13 @@ class RunOnDisk:
         return Run(
             self._numbers(0, first, last),
             ends - np.uint64(start),
-            _read(self.path, numbers + start, size),
+            read_bytes(self.path, numbers + start, size),
             self._numbers(2, first, last) if self.are_signed else NO_TEMPLATES,
         )
 
-    def columns(self) -> Run:
-        """All of it, read into memory."""
-        return self.part(0, self.records)
-
     def _numbers(self, column: int, first: int, last: int) -> NDArray[np.uint64]:
         at = NUMBER * (column * self.records + first)
-        return _read(self.path, at, NUMBER * (last - first)).view(np.uint64)
+        return read_bytes(self.path, at, NUMBER * (last - first)).view(np.uint64)
 
     def remove(self) -> None:
         """What is not on disk yet never has to get there."""
@@ -183,7 +175,8 @@ class RunOnDisk:
             os.unlink(self.path)
 
 
-def _read(path: str, start: int, size: int) -> NDArray[np.uint8]:
+def read_bytes(path: str, start: int, size: int) -> NDArray[np.uint8]:
+    """Part of a file. Raises OSError, also where the file ends before."""
     data = np.empty(size, np.uint8)
     with open(path, "rb", buffering=0) as file:
         file.seek(start)

@@ -137,6 +137,7 @@ class Source:
 
     def close(self) -> None:
         self._closing.close()
+        self.counter = None  # it refers to this: neither would end before the collector finds both
 
 
 def _head(stream: Any) -> bytes:
