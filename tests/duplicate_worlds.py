@@ -167,7 +167,7 @@ def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     """Write the sorted file `path` with duplicates marked; returns its counts."""
     libraries = Libraries.of(str(HEADER), rules.within)
     encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
-    search = DuplicateSearch(rules, libraries, memory)
+    search = DuplicateSearch(rules, libraries)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
     target = MarkedBamFormat(search, HEADER, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())

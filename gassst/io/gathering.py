@@ -309,8 +309,9 @@ class _Gatherer:
             if options.duplicates is not None:
                 from gassst.io.duplicates import DuplicateSearch, Libraries
 
-                libraries = Libraries.of(self._header, options.duplicates.within)
-                search = DuplicateSearch(options.duplicates, libraries, options.sort_memory)
+                search = DuplicateSearch(
+                    options.duplicates, Libraries.of(self._header, options.duplicates.within)
+                )
             joined = self._format(search)
             stack.callback(joined.abort)
             fd = target.open()

@@ -48,8 +48,8 @@ class MarkedBamFormat(SortedBamFormat):
         on_disk, freed = super()._spilled(runs)
         return on_disk, freed + self._duplicates.spill(self._file, self._in_order)
 
-    def _marking(self, runs: list[AnyRun]) -> Shared[Marking]:
-        self._duplicates.find(self._in_order, runs)
+    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking]:
+        self._duplicates.find(self._in_order, runs, self._contigs.lengths)
         return self._workers.share(self._duplicates.marking)
 
     def _remove_runs(self) -> None:

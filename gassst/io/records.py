@@ -477,7 +477,7 @@ class AlignmentWriter:
         from gassst.io.duplicates import DuplicateSearch, Libraries
         from gassst.io.marking import MarkedBamFormat
 
-        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within), options.sort_memory)
+        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
         return MarkedBamFormat(
             self._duplicates, contigs, header, level, destination, workers, memory, is_output
         )

@@ -191,12 +191,12 @@ class SortedBamFormat(PlainFile):
     def _merged(self) -> Iterator[Compressed]:
         """All records, in ranges."""
         runs: list[AnyRun] = [*self._on_disk, *self._in_memory]
-        marking = self._marking(runs)
         shared = self._workers.share(runs)
+        marking = self._marking(shared)
         calls = ((shared, part, marking, self._level) for part in ranges(runs, RANGE_RECORDS))
         yield from self._in_order(compressed, calls)
 
-    def _marking(self, runs: list[AnyRun]) -> Shared[Marking] | None:
+    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking] | None:
         """What tells which records are marked as duplicates: nothing."""
         return None
 
