@@ -105,8 +105,7 @@ cdef class Anchors:
         return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected,
-           bint fresh_alone=False):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
@@ -124,8 +123,6 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         The buckets scored before.
     rejected : search.arrays.KeysByRead
         The diagonals rejected before.
-    fresh_alone : bool
-        Leave out the seeds that the stage before had, too: all that they lead to is scored or rejected.
 
     Returns
     -------
@@ -163,8 +160,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
                           keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
-                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0),
-                          fresh_alone)
+                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
             gather_read(&read, p, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
@@ -181,16 +177,13 @@ cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, 
     cdef columns_t end
     total[0] = total[1] = 0
     for i in range(read.n_seeds):
-        if not (read.fresh_alone and read.seeds[i].followed):
-            total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
+        total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
     if total[0] + total[1] == 0:
         return 0
     buffer.reserve(total[0] + total[1])
     out.reserve(out.n + total[0] + total[1])
     to[0], to[1] = buffer.keys, buffer.keys + total[0]
     for i in range(read.n_seeds):
-        if read.fresh_alone and read.seeds[i].followed:
-            continue
         strand = read.seeds[i].reverse ^ read.flip
         strand_bit = <uint64_t>strand << 56
         low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length

@@ -18,7 +18,6 @@ cdef struct read_t:
     const Seed *seeds
     Py_ssize_t n_seeds
     keys_t scored, rejected  # buckets and diagonals of the read
-    bint fresh_alone         # without the seeds that the stage before had, too
 
 
 cdef struct columns_t:

@@ -184,11 +184,6 @@ class DeviceBackend:
         """All of them: a device sorts and filters what they lead to faster."""
         return reads
 
-    def portions(self, state: DeviceState, stage: int, reads: DeviceReads) -> Iterator[DeviceReads]:
-        """All of them at once."""
-        if reads.size:
-            yield reads
-
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)

@@ -34,8 +34,8 @@ def run_stages(backend: SearchBackend) -> SearchState:
         reads = backend.unsettled(state, stage)
         backend.merge_scored(state, reads)
         reads = backend.screen(state, stage, reads)
-        for portion in backend.portions(state, stage, reads):
-            run_stage(backend, state, stage, portion)
+        if reads.size:
+            run_stage(backend, state, stage, reads)
     return state
 
 
