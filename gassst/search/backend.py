@@ -149,10 +149,6 @@ class SearchBackend(Protocol):
         """
         ...
 
-    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
-        """Candidates of the first stage with enough seeds beside them for the limit of their read."""
-        ...
-
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         """The candidates marked 1 in `chosen` uint8[c]."""
         ...

@@ -246,13 +246,6 @@ class DeviceBackend:
         slot.launch("choose_top_buckets", reads.size, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, reads.size, pairs, anchors.segment)
 
-    def supported(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        reads = candidates.reads
-        active = np.uint32(reads.size), reads.numbers, reads.plan, state.columns, self._shift
-        columns = candidates.segment, candidates.anchors
-        self._slot.launch("keep_supported", reads.size, self._n, self._lengths, *active, *columns)
-        return candidates
-
     def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
         slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters
         if not cascade.names:

@@ -183,14 +183,6 @@ class HostBackend:
                 context.index.integrity.wait()  # raises where a damaged file is the reason
             raise
 
-    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
-        # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
-        need = np.maximum(state.complete, state.limit) - state.limit
-        need[state.left_to_local] = np.iinfo(need.dtype).max
-        width = self.context.plan.seed_length[0][self.context.lengths]
-        with self.stats.timed("candidates"):
-            return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))
-
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         with self.stats.timed("candidates"):
             return candidates.take(np.flatnonzero(chosen.view(bool)))

@@ -51,9 +51,7 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     score(backend, state, top_buckets)
     left: Candidates = anchors
     left_to_local = backend.leave_to_local(state, anchors)
-    if stage == 0:
-        left = backend.supported(left, state)
-    elif left_to_local:
+    if left_to_local:
         left = backend.still_searched(anchors, state)
     survivors = backend.filter(left, state)
     found = backend.buckets(survivors, top_buckets)
