@@ -1,7 +1,7 @@
 """The occurrences of the seeds of a batch of reads become candidates.
 
 Passes over the batch, each without the GIL: `gather` (ranges of positions, from `seeds.Seeds`, to anchors, sorted and
-merged by diagonal, read by read, positions asked for ahead of time) and `best_supported` / `supported` / `buckets`
+merged by diagonal, read by read, positions asked for ahead of time) and `best_supported` / `buckets`
 (anchors to buckets of diagonals). Everything runs on the read's canonical orientation (`seeds.orient`).
 """
 
@@ -105,8 +105,7 @@ cdef class Anchors:
         return np.asarray(read_strand), np.asarray(diagonal), np.asarray(offset), np.asarray(length)
 
 
-def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected,
-           bint fresh_alone=False):
+def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] active, context, scored, rejected):
     """Anchors of the active reads: the occurrences of their seeds, sorted by strand and diagonal, runs merged.
 
     Seeds that touch or overlap on one diagonal are one longer exact match. Anchors in a bucket that was scored
@@ -124,8 +123,6 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
         The buckets scored before.
     rejected : search.arrays.KeysByRead
         The diagonals rejected before.
-    fresh_alone : bool
-        Leave out the seeds that the stage before had, too: all that they lead to is scored or rejected.
 
     Returns
     -------
@@ -163,8 +160,7 @@ def gather(Seeds seeds, const uint32_t[::1] positions, const uint32_t[::1] activ
                     prefetch(p + seeds.seeds[j].lo + seeds.seeds[j].count - 1)
             read = read_t(r, flip[r], shift, seeds.seeds + seeds.start[i], seeds.start[i + 1] - seeds.start[i],
                           keys_t(in_scored + scored_start[r], scored_start[r + 1] - scored_start[r], 0),
-                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0),
-                          fresh_alone)
+                          keys_t(in_rejected + rejected_start[r], rejected_start[r + 1] - rejected_start[r], 0))
             gather_read(&read, p, buffer, out)
         start[a] = out.n
     return out.take() + (start_array,)
@@ -181,16 +177,13 @@ cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, 
     cdef columns_t end
     total[0] = total[1] = 0
     for i in range(read.n_seeds):
-        if not (read.fresh_alone and read.seeds[i].followed):
-            total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
+        total[read.seeds[i].reverse ^ read.flip] += read.seeds[i].count
     if total[0] + total[1] == 0:
         return 0
     buffer.reserve(total[0] + total[1])
     out.reserve(out.n + total[0] + total[1])
     to[0], to[1] = buffer.keys, buffer.keys + total[0]
     for i in range(read.n_seeds):
-        if read.fresh_alone and read.seeds[i].followed:
-            continue
         strand = read.seeds[i].reverse ^ read.flip
         strand_bit = <uint64_t>strand << 56
         low = <uint64_t>read.seeds[i].offset << 8 | read.seeds[i].length
@@ -307,78 +300,6 @@ cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_
             best = support
             read_strand[0], bucket[0] = current_strand, current_bucket
     return best > 0
-
-
-def supported(candidates, int shift, const uint16_t[::1] width, const uint16_t[::1] need):
-    """Candidates whose bands hold enough seeds for an alignment within the limit.
-
-    An alignment with e errors leaves all but e of the disjoint seeds of a stage free of errors, and its band lies in its
-    bucket and the two beside it. So where these hold too few seeds there is none within the limit.
-
-    Parameters
-    ----------
-    candidates : search.arrays.Candidates
-        c sorted candidates: all that the stage found of every read with a need. Read: `read_strand`, `diagonal`,
-        `length`.
-    shift : int
-        log2 of the bucket span.
-    width : uint16[n]
-        Bases of a seed, by read.
-    need : uint16[n]
-        Seeds that an alignment within the limit has at least, by read.
-
-    Returns
-    -------
-    int64[k]
-        Rows of the candidates to go on with.
-    """
-    cdef Py_ssize_t c = len(candidates), n = 0
-    cdef columns_t columns = columns_of(candidates)
-    rows_array = np.empty(c, np.int64)
-    cdef int64_t[::1] rows = rows_array
-    if c:
-        with nogil:
-            n = supported_rows(&columns, c, shift, &width[0], &need[0], &rows[0])
-    return rows_array[:n].copy()
-
-
-cdef Py_ssize_t supported_rows(const columns_t *candidates, Py_ssize_t c, int shift, const uint16_t *width,
-                               const uint16_t *need, int64_t *rows) noexcept nogil:
-    """`supported` of c candidates, at least one; returns how many rows it has written."""
-    # Locals: the compiler cannot know that what is written does not change them.
-    cdef const uint32_t *read_strand = candidates.read_strand
-    cdef const uint32_t *diagonal = candidates.diagonal
-    cdef Py_ssize_t i, j, n = 0, previous = -1, start = 0
-    cdef uint32_t read, seeds, before = 0, here, after, bucket
-    here = seeds_of_bucket(candidates, c, width, shift, 0, &j)
-    while start < c:
-        i = j
-        bucket, read = diagonal[start] >> shift, read_strand[start] >> 1
-        after = seeds_of_bucket(candidates, c, width, shift, i, &j) if i < c else 0
-        seeds = here
-        if previous >= 0 and read_strand[previous] == read_strand[start] and (
-                diagonal[previous] >> shift) + 1 == bucket:
-            seeds += before
-        if i < c and read_strand[i] == read_strand[start] and diagonal[i] >> shift == bucket + 1:
-            seeds += after
-        if seeds >= need[read]:
-            for previous in range(start, i):
-                rows[n] = previous
-                n += 1
-        before, here, previous, start = here, after, start, i
-    return n
-
-
-cdef inline uint32_t seeds_of_bucket(const columns_t *candidates, Py_ssize_t c, const uint16_t *width, int shift,
-                                     Py_ssize_t i, Py_ssize_t *stop) noexcept nogil:
-    """Most seeds that the anchors of the bucket of row i can be made of; `stop` becomes the first row behind it."""
-    cdef Py_ssize_t j = i
-    cdef uint32_t seeds = 0, strand = candidates.read_strand[i], bucket = candidates.diagonal[i] >> shift
-    while j < c and candidates.read_strand[j] == strand and candidates.diagonal[j] >> shift == bucket:
-        seeds += candidates.length[j] // width[strand >> 1]
-        j += 1
-    stop[0] = j
-    return seeds
 
 
 def buckets(candidates, int shift, known):

@@ -140,7 +140,7 @@ cdef Seed *plan_seeds(const seed_plan_t *plan, const uint64_t *planes, uint64_t 
             s.offset = <uint16_t>(m - w - o if s.reverse else o)
             s.length = <uint8_t>w
             s.lo = s.count = 0
-            s.clipped = s.known = s.followed = 0
+            s.clipped = s.known = 0
             if coded:
                 take_seed(codes + s.reverse * (CODES + 1), m, s, plan.longest)
             else:
@@ -189,7 +189,7 @@ cdef void resolve_seeds(const seed_index_t *index, Seed *seeds, Py_ssize_t n, co
         for i in range(start, stop):
             if i + GROUP < n and seeds[i + GROUP].room >= seeds[i + GROUP].length:
                 lookup_prefetch_table(index, code_of(&seeds[i + GROUP]), seeds[i + GROUP].length)
-            if not seeds[i].known and is_within(&seeds[i], index.k, kmer_from, kmer_to):
+            if is_within(&seeds[i], index.k, kmer_from, kmer_to):
                 group[m] = &seeds[i]
                 m += 1
         resolve_group(index, group, m)
@@ -339,8 +339,6 @@ cdef class Seeds:
     rows : SeedRows
         Length and number of the seeds by read length, uint16[MAX_READ_LENGTH + 1]. The first seed of each read is
         taken and every `rows.every`-th after it.
-    before : Seeds or list of them, optional
-        Some seeds of some of these reads, resolved: they are not looked up again.
 
     Attributes
     ----------
@@ -348,7 +346,7 @@ cdef class Seeds:
         Sum of the occurrences of all seeds that are looked at, after `limit`.
     """
 
-    def __cinit__(self, context, const uint32_t[::1] active, rows, before=None):
+    def __cinit__(self, context, const uint32_t[::1] active, rows):
         cdef const uint64_t[:, ::1] planes = context.packed.planes
         cdef const uint32_t[::1] plane_start = context.packed.plane_start, lengths = context.packed.lengths
         cdef const uint8_t[::1] flip = context.flip
@@ -366,7 +364,7 @@ cdef class Seeds:
             if seed_count[m]:
                 self.shortest = min(self.shortest, <int>seed_length[m])
         start[a] = self.n
-        self.start, self.active, self.lengths, self.every = start, active, lengths, seed_every
+        self.start = start
         self.copied = None
         self.occurrences = 0
         self.step = context.index.step
@@ -381,38 +379,13 @@ cdef class Seeds:
                 m = lengths[active[i]]
                 plan = seed_plan_t(m, seed_length[m], seed_count[m], seed_every[m], flip[active[i]], longest)
                 s = plan_seeds(&plan, &planes[0, 0], plane_start[active[i]], s)
-        # After a copy the ranges are no longer those of the index, unless they lie apart.
-        for some in before if isinstance(before, list) else [before]:
-            if some is not None and ((<Seeds?>some).copied is None or self.step > 1):
-                self.take_over(some)
 
     def __dealloc__(self):
         free(self.seeds)
         free(self.ranges)
 
-    cdef void take_over(self, Seeds before):
-        """Copy what is known of seeds. Those that were clipped are looked up again: their counts have been limited."""
-        cdef Py_ssize_t i, j, each, b = 0, n = before.active.shape[0]
-        cdef const Seed *s
-        cdef Seed *own
-        with nogil:
-            for i in range(self.active.shape[0]):
-                while b < n and before.active[b] < self.active[i]:
-                    b += 1
-                if b == n or before.active[b] != self.active[i]:
-                    continue
-                each = before.every[self.lengths[self.active[i]]] // self.every[self.lengths[self.active[i]]]
-                for j in range(before.start[b + 1] - before.start[b]):
-                    s = &before.seeds[before.start[b] + j]
-                    own = &self.seeds[self.start[i] + 2 * each * (j >> 1) + (j & 1)]
-                    if not s.clipped and s.offset == own.offset and s.length == own.length:
-                        own.lo, own.count, own.known, own.followed = s.lo, s.count, 1, 1
-                        if self.step > 1:
-                            memcpy(self.ranges + self.step * (own - self.seeds),
-                                   before.ranges + self.step * (s - before.seeds), self.step * sizeof(step_range_t))
-
     def resolve(self, index, const uint32_t[::1] caps, uint64_t kmer_from, uint64_t kmer_to):
-        """Look up the seeds, not known before, whose first k-mer is in [kmer_from, kmer_to).
+        """Look up the seeds whose first k-mer is in [kmer_from, kmer_to).
 
         Of an index of step 2 or 4, add the places found there; `lengthen` follows once every k-mer had its turn.
 

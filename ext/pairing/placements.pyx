@@ -93,7 +93,7 @@ cdef class Placements:
         if read_strand.shape[0]:
             self.put(&read_strand[0], &end_position[0], &edits[0], read_strand.shape[0])
 
-    def add_bands(self, bands, search, context, int margin, int pair_margin):
+    def add_bands(self, bands, search, context, int margin):
         """Add the places of bands, and bring the limits of their reads up to date.
 
         Parameters
@@ -104,7 +104,7 @@ cdef class Placements:
             Read: `best`. Changed: `limit`.
         context : search.context.BatchContext
             Read: `errors`.
-        margin, pair_margin : int
+        margin : int
             As for `tighten`.
         """
         cdef const uint32_t[::1] read_strand = bands.read_strand, first = bands.band_start
@@ -115,7 +115,7 @@ cdef class Placements:
             for i in range(k):
                 ends[i] = first[i] + end[i] + self.lengths[read_strand[i] >> 1]
         self.add(read_strand, ends, bands.edits)
-        self.tighten(read_strand, search.best, context.errors, margin, pair_margin, search.limit)
+        self.tighten(read_strand, search.best, context.errors, margin, search.limit)
 
     cdef int put(self, const uint32_t *read_strand, const uint32_t *end_position, const uint16_t *edits,
                  Py_ssize_t n) except -1:
@@ -169,10 +169,10 @@ cdef class Placements:
                 j += 1
 
     def tighten(self, const uint32_t[::1] read_strand, const uint16_t[::1] best, const uint16_t[::1] errors, int margin,
-                int pair_margin, uint16_t[::1] limit):
+                uint16_t[::1] limit):
         """Bring the limits of reads up to date to which places were added, and of their mates.
 
-        A mate keeps places somewhat worse than its best one, until a concordant pair says which it needs.
+        A mate needs its best place, or the one of its concordant pair where that has more errors.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ cdef class Placements:
             Of the places.
         best, errors : uint16[n]
             Least errors of each read, and most that are allowed.
-        margin, pair_margin : int
-            Strata kept behind the place that a read needs; further ones while that is not known.
+        margin : int
+            Strata kept behind the place that a read needs.
         limit : uint16[n]
             Changed in place.
         """
@@ -190,19 +190,17 @@ cdef class Placements:
         with nogil:
             for i in range(read_strand.shape[0]):
                 read = read_strand[i] >> 1
-                limit[read] = self.limit_of(read, best, errors, margin, pair_margin)
+                limit[read] = self.limit_of(read, best, errors, margin)
                 if self.mate[read]:
                     read = self.other(read)
-                    limit[read] = self.limit_of(read, best, errors, margin, pair_margin)
+                    limit[read] = self.limit_of(read, best, errors, margin)
 
-    cdef inline uint16_t limit_of(self, uint32_t read, const uint16_t[::1] best, const uint16_t[::1] errors, int margin,
-                                  int pair_margin) noexcept nogil:
+    cdef inline uint16_t limit_of(self, uint32_t read, const uint16_t[::1] best, const uint16_t[::1] errors,
+                                  int margin) noexcept nogil:
         cdef int needed = best[read]
         if needed == NO_SCORE:
             return errors[read]
-        if self.mate[read] and self.paired_view[read] == NO_SCORE:
-            needed += pair_margin
-        elif self.mate[read]:
+        if self.mate[read] and self.paired_view[read] != NO_SCORE:
             needed = max(needed, self.paired_view[read])
         return <uint16_t>min(errors[read], needed + margin)
 

@@ -24,7 +24,6 @@ from gassst._core.anchors cimport (
     gather_read,
     keys_t,
     read_t,
-    supported_rows,
 )
 from gassst._core.banded cimport band_batch, band_paths, cpu_kernels, kernels_of, local_ends, local_scoring
 from gassst._core.bookkeeping cimport knowledge_t, needs_stage, take_band
@@ -314,8 +313,6 @@ cdef class OneRead:
         self.score(&top_buckets)
         if self.is_local and self.known.best > self.sure_errors:
             return False
-        if stage == 0:
-            n = self.supported(&here, n)
         n = self.filter(&here, &there, n)
         if n < 0:
             return False
@@ -374,18 +371,6 @@ cdef class OneRead:
         copied = <uint32_t *>enlarged(&self.rooms[COPIED], (total + 1) * sizeof(uint32_t))
         copy_stepped(&self.view, seeds, ranges, n, 0, UINT64_MAX, copied)
         return copied
-
-    cdef Py_ssize_t supported(self, columns_t *candidates, Py_ssize_t n) except -1 nogil:
-        """`HostBackend.supported`: keep the candidates in bands with enough seeds; returns how many."""
-        cdef int64_t *rows = <int64_t *>enlarged(&self.rooms[ROWS], n * sizeof(int64_t))
-        cdef uint16_t need = max(self.known.complete, self.known.limit) - self.known.limit
-        cdef uint16_t width = self.seed_length[0, self.length]
-        cdef Py_ssize_t kept = supported_rows(candidates, n, self.shift, &width, &need, rows), i
-        for i in range(kept):
-            candidates.read_strand[i], candidates.diagonal[i] = (
-                candidates.read_strand[rows[i]], candidates.diagonal[rows[i]])
-            candidates.offset[i], candidates.length[i] = candidates.offset[rows[i]], candidates.length[rows[i]]
-        return kept
 
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -2 nogil:
         """Run the filters; returns how many candidates pass, which are `here`, or -1 where one fails."""

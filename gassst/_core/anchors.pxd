@@ -18,7 +18,6 @@ cdef struct read_t:
     const Seed *seeds
     Py_ssize_t n_seeds
     keys_t scored, rejected  # buckets and diagonals of the read
-    bint fresh_alone         # without the seeds that the stage before had, too
 
 
 cdef struct columns_t:
@@ -54,7 +53,5 @@ cdef class Anchors:
 cdef int gather_read(read_t *read, const uint32_t *positions, KeyBuffer buffer, Anchors out) except -1 nogil
 cdef bint best_bucket(const columns_t *anchors, const uint8_t *chosen, Py_ssize_t first, Py_ssize_t stop, int shift,
                       uint32_t *read_strand, uint32_t *bucket) noexcept nogil
-cdef Py_ssize_t supported_rows(const columns_t *candidates, Py_ssize_t c, int shift, const uint16_t *width,
-                               const uint16_t *need, int64_t *rows) noexcept nogil
 cdef void distinct_buckets(const columns_t *candidates, Py_ssize_t c, int shift, const buckets_t *known,
                            buckets_t *found) noexcept nogil

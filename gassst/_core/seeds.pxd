@@ -15,7 +15,6 @@ cdef struct Seed:
     uint8_t reverse
     uint8_t clipped   # not every occurrence of the planned seed is looked at
     uint8_t known     # need not be looked up again
-    uint8_t followed  # the stage before had it, too
 
 
 cdef struct seed_plan_t:
@@ -35,12 +34,9 @@ cdef class Seeds:
     cdef int shortest                # bases of the shortest seed that is planned
     cdef Py_ssize_t n
     cdef int64_t[::1] start          # first seed of each active read
-    cdef const uint32_t[::1] active, lengths
-    cdef const uint16_t[::1] every
     cdef uint32_t[::1] copied        # positions of all seeds, when they were copied out of the index
     cdef readonly int64_t occurrences
 
-    cdef void take_over(self, Seeds before)
     cdef int check_lengths(self, index) except -1
 
 

@@ -85,13 +85,13 @@ class SearchBackend(Protocol):
         ...
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
-        """The seeds of a stage. Changes `capped`, `looked`, `planned`, `complete` and `known_seeds` of the state.
+        """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state.
 
         `every` replaces the plan's distance between the seeds that are looked up.
         """
         ...
 
-    def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
+    def resolve(self, reads: U32, rows: SeedRows, caps: U32) -> Resolved:
         """Seeds of `reads` by the given plan, at most `caps` occurrences by seed length.
 
         What is `known` is not looked up again.
@@ -140,13 +140,6 @@ class SearchBackend(Protocol):
         """
         ...
 
-    def portions(self, state: SearchState, stage: int, reads: U32) -> Iterator[U32]:
-        """The reads of a stage, as many at a time as are best searched together.
-
-        Changes `known_seeds` of the state.
-        """
-        ...
-
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
@@ -154,10 +147,6 @@ class SearchBackend(Protocol):
 
         Changes `fresh_rejected` of the state.
         """
-        ...
-
-    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
-        """Candidates of the first stage with enough seeds beside them for the limit of their read."""
         ...
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:

@@ -184,11 +184,6 @@ class DeviceBackend:
         """All of them: a device sorts and filters what they lead to faster."""
         return reads
 
-    def portions(self, state: DeviceState, stage: int, reads: DeviceReads) -> Iterator[DeviceReads]:
-        """All of them at once."""
-        if reads.size:
-            yield reads
-
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)
@@ -250,13 +245,6 @@ class DeviceBackend:
         columns = anchors.segment, anchors.anchors, anchors.top_bucket, pairs, reads.counters
         slot.launch("choose_top_buckets", reads.size, self._lengths, self._flips, *active, *columns)
         return self._bands(reads, True, reads.size, pairs, anchors.segment)
-
-    def supported(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
-        reads = candidates.reads
-        active = np.uint32(reads.size), reads.numbers, reads.plan, state.columns, self._shift
-        columns = candidates.segment, candidates.anchors
-        self._slot.launch("keep_supported", reads.size, self._n, self._lengths, *active, *columns)
-        return candidates
 
     def filter(self, candidates: DeviceAnchors, state: DeviceState) -> DeviceAnchors:
         slot, cascade, counters = self._slot, self.context.cascade, candidates.reads.counters

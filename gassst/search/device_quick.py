@@ -19,7 +19,7 @@ from gassst.search.context import QUICK_EVERY
 from gassst.search.device_arrays import GROUP, STATE, DeviceAnchors, DeviceBands, DeviceReads, DeviceState
 from gassst.search.device_backend import COUNTERS_BYTES, DeviceBackend
 from gassst.search.device_requests import QuickLooked
-from gassst.search.host_pairs import EXTRA_ERRORS, QUICK_ANCHORS
+from gassst.search.host_pairs import QUICK_ANCHORS
 from gassst.seeding.plan import EXTRA_STRATA
 
 NEAR_BYTES = 4 * (2 * 2 * QUICK_ANCHORS + 2 * 2 + 2)
@@ -101,10 +101,9 @@ class QuickLook(DeviceBackend):
         """Close the pairs whose best concordant pair has no rivals that may be unseen."""
         slot, reads, batch = self._slot, bands.reads, self.context
         borders, row, shares = slot.of_pairs(batch.plan, batch.present)
-        margins = map(np.int32, (EXTRA_STRATA + EXTRA_ERRORS, EXTRA_STRATA))
         active = self._n, np.uint32(reads.size // 2), reads.numbers, *self._window
         n_borders = np.uint32(len(self._index.index.reference.starts) + 1)
-        known = borders, n_borders, *margins, row, shares, np.uint32(len(batch.present))
+        known = borders, n_borders, np.int32(EXTRA_STRATA), row, shares, np.uint32(len(batch.present))
         columns = bands.bands, bands.pairs, np.uint32(bands.room), bands.found, near
         out = state.columns, bands.kept, state.number, is_open, reads.counters
         slot.launch("settle_pairs", reads.size // 2, self._lengths, *active, *known, *columns, *out)

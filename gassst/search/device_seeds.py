@@ -57,7 +57,6 @@ class SeedsOnDevice(HostBackend):
         planned = (context.plan.disjoint[stage][lengths] + distance[lengths] - 1) // distance[lengths]
         noted = planned - found.complete[reads], found.capped[reads].astype(np.uint8)
         _bookkeeping.note_looked(state, context, stage, distance, reads, noted)
-        state.known_seeds = None
         stats.add_work_of(found.counted)
         anchors = found.anchors(reads)
         self._bounded = (anchors, found.bound.copy()) if context.cascade.is_narrow_band else None

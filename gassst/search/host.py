@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,9 +60,6 @@ CLIPPING_GAIN = 11
 GIVEN_UP = 0.001
 # Runs of neighbouring reads, twice their number, from which on the anchors of each are not copied as a whole.
 MANY_RUNS = 512
-# Seeds of a later stage that are looked up and followed together. What they lead to then fits the caches, and memory of
-# the system is used again: reads of yeast on human13 take a fifth less time than all at once.
-SEEDS_AT_ONCE = 1 << 18
 
 
 class HostBackend:
@@ -87,7 +83,7 @@ class HostBackend:
 
     def initial_state(self) -> SearchState:
         # The other filters do not tell which diagonals they reject.
-        return replace(SearchState.initial(self.context), follows_all=self.context.cascade.is_narrow_band)
+        return SearchState.initial(self.context)
 
     def unsettled(self, state: SearchState, stage: int, partner: I64 | None = None) -> U32:
         return _bookkeeping.unsettled(state, self.context, stage, EXTRA_STRATA, partner, self._given_up)
@@ -112,15 +108,14 @@ class HostBackend:
         if every is not None:
             rows = rows._replace(every=np.full_like(rows.every, every))
         with self.stats.timed("seeds"):
-            seeds, clipped, capped = self.resolve(reads, rows, plan.caps, state.known_seeds)
+            seeds, clipped, capped = self.resolve(reads, rows, plan.caps)
             _bookkeeping.note_looked(state, self.context, stage, rows.every, reads, (clipped, capped))
-        state.known_seeds = seeds if (rows.every > 1).any() and not self.context.lookup.copies else None
         self.stats.occurrences += seeds.occurrences
         return seeds
 
-    def resolve(self, reads: U32, rows: SeedRows, caps: U32, known: Any = None) -> Resolved:
+    def resolve(self, reads: U32, rows: SeedRows, caps: U32) -> Resolved:
         context = self.context
-        seeds = _seeds.Seeds(context, reads, rows, known)
+        seeds = _seeds.Seeds(context, reads, rows)
         context.lookup.resolve(seeds, caps)
         clipped, capped = seeds.limit(caps)
         context.lookup.copy_positions(seeds)
@@ -133,7 +128,7 @@ class HostBackend:
     def gather(self, seeds: Any, reads: U32, state: SearchState | None) -> Anchors:
         context = self.context
         scored = state.scored if state else KeysByRead.none(context.n)
-        known = scored, state.rejected if state else scored, state is not None and state.follows_all
+        known = scored, state.rejected if state else scored
         with self.stats.timed("candidates"):
             gathered = _anchors.gather(seeds, context.index.positions, reads, context, *known)
             anchors = Anchors(*gathered, reads)
@@ -174,18 +169,6 @@ class HostBackend:
             state.rejected = _merged(state.rejected, state.fresh_rejected, reads)
             state.fresh, state.fresh_rejected = [], []
 
-    def portions(self, state: SearchState, stage: int, reads: U32) -> Iterator[U32]:
-        rows, lengths = self.context.plan.rows(stage), self.context.lengths[reads]
-        seeds = 2 * int((rows.number[lengths] // rows.every[lengths]).sum(dtype=np.int64)) if stage else 0
-        known, looked_up = state.known_seeds, []
-        for portion in np.array_split(reads, 1 + seeds // SEEDS_AT_ONCE):
-            if portion.size:
-                state.known_seeds = known
-                yield portion
-                looked_up.append(state.known_seeds)
-        if len(looked_up) > 1:
-            state.known_seeds = looked_up
-
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def filter(self, candidates: Candidates, state: SearchState) -> Candidates:
@@ -199,14 +182,6 @@ class HostBackend:
             if context.index.integrity is not None:
                 context.index.integrity.wait()  # raises where a damaged file is the reason
             raise
-
-    def supported(self, candidates: Candidates, state: SearchState) -> Candidates:
-        # Each disjoint seed that is not there is an error. Later stages do not know the seeds in buckets scored before.
-        need = np.maximum(state.complete, state.limit) - state.limit
-        need[state.left_to_local] = np.iinfo(need.dtype).max
-        width = self.context.plan.seed_length[0][self.context.lengths]
-        with self.stats.timed("candidates"):
-            return candidates.take(_anchors.supported(candidates, self.context.shift, width, need))
 
     def take(self, candidates: Candidates, chosen: U8) -> Candidates:
         with self.stats.timed("candidates"):

@@ -36,9 +36,6 @@ from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 from gassst.stats import Stats
 
-# Errors by which a place may be worse than the best one of its read and still make the better pair. 0 to 8 place
-# the same share of reads right in the same time (docs/benchmarks/constants.md).
-EXTRA_ERRORS = 5
 # A read with more places as good as its best is no guide to its mate. With 16 a third more mates of human133 are wrong
 # at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.
 RESCUE_PLACES = 256
@@ -154,7 +151,7 @@ class HostPairPasses:
 
     def add_places(self, bands: Bands, search: SearchState, state: PairState) -> None:
         with self.stats.timed("pairs"):
-            state.placements.add_bands(bands, search, self.context, EXTRA_STRATA, EXTRA_ERRORS)
+            state.placements.add_bands(bands, search, self.context, EXTRA_STRATA)
 
     def close_left_to_local(self, search: SearchState, state: PairState) -> None:
         state.open &= ~search.left_to_local

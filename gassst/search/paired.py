@@ -16,7 +16,6 @@ from gassst.search import single
 from gassst.search.arrays import U8, U16, U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
-from gassst.search.host_pairs import EXTRA_ERRORS
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -35,7 +34,7 @@ def search(backend: SearchBackend, passes: PairPasses) -> GlobalResult:
         state, pair_state = SearchState.initial(context), PairState.initial(context, passes.pairs)
         PairedSearch(backend, passes, state, pair_state).run_stages()
         found = backend.group(state.bands)
-        selected = backend.select_best(found, EXTRA_STRATA + EXTRA_ERRORS, EVERY_ROW)
+        selected = backend.select_best(found, EXTRA_STRATA, EVERY_ROW)
         limits = EXTRA_STRATA, context.params.max_hits
     choice = passes.choose(found, selected)
     selected = passes.chosen_first(found, selected, choice, *limits)
@@ -155,7 +154,6 @@ class PairedSearch:
         buckets = self.passes.fresh(buckets, self.pair_state)
         self.state.fresh.append(buckets)
         for bands in self.backend.score(buckets, limit):
-            extra = EXTRA_STRATA + EXTRA_ERRORS
-            kept = self.backend.within_limit(bands, self.state, extra, tighten=False)
+            kept = self.backend.within_limit(bands, self.state, EXTRA_STRATA, tighten=False)
             self.state.bands.append(kept)
             self.passes.add_places(kept, self.state, self.pair_state)

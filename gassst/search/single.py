@@ -34,8 +34,8 @@ def run_stages(backend: SearchBackend) -> SearchState:
         reads = backend.unsettled(state, stage)
         backend.merge_scored(state, reads)
         reads = backend.screen(state, stage, reads)
-        for portion in backend.portions(state, stage, reads):
-            run_stage(backend, state, stage, portion)
+        if reads.size:
+            run_stage(backend, state, stage, reads)
     return state
 
 
@@ -51,9 +51,7 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     score(backend, state, top_buckets)
     left: Candidates = anchors
     left_to_local = backend.leave_to_local(state, anchors)
-    if stage == 0:
-        left = backend.supported(left, state)
-    elif left_to_local:
+    if left_to_local:
         left = backend.still_searched(anchors, state)
     survivors = backend.filter(left, state)
     found = backend.buckets(survivors, top_buckets)

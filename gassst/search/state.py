@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -56,11 +55,6 @@ class SearchState:
         Buckets scored since `scored` was brought up to date.
     fresh_rejected : list of Diagonals
         The same for `rejected`.
-    known_seeds : Seeds, list of them, or None
-        Those looked up last, if the next stage holds them, too; of several portions of the reads one each.
-    follows_all : bool
-        Whether all anchors of a stage are scored or rejected before the next, as those of single reads are, or are too
-        few for an alignment within the limit. Where the next holds their seeds, too, these lead to nothing new.
     """
 
     best: U16
@@ -79,8 +73,6 @@ class SearchState:
     bands: list[Bands] = field(default_factory=list)
     fresh: list[Buckets] = field(default_factory=list)
     fresh_rejected: list[Diagonals] = field(default_factory=list)
-    known_seeds: Any = None
-    follows_all: bool = False
 
     @classmethod
     def initial(cls, context: BatchContext) -> SearchState:

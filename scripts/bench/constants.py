@@ -60,7 +60,6 @@ GROUPS = {
         Varied("SPARSE", "gassst.seeding.plan", (3, 6, 12), SINGLE),
     ],
     "pairs": [
-        Varied("EXTRA_ERRORS", "gassst.search.host_pairs", (0, 2, 5, 8), PAIRS),
         Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),
         Varied("QUICK_ANCHORS", "gassst.search.host_pairs", (2, 8, 32), PAIRS),
         Varied("WIDE_WINDOW", "gassst.search.context", (16, 64, 256), PAIRS),

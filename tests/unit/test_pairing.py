@@ -423,12 +423,12 @@ def test_limits_follow_the_place_that_a_read_needs():
                 best[rs >> 1] = min(best[rs >> 1], edits)
             columns = flat(rows, np.uint32, np.uint32, np.uint16)
             ledger.add(*columns)
-            ledger.tighten(columns[0], best, errors, 2, 5, limit)
+            ledger.tighten(columns[0], best, errors, 2, limit)
             for r in range(n):
                 paired = int(ledger.paired[r])
                 needs = int(best[r])
                 if mate[r]:
-                    needs = needs + 5 if paired == NO_SCORE else max(needs, paired)
+                    needs = needs if paired == NO_SCORE else max(needs, paired)
                 assert limit[r] == (10 if best[r] == NO_SCORE else min(10, needs + 2))
 
 
@@ -559,10 +559,10 @@ def test_places_of_bands_end_behind_their_reads():
         ledgers.append(_placements.Placements(mate, lengths, model("fr", 100, 300), np.array([0, 5000])))
     bands = SimpleNamespace(read_strand=read_strand, band_start=first, end=end, edits=edits)
     search = SimpleNamespace(best=best, limit=errors.copy())
-    ledgers[0].add_bands(bands, search, SimpleNamespace(errors=errors), 2, 5)
+    ledgers[0].add_bands(bands, search, SimpleNamespace(errors=errors), 2)
     limit = errors.copy()
     ledgers[1].add(read_strand, first + end + lengths[read_strand >> 1], edits)
-    ledgers[1].tighten(read_strand, best, errors, 2, 5, limit)
+    ledgers[1].tighten(read_strand, best, errors, 2, limit)
     assert (search.limit < 12).any() and search.limit.tolist() == limit.tolist()
     assert (ledgers[0].paired < NO_SCORE).any() and ledgers[0].paired.tolist() == ledgers[1].paired.tolist()
 

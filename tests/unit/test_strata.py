@@ -6,10 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst._core import anchors as _anchors
 from gassst._core import bookkeeping as _bookkeeping
 from gassst.layouts import NO_SCORE as NONE
-from gassst.search.arrays import Candidates
 
 
 @pytest.fixture
@@ -136,22 +134,3 @@ def test_unsettled_by_strata_and_by_share(rng):
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
         assert state.near_only.tolist() == near_only and any(near_only) == (partner is not None)
-
-
-def test_candidates_need_the_seeds_that_their_errors_leave(rng):
-    n, shift = 60, 5
-    keys = np.unique(rng.integers(0, 2 * n * 400, 900))
-    read_strand, diagonal = (keys // 400).astype(np.uint32), (keys % 400 + 3000).astype(np.uint32)
-    length = rng.choice([20, 25, 39, 40, 61], keys.size).astype(np.uint16)
-    width, need = np.full(n, 20, np.uint16), rng.integers(0, 6, n).astype(np.uint16)
-    candidates = Candidates(read_strand, diagonal, np.zeros_like(length), length)
-    rows = _anchors.supported(candidates, shift, width, need)
-    expected = []
-    for i in range(keys.size):
-        near = (read_strand == read_strand[i]) & (
-            abs((diagonal >> 5).astype(int) - int(diagonal[i] >> 5)) <= 1
-        )
-        if (length[near] // 20).sum() >= need[read_strand[i] >> 1]:
-            expected.append(i)
-    assert 0 < len(expected) < keys.size
-    assert rows.tolist() == expected

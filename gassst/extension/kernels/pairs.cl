@@ -200,7 +200,7 @@ static void pair_up(const scored_bands *bands, __global const uint2 *own, const 
  * added to so that both are no more than may be missed, usually and of a pair that stands alone. kept: uchar[room]; all bands of
  * an open pair are, as later looks need them, and the end of those within the limits is marked. */
 __kernel void settle_pairs(__global const uint *read_length, uint n_reads, uint n_pairs, __global const uint *active,
-                           WINDOW_ARGS, __global const long *borders, uint n_borders, int extra, int margin,
+                           WINDOW_ARGS, __global const long *borders, uint n_borders, int margin,
                            __global const uint *row, __global const uint *shares, uint n_rows,
                            __global const uint2 *bands, __global const uint *pairs, uint room, __global ushort *found,
                            __global const near_buckets *near, __global ushort *state, __global uchar *kept, __global uint *number,
@@ -222,7 +222,7 @@ __kernel void settle_pairs(__global const uint *read_length, uint n_reads, uint 
                     within[mate]++;
                     rival = min(rival, max(edits, best));
                     best = min(best, edits);
-                    limit = min(limit, best + extra);
+                    limit = min(limit, best + margin);
                 }
             }
             STATE(BEST, read[mate]) = best;
