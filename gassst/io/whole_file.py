@@ -30,7 +30,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def held_text(path: str | os.PathLike[str], text: str) -> Iterator[None]:
     """Write `text` in UTF-8 before the block, to a file that takes its name after it, by the rules of `whole_file`."""
     with whole_file(path) as file:
-        file.write(text.encode())
+        file.write(_encoded(text))
         file.flush()
         yield
 
@@ -39,3 +39,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` in UTF-8, by the rules of `whole_file`."""
     with held_text(path, text):
         pass
+
+
+def _encoded(text: str) -> bytes:
+    """Names of files may hold bytes that are no text, and JSON halves of characters: both are shown by numbers."""
+    return text.encode("utf-8", "backslashreplace")

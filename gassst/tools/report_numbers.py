@@ -176,6 +176,10 @@ def _run(run: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("contigs without a length")
     groups = [{str(key): str(value) for key, value in group.items()} for group in groups]
     known: dict[str, Any] = {"read_groups": groups}
+    known |= {name: dict(run.get(name, {})) for name in ("parameters", "effective")}
+    if isinstance(extension := run.get("extension"), dict):
+        counts = {name: count_of(n) for name, n in extension.items() if isinstance(n, int)}
+        known["extension"] = extension | counts
     if reference:
         known["reference"] = {"names": list(map(str, names)), "lengths": lengths}
     if isinstance(run.get("extension"), dict):

@@ -6,6 +6,7 @@ import argparse
 import json
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -413,6 +414,10 @@ BROKEN = {
     "contigs without lengths": changed(run={"reference": {"names": ["a"], "lengths": []}}),
     "a list of read groups of text": changed(run={"read_groups": ["a"]}),
     "a word for the wall time": changed(run={"seconds": "long"}),
+    "an endless wall time": changed(run={"seconds": 10**400}),
+    "an endless time of the device": changed(run={"extension": {"kernel": 10**400}}),
+    "endless counts": changed(reads=10**400),
+    "a number for the parameters": changed(run={"parameters": 1}),
     "huge insert sizes": changed(inserts={"1e9": 1}),
     "no JSON": "{",
     "binary": "\udcff",
@@ -457,6 +462,24 @@ def test_odd_numbers_are_shown_or_refused(stats, value, undrawn):
         place[key] = value
         with suppress(InputError):
             report.render(odd)
+
+
+def test_a_zip_is_no_statistics(tmp_path, capsys):
+    source = tmp_path / "stats.json"
+    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("stats.json", json.dumps(Stats().as_dict()))
+    assert main(["report", str(source), "-o", str(tmp_path / "report.html")]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "stats.json: not JSON" in line and list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("odd", ["reads\udcff.fq", "reads\ud800.fq"])
+def test_names_that_are_no_text_are_shown_by_numbers(tmp_path, odd):
+    """As the command line and JSON may hold them."""
+    values = {**Stats().as_dict(), "run": {"command": f"gassst map {odd}"}}
+    report.write_report(values, tmp_path / "report.html")
+    shown = odd.encode("utf-8", "backslashreplace")
+    assert b"gassst map " + shown in (tmp_path / "report.html").read_bytes()
 
 
 def test_files_that_cannot_be_opened(tmp_path):
