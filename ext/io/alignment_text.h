@@ -2,8 +2,12 @@
 #ifndef GASSST_ALIGNMENT_TEXT_H
 #define GASSST_ALIGNMENT_TEXT_H
 
+#include <errno.h>
+
 #include <htslib/kstring.h>
 #include <htslib/sam.h>
+
+typedef enum { APPENDED, BAD_TAG, NO_MEMORY } appended_t;
 
 enum { NO_QUALITY = 'B' }; /* where a record has bases but no qualities, as from samtools */
 
@@ -19,25 +23,25 @@ static inline int is_extra_record(const bam1_t *record)
     return (record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) != 0;
 }
 
-static int append_tags(kstring_t *text, const bam1_t *record)
+static appended_t append_tags(kstring_t *text, const bam1_t *record)
 {
     const uint8_t *tag = bam_get_aux(record), *end = record->data + record->l_data;
-    int good = 1;
-    while (tag && end - tag >= 4 && good) {
-        good = kputc('\t', text) >= 0;
+    while (end - tag >= 4) {
+        if (kputc('\t', text) < 0) return NO_MEMORY;
         tag = sam_format_aux1(tag, tag[2], tag + 3, end, text);
+        if (tag == NULL) return errno == EINVAL ? BAD_TAG : NO_MEMORY;
     }
-    return good && tag != NULL;
+    return APPENDED;
 }
 
 /* Bases and qualities as sequenced: those of an alignment to the reverse strand are turned back. */
-static int append_read(kstring_t *text, const bam1_t *record)
+static appended_t append_read(kstring_t *text, const bam1_t *record)
 {
     static const char forward[] = "=ACMGRSVTWYHKDBN", complement[] = "=TGKCYSBAWRDMHVN";
     const int n = record->core.l_qseq, reverse = (record->core.flag & BAM_FREVERSE) != 0;
     const uint8_t *bases = bam_get_seq(record), *quals = bam_get_qual(record);
     const char *letters = reverse ? complement : forward;
-    if (ks_resize(text, text->l + 2 * (size_t)n + 8) < 0) return 0;
+    if (ks_resize(text, text->l + 2 * (size_t)n + 8) < 0) return NO_MEMORY;
     char *to = text->s + text->l;
     *to++ = '\n';
     for (int i = 0; i < n; i++) {
@@ -49,16 +53,17 @@ static int append_read(kstring_t *text, const bam1_t *record)
     for (int i = 0; i < n; i++) *to++ = quals[0] == 0xff ? NO_QUALITY : (char)(quals[reverse ? n - 1 - i : i] + 33);
     *to++ = '\n';
     text->l = (size_t)(to - text->s);
-    return 1;
+    return APPENDED;
 }
 
-/* Appends one read; 0: no memory, or a tag that is damaged. */
-static int append_fastq(kstring_t *text, const bam1_t *record)
+/* Appends one read. */
+static appended_t append_fastq(kstring_t *text, const bam1_t *record)
 {
     const int which = read_of_template(record);
     int good = kputc('@', text) >= 0 && kputs(bam_get_qname(record), text) >= 0;
     if (which) good = good && kputc('/', text) >= 0 && kputc('0' + which, text) >= 0;
-    return good && append_tags(text, record) && append_read(text, record);
+    const appended_t tags = good ? append_tags(text, record) : NO_MEMORY;
+    return tags == APPENDED ? append_read(text, record) : tags;
 }
 
 #endif

@@ -22,13 +22,16 @@ cdef extern from "htslib/sam.h" nogil:  # before 0.24, pysam calls a header bam_
 cdef extern from "alignment_text.h" nogil:
     int read_of_template(const bam1_t *record)
     bint is_extra_record(const bam1_t *record)
-    bint append_fastq(kstring_t *text, const bam1_t *record)
+    ctypedef enum appended_t:
+        APPENDED, BAD_TAG, NO_MEMORY
+    appended_t append_fastq(kstring_t *text, const bam1_t *record)
 
 cdef enum step_t:
-    READ, AT_END, DAMAGED, NO_MATE, NO_ROOM
+    READ, AT_END, DAMAGED, DAMAGED_TAG, NO_MATE, NO_ROOM
 
 MESSAGES = {
     DAMAGED: "damaged, or cut short",
+    DAMAGED_TAG: "a record is damaged: one of its tags cannot be read",
     NO_MATE: "a mate stands alone, and records are sorted by coordinate: group them by name (samtools collate)",
 }
 
@@ -190,6 +193,7 @@ cdef class AlignmentReader:
     cdef step_t _template(self, uint64_t *n) noexcept nogil:
         """Appends the reads of the next template: records of one name, side by side, of which each is another read."""
         cdef step_t step = self._look_ahead()
+        cdef appended_t appended
         cdef bam1_t *taken = NULL
         cdef int which, i
         memset(self.filled, 0, sizeof(self.filled))
@@ -209,6 +213,7 @@ cdef class AlignmentReader:
         for i in range(3):
             if self.filled[i]:
                 n[0] += 1
-                if not append_fastq(&self.text, self.mates[i]):
-                    return NO_ROOM
+                appended = append_fastq(&self.text, self.mates[i])
+                if appended != APPENDED:
+                    return DAMAGED_TAG if appended == BAD_TAG else NO_ROOM
         return READ

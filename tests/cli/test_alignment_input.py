@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import random
@@ -12,6 +13,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
+from gassst.io import bgzf
 
 GROUP = "@RG\tID:lane1\tSM:s\tPL:ILLUMINA\tLB:l"
 
@@ -178,6 +180,18 @@ def test_a_fault_is_one_line_that_names_the_file(small_index, reads, tmp_path, c
     assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
     error = capfd.readouterr().err
     assert error.startswith(f"gassst: {path}: ") and message in error and error.count("\n") == 1
+    assert not (tmp_path / "out.bam").exists()
+
+
+@pytest.mark.parametrize("tag", [b"XXq\1", b"XXBi\xff\xff\xff\x7f", b"XXi\1", b"XXZabc"])
+def test_a_damaged_tag_is_no_lack_of_memory(small_index, reads, tmp_path, capfd, tag):
+    path = written(tmp_path / "in.bam", sam_text(reads[:1]).replace("\tNM:i:9", "\tNM:Z:" + "x" * len(tag)))
+    data, good = gzip.decompress(path.read_bytes()), b"NMZ" + b"x" * len(tag) + b"\0"
+    assert data.endswith(good)
+    crafted = data[: -len(good)] + (b"XAA" + b"a" * (4 + len(tag)))[: len(good) - len(tag)] + tag
+    path.write_bytes(b"".join(bgzf.blocks(crafted, bgzf.deflater(1))) + bgzf.END_OF_FILE)
+    assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
+    assert capfd.readouterr().err == f"gassst: {path}: a record is damaged: one of its tags cannot be read\n"
     assert not (tmp_path / "out.bam").exists()
 
 
