@@ -55,7 +55,7 @@ cdef class AlignmentReader:
     header : str
         As text.
     records : int
-        Primary records read so far.
+        Primary records returned so far, or appended before the one that is damaged.
     has_pairs : bool
         One of these was of a pair.
     ends_well : bool
@@ -203,7 +203,6 @@ cdef class AlignmentReader:
                 break
             taken, self.mates[which], self.ahead = self.ahead, self.ahead, self.mates[which]
             self.filled[which], self.has_ahead = True, False
-            self.records += 1
             self.has_pairs |= (taken.core.flag & BAM_FPAIRED) != 0
             step = self._look_ahead()
         if step == DAMAGED or taken == NULL:
@@ -212,8 +211,9 @@ cdef class AlignmentReader:
             return NO_MATE
         for i in range(3):
             if self.filled[i]:
-                n[0] += 1
                 appended = append_fastq(&self.text, self.mates[i])
                 if appended != APPENDED:
                     return DAMAGED_TAG if appended == BAD_TAG else NO_ROOM
+                n[0] += 1
+                self.records += 1
         return READ
