@@ -33,6 +33,7 @@ from gassst.mapper import Mapper
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import MapParams
 from gassst.seeding.index_file import PAGE
+from gassst.seeding.index_parts import part_files
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
 from gassst.workers.threads import ThreadWorkers
@@ -135,7 +136,9 @@ def map(  # as Mapper.map
     )
     if verify(target.path, gathering) == "cram":
         gathering = replace(gathering, reference=SeedIndex.open(index).reference.arrays)
-    check_distinct(with_indexes(target.path), [os.fspath(index), *paths, *(others or [])])
+    metrics = None if duplicates is None else duplicates.metrics_path
+    inputs = [index, *part_files(os.fspath(index)), options.get("reference"), *paths, *(others or [])]
+    check_distinct([*with_indexes(target.path), *filter(None, [metrics])], inputs)
     if shards is None:
         shards = SHARDS_PER_THREAD * max(sum(client.nthreads().values()), 1)
     with _folder_beside(target) as folder:

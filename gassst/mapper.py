@@ -480,7 +480,10 @@ class Mapper(BatchMapper):
         self.index.verify_open()
         options = sam.OutputOptions(threads=self.params.threads, **output_options)
         written = [*with_indexes(output), *options.unmapped.paths]
-        check_distinct(written, [self.index.path, *reads, *(mates or [])])
+        if options.duplicates is not None and options.duplicates.metrics_path is not None:
+            written.append(options.duplicates.metrics_path)
+        indexes = [self.index.path, *(part.path for part in self.index.parts)]
+        check_distinct(written, [*indexes, reference, *reads, *(mates or [])])
         source = ReadSource.of(
             reads,
             mates,

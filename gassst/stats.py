@@ -268,9 +268,13 @@ class Stats:
         total.run["shards"] = len(parts)
         return total
 
+    def as_json(self) -> str:
+        """`as_dict()` as text."""
+        return json.dumps(self.as_dict(), indent=1) + "\n"
+
     def write_json(self, path: str | os.PathLike[str]) -> None:
-        """Write `as_dict()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""
-        write_text(path, json.dumps(self.as_dict(), indent=1) + "\n")
+        """Write `as_json()`; "-" is standard output. Raises OutputError, and leaves no cut file behind."""
+        write_text(path, self.as_json())
 
 
 def _sum_of_counts(a: np.ndarray, b: np.ndarray) -> np.ndarray:

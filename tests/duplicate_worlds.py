@@ -163,24 +163,17 @@ def bam_of(templates, path):
     return bam
 
 
-class Given:
-    """In the place of a RecordBuilder: the records are there."""
-
-    def encode(self, batch, *, bam, skip_unmapped):
-        return batch
-
-
 def marked(templates, path, rules, memory=1 << 30, threads=1, batch=40):
     """Write the sorted file `path` with duplicates marked; returns its counts."""
     libraries = Libraries.of(str(HEADER), rules.within)
-    encoder = SignedRunEncoder(Given(), signer_for(rules, libraries, list(CONTIGS.values())))
-    search = DuplicateSearch(rules, libraries, memory)
+    encoder = SignedRunEncoder(signer_for(rules, libraries, list(CONTIGS.values())))
+    search = DuplicateSearch(rules, libraries)
     destination, workers = AlignmentDestination(path, ".bai"), ThreadWorkers(None, threads)
     target = MarkedBamFormat(search, HEADER, str(HEADER), None, destination, workers, memory)
     target.begin(destination.open())
     for first in range(0, len(templates), batch):
         bam = bam_of(templates[first : first + batch], path.with_suffix(".part"))
-        target.write(encoder.encode(bam, False))
+        target.write(encoder.encode(bam))
     path.with_suffix(".part").unlink(missing_ok=True)
     target.close()
     destination.commit()

@@ -27,7 +27,6 @@ cdef extern from "record_ends.h" nogil:
     int read_spot(const uint8_t *name, size_t length, uint64_t *surface, uint32_t *x, uint32_t *y) noexcept
 
 cdef enum:
-    NAME_AT = 36  # bytes of a record before its name
     # Bits of the columns of a row: LEFT is library, coordinate, strand; RIGHT kind and coordinate; RANK badness, ordinal.
     COORDINATE_BITS = 42
     LIBRARY_SHIFT = 43
@@ -46,6 +45,12 @@ cdef enum:
     SINGLES = 1
     NOT_PRIMARY_RECORDS = 2
     UNMAPPED_READS = 3
+    # Bytes of a record of BAM.
+    POSITION_AT = 8
+    POSITION_BYTES = 4
+    NAME_LENGTH_AT = 12
+    NAME_AT = 36
+    TIE_BITS = 32  # of a filter for each template that ties
 
 MOST_LIBRARIES = (1 << (64 - LIBRARY_SHIFT)) - 1
 MARGIN = 1 << 16  # bases that a read may hang over either end of its contig
@@ -60,11 +65,24 @@ cdef struct end_t:
     int32_t tid
     uint64_t barcode
     uint32_t score
+    uint64_t reach  # how far the further one of its ends lies from its position
 
 
 cdef inline uint64_t end_key(uint64_t library, const end_t *e) noexcept nogil:
     """Where the sequencing of a read began, and in which direction it went."""
     return library << LIBRARY_SHIFT | (e.last if e.reverse else e.first) << 1 | e.reverse
+
+
+def origins_of(lengths):
+    """Where each contig begins on the axis of all contigs, and where one more would: uint64[contigs + 1]."""
+    sizes = np.asarray(lengths, np.uint64) + np.uint64(2 * MARGIN)
+    return np.cumsum(np.concatenate([np.array([MARGIN], np.uint64), sizes]), dtype=np.uint64)
+
+
+def coordinates_of(left not None):
+    """Where on the axis of all contigs these values of LEFT lie, each once, ascending: int64[n]."""
+    mask = np.uint64((<uint64_t>1 << COORDINATE_BITS) - 1)
+    return np.unique(left >> np.uint64(1) & mask).astype(np.int64)
 
 
 cdef class Signer:
@@ -97,15 +115,14 @@ cdef class Signer:
     cdef readonly size_t columns
 
     def __init__(self, lengths, groups, libraries, bytes barcode_tag not None, bint spots):
-        sizes = np.asarray(lengths, np.uint64) + np.uint64(2 * MARGIN)
-        origins = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes, dtype=np.uint64)])
+        origins = origins_of(lengths)
         self.libraries = np.ascontiguousarray(libraries, np.uint32)
         self.n_libraries = int(np.max(libraries)) + 1
         if int(origins.max()) >> COORDINATE_BITS or self.n_libraries > MOST_LIBRARIES:
             raise ValueError("too many contigs or libraries for duplicates to be marked")
         if len(groups) + 1 != len(libraries) or len(barcode_tag) not in (0, 2):
             raise ValueError("a library for each read group and one more, a tag of two characters")
-        self.origins = origins + np.uint64(MARGIN)
+        self.origins = origins
         self.groups = list(groups)
         self.barcode_tag, self.barcodes, self.spots = barcode_tag, bool(barcode_tag), spots
         self.columns = FIRST_COLUMNS + self.barcodes + 2 * spots
@@ -125,6 +142,8 @@ cdef class Signer:
             Of the mapped pairs, where each of their reads begins, and with barcodes its barcode; sorted.
         counts : int64[libraries, 4]
             Pairs with both mates mapped; other mapped reads; secondary and supplementary records; unmapped reads.
+        reach : int
+            No position of a mapped read is further than this from its ends without clips.
 
         Raises
         ------
@@ -145,6 +164,7 @@ cdef class Signer:
         cdef size_t n_mates = 0
         cdef uint64_t library = self.libraries[self.libraries.shape[0] - 1]
         cdef bint fits = True
+        cdef uint64_t reach = 0
         with nogil:
             for i in range(n):
                 fits = at + 36 <= size
@@ -170,6 +190,7 @@ cdef class Signer:
                     counts[library, NOT_PRIMARY_RECORDS] += 1
                 else:
                     self._look(&record, tag, &mates[n_mates])
+                    reach = max(reach, mates[n_mates].reach)
                     n_mates += 1
             if fits:
                 found += self._put(mates, n_mates, library, n_templates - 1, &first_record, rows, found,
@@ -179,7 +200,7 @@ cdef class Signer:
         rows_array, ends_array = rows_array[:found].copy(), ends_array[:n_ends].copy()
         sort_rows(rows_array)
         sort_rows(ends_array)
-        return templates_array, rows_array, ends_array, counts_array
+        return templates_array, rows_array, ends_array, counts_array, int(reach)
 
     cdef uint64_t _library_of(self, const bam_record *record) noexcept nogil:
         cdef size_t length = 0
@@ -196,10 +217,11 @@ cdef class Signer:
         cdef int64_t first = 0, last = 0
         cdef size_t length = 0
         cdef const uint8_t *text
-        e.is_mapped = not record.flag & UNMAPPED and record.tid >= 0
+        e.is_mapped, e.reach = not record.flag & UNMAPPED and record.tid >= 0, 0
         if not e.is_mapped:
             return
         unclipped_ends(record, &first, &last)
+        e.reach = <uint64_t>max(record.position + 1 - first, last - record.position)
         e.tid, e.reverse = record.tid, (record.flag & REVERSE) != 0
         e.is_first_mate = (record.flag & FIRST_IN_PAIR) != 0
         e.first, e.last = self.origins[record.tid] + first, self.origins[record.tid] + last
@@ -356,6 +378,7 @@ def bounds(const uint64_t[:, ::1] rows not None, const uint64_t[::1] keys not No
 
 cdef struct spot_t:
     uint64_t surface
+    uint32_t strip  # of the surface, which are one wider than the distance: any two in one are near in y
     uint32_t x, y
     size_t member  # of its set
     size_t parent  # another spot of its cluster
@@ -366,6 +389,8 @@ cdef int compared_spots(const void *a, const void *b) noexcept nogil:
     cdef const spot_t *q = <const spot_t *>b
     if p.surface != q.surface:
         return 1 if p.surface > q.surface else -1
+    if p.strip != q.strip:
+        return 1 if p.strip > q.strip else -1
     if p.x != q.x:
         return 1 if p.x > q.x else -1
     return (p.member > q.member) - (p.member < q.member)
@@ -378,34 +403,76 @@ cdef inline size_t root_of(spot_t *spots, size_t i) noexcept nogil:
     return i
 
 
+cdef inline void join(spot_t *spots, size_t i, size_t j) noexcept nogil:
+    """Makes the clusters of two spots one, whose root is the best of it."""
+    cdef size_t a = root_of(spots, i), b = root_of(spots, j)
+    if spots[a].member > spots[b].member:
+        a, b = b, a
+    spots[b].parent = a
+
+
+cdef inline int64_t apart(uint32_t a, uint32_t b) noexcept nogil:
+    return <int64_t>a - <int64_t>b
+
+
+cdef void join_strips(spot_t *spots, size_t first, size_t stop, size_t other, size_t other_stop, bint above,
+                      int64_t distance, size_t *queue) noexcept nogil:
+    """Joins each spot of one strip with one of the other that is near, and not behind it in x, if there is any.
+
+    Spots of the other that are near in x lie near to each other, so one stands for all: that nearest in y. `queue`
+    holds those that can become it, the nearest first. `above`: the first strip lies above the other.
+    """
+    cdef size_t i, head = 0, tail = 0
+    cdef bint nearer
+    for i in range(first, stop):
+        while other < other_stop and spots[other].x <= spots[i].x:
+            while tail > head:
+                nearer = spots[other].y >= spots[queue[tail - 1]].y if above else (
+                    spots[other].y <= spots[queue[tail - 1]].y)
+                if not nearer:
+                    break
+                tail -= 1
+            queue[tail] = other
+            tail += 1
+            other += 1
+        while head < tail and apart(spots[i].x, spots[queue[head]].x) > distance:
+            head += 1
+        if head < tail and -distance <= apart(spots[i].y, spots[queue[head]].y) <= distance:
+            join(spots, i, queue[head])
+
+
 cdef size_t mark_optical(const uint64_t[:, ::1] rows, size_t first, size_t stop, size_t column, int64_t distance,
-                         spot_t *spots, uint8_t *optical) noexcept nogil:
+                         spot_t *spots, size_t *queue, uint8_t *optical) noexcept nogil:
     """Of members that were read near to each other, directly or by way of others, all but the best are optical.
 
     `optical` is for each member of the set, rows `first` to `stop` - 1; returns how many are.
     """
-    cdef size_t n = 0, i, j, a, b, found = 0
+    cdef size_t n = 0, i, begin = 0, end = 0, before, found = 0
+    cdef bint adjoin
     for i in range(first, stop):
         optical[i - first] = 0
         if rows[i, column]:
             spots[n].surface, spots[n].member = rows[i, column], i - first
             spots[n].x, spots[n].y = <uint32_t>(rows[i, column + 1] >> 32), <uint32_t>rows[i, column + 1]
+            spots[n].strip = <uint32_t>(spots[n].y // (distance + 1))
             n += 1
     if n < 2:
         return 0
     qsort(spots, n, sizeof(spot_t), compared_spots)
     for i in range(n):
         spots[i].parent = i
-    for i in range(n):
-        for j in range(i + 1, n):
-            if spots[j].surface != spots[i].surface or spots[j].x - <int64_t>spots[i].x > distance:
-                break
-            if -distance <= <int64_t>spots[j].y - <int64_t>spots[i].y <= distance:
-                a, b = root_of(spots, i), root_of(spots, j)
-                if a != b:  # the root is the best of its cluster
-                    if spots[a].member > spots[b].member:
-                        a, b = b, a
-                    spots[b].parent = a
+    while end < n:
+        before, begin = begin, end
+        end = begin + 1
+        while end < n and spots[end].surface == spots[begin].surface and spots[end].strip == spots[begin].strip:
+            if apart(spots[end].x, spots[end - 1].x) <= distance:
+                join(spots, end - 1, end)
+            end += 1
+        adjoin = (begin > 0 and spots[before].surface == spots[begin].surface
+                  and spots[before].strip + 1 == spots[begin].strip)
+        if adjoin:
+            join_strips(spots, begin, end, before, begin, True, distance, queue)
+            join_strips(spots, before, begin, begin, end, False, distance, queue)
     for i in range(n):
         if spots[i].parent != i:
             optical[spots[i].member] = 1
@@ -454,11 +521,13 @@ def judge(const uint64_t[:, ::1] rows not None, const uint64_t[:, ::1] ends not 
     cdef uint32_t[:, ::1] sizes = sizes_array
     cdef uint8_t *flags = <uint8_t *>malloc(n + 1)
     cdef spot_t *spots = <spot_t *>malloc((n if distance >= 0 else 0) * sizeof(spot_t) + 1)
+    cdef size_t *queue = <size_t *>malloc((n if distance >= 0 else 0) * sizeof(size_t) + 1)
     cdef bint single, blocked
     cdef uint64_t library
-    if flags == NULL or spots == NULL:
+    if flags == NULL or spots == NULL or queue == NULL:
         free(flags)
         free(spots)
+        free(queue)
         raise MemoryError("no memory for duplicates")
     with nogil:
         while i < n:
@@ -478,7 +547,7 @@ def judge(const uint64_t[:, ::1] rows not None, const uint64_t[:, ::1] ends not 
             if not undecided[i] and (blocked or j > i + 1):
                 n_optical = 0
                 if distance >= 0:
-                    n_optical = mark_optical(rows, i, j, keys + 1, distance, spots, flags)
+                    n_optical = mark_optical(rows, i, j, keys + 1, distance, spots, queue, flags)
                 for k in range(i if blocked else i + 1, j):
                     marked[found] = rows[k, keys] & ((<uint64_t>1 << ORDINAL_BITS) - 1)
                     if distance >= 0:
@@ -492,6 +561,7 @@ def judge(const uint64_t[:, ::1] rows not None, const uint64_t[:, ::1] ends not 
             i = j
     free(flags)
     free(spots)
+    free(queue)
     return (marked_array[:found].copy(), optical_array[:found].copy(), np.asarray(rows)[undecided_array],
             counts_array, sizes_array[:n_sizes].copy())
 
@@ -523,78 +593,77 @@ cdef class Ties:
     """
 
     cdef readonly object rows
-    cdef object _ordinals, _records, _keep, _bits
+    cdef object _ordinals, _found, _keep, _bits
     cdef size_t keys
+    cdef uint64_t mask
 
     def __init__(self, rows, bint barcodes):
         self.rows = np.array(rows, np.uint64, order="C")
         self.keys = 2 + barcodes
-        mask = np.uint64((<uint64_t>1 << ORDINAL_BITS) - 1)
-        self._ordinals = np.sort(self.rows[:, self.keys] & mask)
-        self._records = np.zeros(len(self._ordinals), np.uint64)
+        ordinal = np.uint64((<uint64_t>1 << ORDINAL_BITS) - 1)
+        self._ordinals = np.sort(self.rows[:, self.keys] & ordinal)
+        self._found = np.zeros(len(self._ordinals), np.uint64)
         self._keep = []
-        self._bits = np.zeros(int(self._ordinals.max(initial=0)) // 8 + 1, np.uint8)
-        set_bits(self._bits, self._ordinals)
+        # A bit for the last digits of each ordinal: most records are told apart by them.
+        self.mask = (1 << (len(self._ordinals) * TIE_BITS).bit_length()) - 1
+        self._bits = np.zeros(self.mask // 8 + 1, np.uint8)
+        set_bits(self._bits, self._ordinals & np.uint64(self.mask))
 
     def look(self, const uint8_t[::1] data not None, const uint64_t[::1] ends not None,
              const uint64_t[::1] templates not None):
-        """Find the templates among records, and keep what decides of these: the fields before the name, and the name."""
+        """Find the templates among records, and keep what decides: a copy of their positions and names."""
         cdef const uint64_t[::1] ordinals = self._ordinals
-        cdef uint64_t[::1] records = self._records
-        cdef const uint8_t *record
-        cdef size_t n = ordinals.shape[0], i, low, high, middle, n_found = 0, size = 0, at = 0
+        cdef uint64_t[::1] found = self._found
         cdef const uint8_t[::1] bits = self._bits
-        found_array, starts_array = np.empty((2, templates.shape[0]), np.uint64)
-        cdef uint64_t[::1] found = found_array, starts = starts_array
+        cdef size_t n = ordinals.shape[0], i, j, n_hits = 0, size = 0
+        cdef uint64_t low
+        cdef const uint8_t *record
+        hits_array = np.empty((templates.shape[0], 2), np.uint64)
+        cdef uint64_t[:, ::1] hits = hits_array
         with nogil:
             for i in range(<size_t>templates.shape[0]):
-                if templates[i] >> 3 >= <uint64_t>bits.shape[0]:
+                low = templates[i] & self.mask
+                if not bits[low >> 3] >> (low & 7) & 1:
                     continue
-                if not bits[templates[i] >> 3] >> (templates[i] & 7) & 1:
-                    continue
-                low, high = 0, n
-                while low < high:
-                    middle = (low + high) // 2
-                    if ordinals[middle] < templates[i]:
-                        low = middle + 1
-                    else:
-                        high = middle
+                low = place_of(ordinals, templates[i])
                 record = &data[ends[i - 1] if i else 0]
-                if not open_record(record).flag & (NOT_PRIMARY | UNMAPPED):
-                    found[n_found], starts[n_found] = low, record - &data[0]
-                    n_found += 1
-                    size += NAME_AT + record[12]
-        if not n_found:
-            return
-        kept_array = np.empty(size, np.uint8)
-        self._keep.append(kept_array)
+                if low < n and ordinals[low] == templates[i] and not (
+                        open_record(record).flag & (NOT_PRIMARY | UNMAPPED)):
+                    hits[n_hits, 0], hits[n_hits, 1] = i, low
+                    n_hits += 1
+                    size += POSITION_BYTES + record[NAME_LENGTH_AT]
+        kept_array = np.empty(size + 1, np.uint8)
         cdef uint8_t[::1] kept = kept_array
+        self._keep.append(kept_array)
+        size = 0
         with nogil:
-            for i in range(n_found):
-                record = &data[starts[i]]
-                memcpy(&kept[at], record, NAME_AT + record[12])
-                records[found[i]] = <uint64_t>&kept[at]
-                at += NAME_AT + record[12]
+            for j in range(n_hits):
+                i = hits[j, 0]
+                record = &data[ends[i - 1] if i else 0]
+                found[hits[j, 1]] = <uint64_t>&kept[size]
+                memcpy(&kept[size], record + POSITION_AT, POSITION_BYTES)
+                memcpy(&kept[size] + POSITION_BYTES, record + NAME_AT, record[NAME_LENGTH_AT])
+                size += POSITION_BYTES + record[NAME_LENGTH_AT]
 
     def settled(self):
         """The rows, in each set that which is to be kept first. Raises ValueError where a record was not found."""
         cdef uint64_t[:, ::1] rows = self.rows
-        cdef const uint64_t[::1] ordinals = self._ordinals, records = self._records
+        cdef const uint64_t[::1] ordinals = self._ordinals, found = self._found
         cdef size_t n = rows.shape[0], i = 0, j, best, keys = self.keys, c
         cdef uint64_t held
         cdef const uint8_t *first
         cdef const uint8_t *other
         cdef bint single
-        if not self._records.all():
+        if not self._found.all():
             raise ValueError("a template without a record")
         with nogil:
             while i < n:
                 best, j = i, i + 1
                 single = rows[i, 1] >> KIND_SHIFT == SINGLE
-                first = record_of(ordinals, records, rows[i, keys])
+                first = kept_of(ordinals, found, rows[i, keys])
                 while j < n and compared(&rows[i, 0], &rows[j, 0], <int>keys) == 0:
                     if rows[j, keys] >> ORDINAL_BITS == rows[i, keys] >> ORDINAL_BITS:
-                        other = record_of(ordinals, records, rows[j, keys])
+                        other = kept_of(ordinals, found, rows[j, keys])
                         if precedes(other, first, single):
                             best, first = j, other
                     j += 1
@@ -607,9 +676,8 @@ cdef class Ties:
         return self.rows
 
 
-cdef const uint8_t *record_of(const uint64_t[::1] ordinals, const uint64_t[::1] records,
-                              uint64_t rank) noexcept nogil:
-    cdef uint64_t ordinal = rank & ((<uint64_t>1 << ORDINAL_BITS) - 1)
+cdef inline size_t place_of(const uint64_t[::1] ordinals, uint64_t ordinal) noexcept nogil:
+    """Before how many ordinals, which ascend, this one lies or would lie."""
     cdef size_t low = 0, high = ordinals.shape[0], middle
     while low < high:
         middle = (low + high) // 2
@@ -617,15 +685,21 @@ cdef const uint8_t *record_of(const uint64_t[::1] ordinals, const uint64_t[::1] 
             low = middle + 1
         else:
             high = middle
-    return <const uint8_t *>records[low]
+    return low
+
+
+cdef const uint8_t *kept_of(const uint64_t[::1] ordinals, const uint64_t[::1] found, uint64_t rank) noexcept nogil:
+    return <const uint8_t *>found[place_of(ordinals, rank & ((<uint64_t>1 << ORDINAL_BITS) - 1))]
 
 
 cdef bint precedes(const uint8_t *a, const uint8_t *b, bint single) noexcept nogil:
-    """Records on one strand of one contig, `a` behind `b` in the input."""
-    cdef bam_record one = open_record(a), other = open_record(b)
+    """Positions and names of records on one strand of one contig, `a` behind `b` in the input."""
+    cdef int32_t one, other
     if single:
-        return one.position < other.position
-    return strcmp(<const char *>one.name, <const char *>other.name) < 0
+        memcpy(&one, a, POSITION_BYTES)
+        memcpy(&other, b, POSITION_BYTES)
+        return one < other
+    return strcmp(<const char *>a + POSITION_BYTES, <const char *>b + POSITION_BYTES) < 0
 
 
 # --- marks --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import shlex
 import time
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs, check_threads
+from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common
 from gassst.errors import UsageError
 
@@ -89,8 +89,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.align.scoring import prepare
     from gassst.cli.progress import Progress
 
-    matrix = args.matrix if os.path.exists(args.matrix) else None
-    check_outputs([args.output], list(filter(None, [args.queries, args.targets, matrix])))
+    check_writable([args.output])
     gaps, flags = gap_costs(args.gap_open, args.gap_extend), mode_flags(args.mode, args.free_ends)
     queries, targets, costs = prepare(
         args.queries, args.targets, substitution_matrix(args.matrix), gaps, flags

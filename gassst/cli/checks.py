@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gassst.cli import habits
 from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sources
-from gassst.cli.reference import reference_files
+from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
 from gassst.threads import MAX_THREADS
@@ -37,20 +37,12 @@ def check_threads(threads: int) -> None:
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
     from gassst.extension.devices import check_device
-    from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.reads import open_pairs, open_reads
     from gassst.io.records import RecordStyle
     from gassst.io.unmapped import Unmapped
     from gassst.search.filters import Cascade
 
-    if args.report is not None:
-        from gassst.tools.report_plots import require_matplotlib
-
-        require_matplotlib()
-    if args.multiqc is not None:
-        from gassst.tools.multiqc import verify_name
-
-        verify_name(args.multiqc)
+    verify_reports(args)
     Cascade(params.filters, 0)
     tag_sources(args).verify()
     RecordStyle(more_tags=args.more_tags).verify()
@@ -64,18 +56,13 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     if duplicates is None and any(metrics):
         raise UsageError(f"{args.sheet}: a column metrics needs --markdup")
     others = [args.unmapped, args.unmapped2, args.stats, args.report, args.multiqc, *metrics]
-    inputs = reference_files(args.index)
     for sample in samples:
         _check_format(sample.output, args)
         if sample.mates is None:
             open_reads(sample.reads, params.reads_per_batch())
         else:
             open_pairs(sample.reads, sample.mates, params.reads_per_batch())
-        inputs += [*sample.reads, *(sample.mates or [])]
-    inputs += filter(None, [args.insert_model, args.sheet, args.reference])
-    check_outputs([*(sample.output for sample in samples), *others], inputs)
-    indexed = [path for sample in samples for path in with_indexes(sample.output)]
-    check_distinct([*indexed, *filter(None, others)], inputs)
+    check_writable([*(sample.output for sample in samples), *others])
     check_device(params.device, params.threads)
 
 
@@ -186,12 +173,10 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     return bool(found)
 
 
-def check_outputs(outputs: list[str | None], inputs: list[str]) -> None:
-    """OutputError for a file that cannot be written, UsageError for one that is named twice."""
+def check_writable(outputs: list[str | None]) -> None:
+    """Raise OutputError for a file that cannot be written."""
     from gassst.io.destination import Destination
-    from gassst.io.distinct import check_distinct
 
-    check_distinct(filter(None, outputs), inputs)
     for path in filter(None, outputs):
         if os.path.isdir(path):
             raise OutputError(f"cannot write {path}: it is a directory")

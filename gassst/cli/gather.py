@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import logging
 import shlex
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gassst.cli.checks import check_outputs, check_threads
+from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_gather_options, duplicate_rules
-from gassst.cli.reference import load_index, reference_files
+from gassst.cli.reference import load_index
+from gassst.cli.reports import reports, verify_reports
 from gassst.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from gassst.io.duplicates import DuplicateCounts
     from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
@@ -29,12 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run `gassst gather`. Raises UsageError, InputError, OutputError."""
     check_threads(args.threads)
-    reports = [args.stats, args.report, args.multiqc]
-    if any(reports) != bool(args.part_stats):
+    written = [args.stats, args.report, args.multiqc]
+    if any(written) != bool(args.part_stats):
         raise UsageError("--stats, --report and --multiqc tell of the sum of --part-stats, and need these")
+    verify_reports(args)
     duplicates = duplicate_rules(args)
-    from gassst.io.distinct import check_distinct, with_indexes
     from gassst.io.gathering import GatherOptions, complete, gather, verify
+    from gassst.io.whole_file import held_text
     from gassst.stats import Stats
     from gassst.workers.threads import ThreadWorkers
 
@@ -49,39 +52,38 @@ def main(args: argparse.Namespace) -> int:
         command_line=shlex.join(["gassst", *args.argv]),
     )
     verify(args.output, options)
-    others = [*reports, args.markdup_metrics]
-    inputs = [*args.parts, *args.part_stats, *(reference_files(args.reference) if args.reference else [])]
-    check_outputs([args.output, *others], inputs)
-    check_distinct([*with_indexes(args.output), *filter(None, others)], inputs)
+    check_writable([args.output, *written, args.markdup_metrics])
     parts = complete(args.parts)
     counts = [Stats.read_json(path) for path in args.part_stats]
-    if counts:
-        _check_counts(counts, len(parts))
+    stats = _sum_of(counts, len(parts)) if counts else None
     if args.reference is not None:
         reference = load_index(args.reference, args.threads).reference
         options = replace(options, reference=reference.arrays)
-    with closing(ThreadWorkers(None, args.threads)) as workers:
-        found = gather(parts, args.output, options, workers)
-    if counts:
-        stats = Stats.of_parts(counts)
-        if found is not None:
-            stats.duplicates = found.reads
-        _write_reports(stats, args)
+    with ExitStack() as stack:
+        workers = stack.enter_context(closing(ThreadWorkers(None, args.threads)))
+
+        def write_reports(found: DuplicateCounts | None) -> None:
+            """They take their names after the records."""
+            if stats is None:
+                return
+            stats.duplicates = stats.duplicates if found is None else found.reads
+            for path, text in reports(args, stats, {args.output: stats}):
+                stack.enter_context(held_text(path, text))
+
+        gather(parts, args.output, options, workers, write_reports)
     log.info("%s: %d parts", args.output, len(parts))
     return 0
 
 
-def _write_reports(stats: Stats, args: argparse.Namespace) -> None:
-    if args.stats:
-        stats.write_json(args.stats)
-    if args.multiqc:
-        from gassst.tools.multiqc import write_multiqc
+def _sum_of(counts: list[Stats], parts: int) -> Stats:
+    """The counts of all parts. Raises InputError where some are missing, or no report could be made of the sum."""
+    from gassst.stats import Stats
+    from gassst.tools.report_numbers import Numbers
 
-        write_multiqc({args.output: stats.as_dict()}, args.multiqc)
-    if args.report:
-        from gassst.tools.report import write_report
-
-        write_report(stats.as_dict(), args.report)
+    _check_counts(counts, parts)
+    stats = Stats.of_parts(counts)
+    Numbers.from_dict(stats.as_dict(), "--part-stats")
+    return stats
 
 
 def _check_counts(counts: list[Stats], parts: int) -> None:

@@ -8,7 +8,7 @@ import os
 import time
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs, check_threads
+from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_size
 from gassst.cli.reference import index_path
 from gassst.errors import UsageError
@@ -56,8 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst index`. Raises UsageError, InputError, OutputError."""
-    from gassst.io.distinct import check_distinct
-    from gassst.seeding.index_parts import part_files
     from gassst.seeding.seed_index import SeedIndex
 
     if args.check:
@@ -66,9 +64,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     check_threads(args.threads)
     output = args.output or index_path(args.reference)
-    parts = part_files(output) if args.parts is not None else []
-    check_outputs([output], [args.reference, args.alt])
-    check_distinct([output, *parts], [args.reference, args.alt])
+    check_writable([output])
     start = time.perf_counter()
     how = args.threads, args.alt, args.step
     if args.parts is None:

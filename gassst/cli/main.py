@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from gassst._core import bus_error
 from gassst.cli.console import STDERR, ConsoleHandler
@@ -71,6 +72,13 @@ def main(argv: list[str] | None = None) -> int:
     return report.exit_code
 
 
+def _raise_limit_of_files() -> None:
+    """As many open files as the system lets this process have: the usual limit is low for the sake of old programs."""
+    with suppress(OSError, ValueError):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _open_missing_streams() -> None:
     """No file of ours may become stdin, stdout or stderr because the caller closed it; using it fails."""
     streams = (("stdin", os.O_WRONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
@@ -83,6 +91,7 @@ def _open_missing_streams() -> None:
 def run() -> None:
     """Entry point of the `gassst` command."""
     _open_missing_streams()
+    _raise_limit_of_files()
     interrupt.watch()
     bus_error.install(InputError.exit_code)
     # No matrix is multiplied here: NumPy's BLAS would start threads that spin for a while, 50 ms of CPU time a run.

@@ -18,6 +18,7 @@ from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
+from gassst.cli.reports import reports
 
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress
@@ -82,6 +83,7 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     from gassst.cli.summary import internals, summary
     from gassst.io.read_groups import doubts
     from gassst.io.shards import Shard
+    from gassst.io.whole_file import write_text
     from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 
@@ -123,16 +125,8 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
         runs = _mapped_here(args, params, samples, options_for, shard, started)
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
-    if args.stats:
-        stats.write_json(args.stats)
-    if args.multiqc:
-        from gassst.tools.multiqc import write_multiqc
-
-        write_multiqc({output: run.as_dict() for output, run in runs.items()}, args.multiqc)
-    if args.report:
-        from gassst.tools.report import write_report
-
-        write_report(stats.as_dict(), args.report)
+    for path, text in reports(args, stats, runs):
+        write_text(path, text)
     if args.verbose:
         STDERR.say(internals(stats))
     if not args.quiet:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 from gassst.cli import habits
+from gassst.cli.paths import check_paths
 from gassst.cli.version import PrintVersion
 from gassst.errors import UsageError
 
@@ -103,13 +104,17 @@ def build_parser(*loaded: str, others: bool = True) -> Parser:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of one command. Raises UsageError; prints and exits for --help and --version."""
+    """The arguments of one command, no output of which is an input.
+
+    Raises UsageError; prints and exits for --help and --version.
+    """
     command = argv[0] if argv and argv[0] in COMMANDS else ""
     parser = build_parser(command, others=not command)  # each takes a quarter of a millisecond
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         raise UsageError(_unknown(unknown[0], subparser_of(parser, command) if command else parser))
     args.argv = argv
+    check_paths(args, subparser_of(parser, args.command))
     return args
 
 

@@ -26,15 +26,6 @@ def index_path(fasta: str) -> str:
     return (root if suffix.lower() in FASTA_SUFFIXES else plain) + SUFFIX
 
 
-def reference_files(path: str) -> list[str]:
-    """The files that `load_index` may read: no output may take the place of one."""
-    from gassst.seeding.index_parts import part_files
-
-    beside = index_path(path)
-    indexes = [path, beside] if os.path.exists(beside) else [path]
-    return [*indexes, *(part for index in indexes for part in part_files(index))]
-
-
 def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
     """The index at `path`. For a FASTA it is the fresh index next to it, else one built in memory.
 

@@ -7,7 +7,7 @@ import logging
 from contextlib import ExitStack, closing
 
 from gassst.arguments import file_path, output_path
-from gassst.cli.checks import check_outputs, check_threads
+from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_level
 from gassst.errors import UsageError
 
@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{len(args.reads)} files of reads, but {len(args.output)} outputs: -o names one for each"
         )
-    check_outputs(args.output, args.reads)
+    check_writable(args.output)
     from gassst.cli.progress import Progress
     from gassst.io.destination import Destination
     from gassst.io.input_progress import InputProgress

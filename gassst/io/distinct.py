@@ -42,11 +42,17 @@ def _is_dash(path: Path | None) -> bool:
 
 
 def _keys(path: Path | None) -> set[object]:
-    """The file by its name, and by what the system knows it as."""
+    """What the system knows the file as; one that is not there yet by its folder and its name."""
     if path is None:
         return set()
     try:
         state = os.stat(path)
+        return {(state.st_dev, state.st_ino)}
     except OSError:
-        return {os.path.realpath(path)}
-    return {os.path.realpath(path), (state.st_dev, state.st_ino)}
+        real = os.path.realpath(path)
+    folder, name = os.path.split(real)
+    try:
+        state = os.stat(folder)
+    except OSError:
+        return {real}
+    return {(state.st_dev, state.st_ino, name)}

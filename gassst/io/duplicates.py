@@ -22,11 +22,12 @@ How it is done
    Rows and ends are sorted. Every record knows the ordinal of its template.
 2. Rows and ends wait in memory with the records, and go to disk with them.
 3. When all records are there, workers merge and judge ranges of LEFT. Sets whose best score is there twice need
-   names: a pass over all records finds them. It comes each time that as many rows wait as memory allows.
+   names. These stand in records that lie near to LEFT, so a worker reads that part of the sorted runs alone.
 4. What is marked is a bit for each template. Records are flagged while they are merged.
 
 So nothing depends on threads, batches or memory. A pair takes 24 bytes for its row, 16 for its ends, and 16 for the
-ordinals of its two records. Barcodes add 24, spots 16. The records themselves take about 600.
+ordinals of its two records. Barcodes add 24, spots 16. The records themselves take about 600. At the end the bits stay
+in memory, and of rows and records no more than the workers are at; a set of duplicates is judged as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,20 +45,17 @@ from gassst._core import duplicates as compiled
 from gassst._core.duplicates import Signer, Ties
 from gassst.errors import UsageError
 from gassst.io.read_groups import fields_of
-from gassst.io.runs import read_bytes
+from gassst.io.runs import SAMPLE, AnyRun, Run, read_bytes
 
 if TYPE_CHECKING:
     from gassst._core.records import Bytes
-    from gassst.io.runs import AnyRun
+    from gassst.workers.base import Shared
 
 WITHIN = ("library", "read-group", "file")
 UNKNOWN_LIBRARY = "Unknown Library"  # as Picard calls it
 OPTICAL_DISTANCE = 100  # Picard's default
-UNDECIDED_SHARE = 0.25  # of the memory for runs, for rows that wait for names
-UNDECIDED_BYTES = 300  # of one such row: itself, its copies, and the name of its template
-LEAST_UNDECIDED = 1 << 16  # rows; each time they are settled, all records are read
 RANGE_ROWS = 1 << 16  # about as many are judged by a worker at once
-SAMPLE = 256  # of the rows of a run, every so many are looked at to find ranges of equal size
+NEAR = 256  # records between two that are looked at are read with them
 
 
 @dataclass(frozen=True)
@@ -170,18 +168,21 @@ class Signed:
         Pairs with both mates mapped; other mapped reads; secondary and supplementary records; unmapped reads.
     templates : int
         How many there are, those without a row included.
+    reach : int
+        No position of a read is further than this from where it begins or ends without clips.
     """
 
     rows: NDArray[np.uint64]
     ends: NDArray[np.uint64]
     counts: NDArray[np.int64]
     templates: int
+    reach: int
 
     @classmethod
     def of(cls, signer: Signer, bam: Bytes, records: int) -> tuple[NDArray[np.uint64], Signed]:
         """Of the records of a batch in the order of the reads: the template of each, and the signatures."""
-        templates, rows, ends, counts = signer.sign(bam, records)
-        return templates, cls(rows, ends, counts, int(templates[-1]) + 1 if records else 0)
+        templates, rows, ends, counts, reach = signer.sign(bam, records)
+        return templates, cls(rows, ends, counts, int(templates[-1]) + 1 if records else 0, reach)
 
     @property
     def nbytes(self) -> int:
@@ -242,7 +243,120 @@ class DuplicateCounts:
         return 2 * pairs + singles
 
 
+# --- rows and ends ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RowsOnDisk:
+    """Sorted rows in a file, or some that follow each other there.
+
+    Attributes
+    ----------
+    path : str
+    width : int
+        Columns.
+    first, last : int
+        Rows `first` to `last` - 1 of the file.
+    sample : uint64[]
+        The first column of every `SAMPLE`-th row of the file.
+    """
+
+    path: str
+    width: int
+    first: int
+    last: int
+    sample: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, path: str, width: int) -> RowsOnDisk:
+        """All of a file."""
+        rows = _mapped(path, width)
+        return cls(path, width, 0, len(rows), rows[::SAMPLE, 0].copy())
+
+    def bounds(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Before how many rows of the file each key lies."""
+        return compiled.bounds(_mapped(self.path, self.width), keys)
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def __getitem__(self, part: slice) -> RowsOnDisk:
+        return replace(self, first=part.start, last=part.stop, sample=self.sample[:0])
+
+    def read(self) -> NDArray[np.uint64]:
+        """Raises OSError, also where the file is shorter than it was."""
+        size = self.width * self.sample.itemsize
+        return (
+            read_bytes(self.path, size * self.first, size * len(self)).view(np.uint64).reshape(-1, self.width)
+        )
+
+
+Rows = NDArray[np.uint64] | RowsOnDisk
+
+
+def _mapped(path: str, width: int) -> NDArray[np.uint64]:
+    """A file as an array, whose pages are memory of this process as long as it is there."""
+    if not os.path.getsize(path):
+        return np.empty((0, width), np.uint64)
+    return np.asarray(np.memmap(path, np.uint64, "r")).reshape(-1, width)
+
+
+def _sorted(pieces: list[Rows]) -> NDArray[np.uint64]:
+    whole = np.concatenate([piece.read() if isinstance(piece, RowsOnDisk) else piece for piece in pieces])
+    compiled.sort_rows(whole)
+    return whole
+
+
+def _ranges(tables: list[tuple[Rows, Rows]]) -> Iterator[tuple[list[Rows], list[Rows]]]:
+    """All rows and ends, as pieces of these tables, in ranges of LEFT that follow each other."""
+    if not tables:
+        return
+    samples = [rows.sample if isinstance(rows, RowsOnDisk) else rows[::SAMPLE, 0] for rows, _ in tables]
+    keys = np.unique(np.sort(np.concatenate(samples))[:: max(1, RANGE_ROWS // SAMPLE)][1:])
+    bounds = [[_bounds(part, keys) for part in table] for table in tables]
+    for i in range(len(keys) + 1):
+        yield tuple(  # type: ignore[misc]
+            [
+                table[kind][slice(*bound[kind][i : i + 2].tolist())]
+                for table, bound in zip(tables, bounds, strict=True)
+            ]
+            for kind in (0, 1)
+        )
+
+
+def _bounds(rows: Rows, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    inner = rows.bounds(keys) if isinstance(rows, RowsOnDisk) else compiled.bounds(rows, keys)
+    return np.concatenate([[0], inner, [len(rows)]])
+
+
 # --- calls of workers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """All contigs one behind the other, as LEFT counts.
+
+    Attributes
+    ----------
+    origins : int64[contigs + 1]
+        Where each begins.
+    reach : int
+        As of `Signed`, of all batches.
+    """
+
+    origins: NDArray[np.int64]
+    reach: int
+
+    def windows(self, left: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """For each place in LEFT the least key that its records may have, and one above all of theirs; ascending."""
+        places = compiled.coordinates_of(left)
+        return self._keys(places - self.reach - 1), self._keys(places + self.reach + 2)
+
+    def _keys(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Of records at these places, as of `sort_keys`."""
+        contigs = np.maximum(np.searchsorted(self.origins, places, "right") - 1, 0)
+        positions = np.maximum(places - self.origins[contigs], -1)
+        return (contigs << 33 | (positions + 1) << 1).astype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,51 +365,73 @@ class Judgement:
 
     marked: NDArray[np.uint64]
     optical: NDArray[np.uint8]
-    undecided: NDArray[np.uint64]
     counts: NDArray[np.int64]
     sizes: Counter[tuple[int, int]]
 
-    @classmethod
-    def of(
-        cls,
-        rows: NDArray[np.uint64],
-        ends: NDArray[np.uint64],
-        rules: DuplicateRules,
-        libraries: int,
-        settled: bool,
-    ) -> Judgement:
-        """The arguments are those of the compiled function."""
-        barcodes = bool(rules.barcode_tag)
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges ranges: the same for all of them.
+
+    Attributes
+    ----------
+    rules : DuplicateRules
+    libraries : int
+    axis : Axis
+    records : Shared of list of AnyRun
+        Where names are found.
+    """
+
+    rules: DuplicateRules
+    libraries: int
+    axis: Axis
+    records: Shared[list[AnyRun]]
+
+    def of(self, rows: NDArray[np.uint64], ends: NDArray[np.uint64]) -> list[Judgement]:
+        """Of a whole range, sorted. Raises OSError."""
+        first, undecided = self._judged(rows, ends, settled=False)
+        if not len(undecided):
+            return [first]
+        ties = Ties(undecided, bool(self.rules.barcode_tag))
+        windows = self.axis.windows(undecided[:, 0])
+        for run in self.records.value:
+            for part in _near(run, *windows):
+                ties.look(part.data, part.ends, part.templates)
+        return [first, self._judged(ties.settled(), ends[:0], settled=True)[0]]
+
+    def _judged(
+        self, rows: NDArray[np.uint64], ends: NDArray[np.uint64], settled: bool
+    ) -> tuple[Judgement, NDArray[np.uint64]]:
+        """As of `compiled.judge`, and what is undecided."""
+        barcodes = bool(self.rules.barcode_tag)
         marked, optical, undecided, counts, sizes = compiled.judge(
-            rows, ends, barcodes, rules.distance, settled, libraries
+            rows, ends, barcodes, self.rules.distance, settled, self.libraries
         )
         kinds, numbers = np.unique(sizes.astype(np.int64) @ (1 << 32, 1), return_counts=True)
         pairs = zip((kinds >> 32).tolist(), (kinds & 0xFFFFFFFF).tolist(), strict=True)
-        return cls(
-            marked, optical, undecided, counts, Counter(dict(zip(pairs, numbers.tolist(), strict=True)))
-        )
+        found = Counter(dict(zip(pairs, numbers.tolist(), strict=True)))
+        return Judgement(marked, optical, counts, found), undecided
 
 
-def merged(_work: object, rows: list[NDArray[np.uint64]], ends: list[NDArray[np.uint64]]) -> Any:
+def _near(run: AnyRun, first: NDArray[np.uint64], last: NDArray[np.uint64]) -> Iterator[Run]:
+    """The records with keys from `first` to below `last`, window by window, and some that lie between these."""
+    begins, stops = np.split(run.bounds(np.concatenate([first, last]))[0], 2)
+    filled = stops > begins
+    begins, stops = begins[filled], stops[filled]
+    gaps = np.flatnonzero(begins[1:] > stops[:-1] + NEAR)
+    parts = np.stack([begins[np.append(0, gaps + 1)], stops[np.append(gaps, -1)]], 1) if len(begins) else ()
+    for begin, stop in np.asarray(parts).tolist():
+        yield run.part(begin, stop)
+
+
+def merged(_work: object, rows: list[Rows], ends: list[Rows]) -> Any:
     """Rows and ends, each sorted."""
     return _sorted(rows), _sorted(ends)
 
 
-def judged(
-    _work: object,
-    rows: list[NDArray[np.uint64]],
-    ends: list[NDArray[np.uint64]],
-    rules: DuplicateRules,
-    libraries: int,
-) -> Judgement:
-    """All rows and ends of a range, judged."""
-    return Judgement.of(_sorted(rows), _sorted(ends), rules, libraries, settled=False)
-
-
-def _sorted(pieces: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    whole = np.concatenate(pieces)
-    compiled.sort_rows(whole)
-    return whole
+def judged(_work: object, judge: Judge, rows: list[Rows], ends: list[Rows]) -> list[Judgement]:
+    """All rows and ends of a range, judged. Raises OSError."""
+    return judge.of(_sorted(rows), _sorted(ends))
 
 
 # --- the search ---------------------------------------------------------------------------------------------
@@ -312,9 +448,6 @@ class DuplicateSearch:
     ----------
     rules : DuplicateRules
     libraries : Libraries
-    memory : int
-        Bytes for the runs of records that are sorted with this. Signatures count among these; what `find` takes for
-        names is a share of them.
 
     Attributes
     ----------
@@ -322,14 +455,14 @@ class DuplicateSearch:
         Complete after `find`.
     """
 
-    def __init__(self, rules: DuplicateRules, libraries: Libraries, memory: int):
+    def __init__(self, rules: DuplicateRules, libraries: Libraries):
         self.counts = DuplicateCounts(libraries.names)
         self._rules = rules
-        self._most_undecided = max(LEAST_UNDECIDED, int(memory * UNDECIDED_SHARE / UNDECIDED_BYTES))
         self._templates = 0
         self._rank = 3 if rules.barcode_tag else 2  # column
+        self._reach = 0
         self._in_memory: deque[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = deque()
-        self._on_disk: list[tuple[TableOnDisk, TableOnDisk]] = []
+        self._on_disk: list[tuple[RowsOnDisk, RowsOnDisk]] = []
         self._bits = np.empty(0, np.uint8), np.empty(0, np.uint8)
 
     def add(self, signed: Signed, templates: NDArray[np.uint64]) -> None:
@@ -338,6 +471,7 @@ class DuplicateSearch:
         signed.rows[:, self._rank] += np.uint64(self._templates)
         self._templates += signed.templates
         self.counts.examined += signed.counts
+        self._reach = max(self._reach, signed.reach)
         self._in_memory.append((signed.rows, signed.ends))
 
     def spill(self, file: Callable[[str], str], in_order: InOrder) -> int:
@@ -346,42 +480,25 @@ class DuplicateSearch:
         if not taken:
             return 0
         names = [file(f"{kind}{len(self._on_disk)}") for kind in ("rows", "ends")]
-        shapes = [array.shape[1] for array in taken[0]]
+        widths = [array.shape[1] for array in taken[0]]
         with open(names[0], "wb") as rows, open(names[1], "wb") as ends:
-            for part in in_order(merged, _ranges(taken)):
+            for part in in_order(merged, _ranges(list(taken))):
                 rows.write(part[0])
                 ends.write(part[1])
-        tables = [TableOnDisk(name, width) for name, width in zip(names, shapes, strict=True)]
-        self._on_disk.append((tables[0], tables[1]))
+        self._on_disk.append((RowsOnDisk.of(names[0], widths[0]), RowsOnDisk.of(names[1], widths[1])))
         return sum(array.nbytes for pair in taken for array in pair)
 
-    def find(self, in_order: InOrder, records: Sequence[AnyRun]) -> None:
-        """Judge all templates; `records` are looked at where names decide."""
+    def find(self, in_order: InOrder, records: Shared[list[AnyRun]], lengths: Sequence[int]) -> None:
+        """Judge all templates, on contigs of these lengths; `records` are looked at where names decide."""
         size = self._templates // 8 + 1
         self._bits = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        rules, libraries = self._rules, len(self.counts.names)
-        undecided: list[NDArray[np.uint64]] = []
-        runs: list[tuple[Table, Table]] = [*self._on_disk, *self._in_memory]
-        for judgement in in_order(judged, ((*part, rules, libraries) for part in _ranges(runs))):
-            self._take(judgement)
-            undecided.append(judgement.undecided.copy())  # of a few rows, for which no region is to be kept
-            if sum(map(len, undecided)) > self._most_undecided:
-                self._settle(undecided, records)
-                undecided = []
-        self._settle(undecided, records)
+        axis = Axis(compiled.origins_of(np.array(lengths, np.int64)).astype(np.int64), self._reach)
+        judge = Judge(self._rules, len(self.counts.names), axis, records)
+        tables: list[tuple[Rows, Rows]] = [*self._on_disk, *self._in_memory]
+        for judgements in in_order(judged, ((judge, *part) for part in _ranges(tables))):
+            for judgement in judgements:
+                self._take(judgement)
         self.forget()
-
-    def _settle(self, undecided: list[NDArray[np.uint64]], records: Sequence[AnyRun]) -> None:
-        """Judge sets of which several templates have the best score."""
-        if not any(map(len, undecided)):
-            return
-        barcodes = bool(self._rules.barcode_tag)
-        ties = Ties(np.concatenate(undecided), barcodes)
-        for run in records:
-            columns = run.columns()
-            ties.look(columns.data, columns.ends, columns.templates)
-        no_ends = np.empty((0, 1 + barcodes), np.uint64)
-        self._take(Judgement.of(ties.settled(), no_ends, self._rules, len(self.counts.names), settled=True))
 
     def forget(self) -> None:
         """Let go of all signatures."""
@@ -399,44 +516,3 @@ class DuplicateSearch:
     def marking(self) -> Marking:
         """What was found."""
         return Marking(*self._bits, self._rules.tagged)
-
-
-@dataclass(frozen=True, slots=True)
-class TableOnDisk:
-    """Sorted rows in a file, uint64[n, columns]. They are read part by part: a mapping of all would count as memory."""
-
-    path: str
-    columns: int
-
-    def __len__(self) -> int:
-        return os.path.getsize(self.path) // (8 * self.columns)
-
-    def __getitem__(self, rows: slice) -> NDArray[np.uint64]:
-        """Rows as `range` counts them. Raises OSError, also where the file is shorter than it was."""
-        first, last, _ = rows.indices(len(self))
-        size = 8 * self.columns
-        found = read_bytes(self.path, first * size, max(last - first, 0) * size)
-        return found.view(np.uint64).reshape(-1, self.columns)
-
-
-Table = NDArray[np.uint64] | TableOnDisk
-
-
-def _ranges(
-    runs: Sequence[tuple[Table, Table]],
-) -> Iterator[tuple[list[NDArray[np.uint64]], list[NDArray[np.uint64]]]]:
-    """All rows and ends, as pieces of the runs, in ranges of LEFT that follow each other."""
-    if not runs:
-        return
-    sample = np.sort(np.concatenate([rows[:][::SAMPLE, 0].copy() for rows, _ in runs]))
-    keys = np.unique(sample[:: RANGE_ROWS // SAMPLE][1:])
-    bounds = [[_bounds(table, keys) for table in run] for run in runs]
-    for i in range(len(keys) + 1):
-        yield tuple(  # type: ignore[misc]
-            [run[kind][slice(*bound[kind][i : i + 2])] for run, bound in zip(runs, bounds, strict=True)]
-            for kind in (0, 1)
-        )
-
-
-def _bounds(table: Table, keys: NDArray[np.uint64]) -> list[int]:
-    return [0, *compiled.bounds(table[:], keys).tolist(), len(table)]

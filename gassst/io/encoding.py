@@ -11,9 +11,10 @@ from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
-from gassst._core.records import CramWriter, HitBatch, RecordBuilder
+from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
 from gassst.io import bgzf
 from gassst.io.cram import CramTarget
+from gassst.io.record_sums import RecordSum
 from gassst.io.unmapped import UnmappedText
 from gassst.io.writing import WriteBehind, write_all
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Encoded:
-    """The records of one batch, and its unmapped reads as FASTQ."""
+    """The records of one batch, its unmapped reads as FASTQ, and the sum of the records where a part needs it."""
 
     payload: Any
     unmapped: UnmappedText = UnmappedText()
+    sum: RecordSum = RecordSum()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,38 +45,25 @@ class Pieces:
 class Encoder(Protocol):
     """Makes of records what the `Format` of the same kind writes; used by workers, and never changed."""
 
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Any:
-        """What `Format.write` takes. Raises ValueError for rows that make no record."""
+    def encode(self, records: EncodedRecords) -> Any:
+        """What `Format.write` takes."""
 
 
 class SamEncoder:
     """Lines of SAM."""
 
-    def __init__(self, builder: RecordBuilder):
-        self._builder = builder
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Pieces:
-        lines = self._builder.encode(batch, bam=False, skip_unmapped=skip_unmapped)
-        return Pieces(lines.records, [lines])
+    def encode(self, records: EncodedRecords) -> Pieces:
+        return Pieces(records.records, [records])
 
 
 class BamEncoder:
     """Blocks of BAM."""
 
-    def __init__(self, builder: RecordBuilder, level: int | None):
-        self._builder = builder
+    def __init__(self, level: int | None):
         self._deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
 
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Pieces:
-        records = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
+    def encode(self, records: EncodedRecords) -> Pieces:
         return Pieces(records.records, list(bgzf.blocks(records, self._deflate)))
-
-
-class CramEncoder:
-    """Nothing yet: htslib makes the records while it writes."""
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> tuple[HitBatch, bool]:
-        return batch, skip_unmapped
 
 
 class Format(Protocol):
@@ -128,6 +117,14 @@ class PiecesFormat(PlainFile):
         self._put(self._header)
         if self._ahead:
             self._behind = WriteBehind(fd, self._ahead)
+
+    def replace_header(self, header: Iterable[Buffer]) -> None:
+        """Put another one of the same size in the place of the header of a file. Raises OSError."""
+        assert self._fd is not None
+        left, at = memoryview(b"".join(header)), 0
+        while left:
+            written = os.pwrite(self._fd, left, at)
+            left, at = left[written:], at + written
 
     def write(self, payload: Pieces) -> int:
         if self._behind is None:

@@ -43,6 +43,7 @@ from gassst.io.encoding import Pieces, PiecesFormat, bam_header
 from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
 from gassst.io.quiet import QuietHtslib
 from gassst.io.record_starts import Bam
+from gassst.io.record_sums import RecordSum
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
 from gassst.io.runs import Run
 from gassst.io.shards import PartOfRun
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once
 AHEAD = 2  # chunks for each worker
+WhenJoined = Callable[["DuplicateCounts | None"], None]
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,22 @@ class Part:
     @property
     def is_sorted(self) -> bool:
         return "\tSO:coordinate" in self.header.partition("\n")[0]
+
+    def verify(self, found: RecordSum, file_format: str) -> None:
+        """Raise InputError unless these are the records that were mapped, sorted perhaps since then.
+
+        What was summed in another format, or not at all, cannot be told from them.
+        """
+        expected = self.place.sum
+        if not file_format == self.file_format == self.place.file_format:
+            return
+        if self.is_sorted:
+            found = found._replace(ordered=expected.ordered)
+        if found != expected:
+            counts = f" ({found.records} of {expected.records})" if found.records != expected.records else ""
+            raise InputError(
+                f"{self.path}: shard {self.place.shard} has other records than were mapped{counts}: map it again"
+            )
 
 
 def _bytes_of(path: str, start: int, size: int) -> bytes:
@@ -181,11 +199,16 @@ class GatherOptions:
 
 
 def gather(
-    parts: Sequence[Part], output: str, options: GatherOptions, workers: Workers
+    parts: Sequence[Part],
+    output: str,
+    options: GatherOptions,
+    workers: Workers,
+    when_joined: WhenJoined = lambda _: None,
 ) -> DuplicateCounts | None:
     """Join all parts of a run, in order, in a file that takes its name when it is complete.
 
-    Returns what was found of duplicates, where these are marked. Raises UsageError, InputError, OutputError.
+    Returns what was found of duplicates, where these are marked. `when_joined` is called with it before the file takes
+    its name, which it does not where that raises. Raises UsageError, InputError, OutputError.
     """
     is_sorted = options.sort or parts[0].is_sorted
     if options.duplicates is not None:
@@ -199,9 +222,9 @@ def gather(
     try:
         gatherer = _Gatherer(parts, output, options, workers, is_sorted)
         if not is_sorted and gatherer.file_format == parts[0].file_format == "cram":
-            gatherer.join_cram()
+            gatherer.join_cram(when_joined)
             return None
-        return gatherer.join()
+        return gatherer.join(when_joined)
     finally:
         QuietHtslib.leave()
 
@@ -237,7 +260,7 @@ class _Gatherer:
 
     # --- CRAM, copied -----------------------------------------------------------------------------------
 
-    def join_cram(self) -> None:
+    def join_cram(self, when_joined: WhenJoined) -> None:
         """Containers of CRAM, one part after the other."""
         destination = self._destination
         try:
@@ -254,6 +277,7 @@ class _Gatherer:
                     open(joined, "rb") as source,
                 ):
                     shutil.copyfileobj(source, target, COPIED)
+            when_joined(None)
             destination.commit()
         finally:
             destination.discard()
@@ -271,7 +295,7 @@ class _Gatherer:
 
     # --- everything else --------------------------------------------------------------------------------
 
-    def join(self) -> DuplicateCounts | None:
+    def join(self, when_joined: WhenJoined) -> DuplicateCounts | None:
         """Through BAM or SAM that is written here."""
         destination, options = self._destination, self._options
         direct = self.file_format == "bam" or (
@@ -289,8 +313,9 @@ class _Gatherer:
             if options.duplicates is not None:
                 from gassst.io.duplicates import DuplicateSearch, Libraries
 
-                libraries = Libraries.of(self._header, options.duplicates.within)
-                search = DuplicateSearch(options.duplicates, libraries, options.sort_memory)
+                search = DuplicateSearch(
+                    options.duplicates, Libraries.of(self._header, options.duplicates.within)
+                )
             joined = self._format(search)
             stack.callback(joined.abort)
             fd = target.open()
@@ -301,6 +326,7 @@ class _Gatherer:
                 joined.close()
             if metrics is not None and search is not None:
                 metrics.write(search.counts)
+            when_joined(None if search is None else search.counts)
             target.commit()
             if metrics is not None:
                 metrics.commit()
@@ -353,9 +379,12 @@ class _Gatherer:
         if not self._is_sorted:
             for part in self._parts:
                 if part.file_format == self.file_format == "sam":
+                    _check_lines(part)
                     yield from _lines_of(part.path)
                 else:
                     with self._as_bam(part) as path:
+                        for _ in self._records_of(part, path):
+                            pass
                         yield from _blocks_of(path, self._deflate)
             return
         signer: Signer | None = None
@@ -369,7 +398,7 @@ class _Gatherer:
             call: Callable[..., Any] = run_of
             if signer is not None:
                 call = partial(signed_run_of, signer, part.path)
-            with self._as_bam(part) as path, closing(self._chunks_of(path)) as chunks:
+            with self._as_bam(part) as path, closing(self._records_of(part, path)) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
                     if len(waiting) > AHEAD * self._workers.threads:
@@ -377,9 +406,15 @@ class _Gatherer:
         while waiting:
             yield waiting.popleft().result()
 
-    def _chunks_of(self, path: str) -> Generator[tuple[bytes, int], None, None]:
+    def _records_of(self, part: Part, path: str) -> Generator[tuple[bytes, int], None, None]:
+        """Those of a part, which is BAM at this path, as of `_chunks_of`; all of them are checked by the end."""
         lengths = np.array(self._contigs.lengths, np.int64)
-        return _chunks_of(path, Inflaters(self._workers), lengths)
+        found = RecordSum()
+        with closing(_chunks_of(path, Inflaters(self._workers), lengths)) as chunks:
+            for bam, records in chunks:
+                found = found.followed_by(RecordSum.of(bam, "bam"))
+                yield bam, records
+        part.verify(found, "bam")
 
     @contextmanager
     def _as_bam(self, part: Part) -> Iterator[str]:
@@ -387,6 +422,8 @@ class _Gatherer:
         if part.file_format == "bam":
             yield part.path
             return
+        if part.file_format == "sam":
+            _check_lines(part)
         path = self._destination.temporary("part.bam")
         threads = str(max(0, self._options.threads - 1))
         self._samtools("view", "--no-PG", "-1", "-@", threads, "-o", path, os.path.abspath(part.path))
@@ -406,6 +443,19 @@ def _gathered_header(part: Part, options: GatherOptions, is_sorted: bool) -> str
 
 
 # --- what is copied -----------------------------------------------------------------------------------------
+
+
+def _check_lines(part: Part) -> None:
+    """Raise InputError unless a part in SAM has the records that were mapped."""
+    if part.place.file_format != "sam":
+        return
+    found, left = RecordSum(), b""
+    for piece in _lines_of(part.path):
+        text = b"".join([left, *piece.pieces])
+        end = text.rfind(b"\n") + 1
+        found = found.followed_by(RecordSum.of(text[:end], "sam"))
+        left = text[end:]
+    part.verify(found, "sam")
 
 
 def _lines_of(path: str) -> Iterator[Pieces]:

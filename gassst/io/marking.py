@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gassst._core.duplicates import Signer
-from gassst._core.records import HitBatch, RecordBuilder
+from gassst._core.records import EncodedRecords
 from gassst.io.duplicates import DuplicateSearch, Marking, Signed
 from gassst.io.runs import AnyRun, Run, RunOnDisk
 from gassst.io.sorting import SortedBamFormat
@@ -24,13 +24,12 @@ class SignedRun:
 class SignedRunEncoder:
     """Makes signed runs."""
 
-    def __init__(self, builder: RecordBuilder, signer: Signer):
-        self._builder, self._signer = builder, signer
+    def __init__(self, signer: Signer):
+        self._signer = signer
 
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> SignedRun:
-        bam = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
-        templates, signed = Signed.of(self._signer, bam, bam.records)
-        return SignedRun(Run.of(bam, bam.records, templates), signed)
+    def encode(self, records: EncodedRecords) -> SignedRun:
+        templates, signed = Signed.of(self._signer, records, records.records)
+        return SignedRun(Run.of(records, records.records, templates), signed)
 
 
 class MarkedBamFormat(SortedBamFormat):
@@ -49,8 +48,8 @@ class MarkedBamFormat(SortedBamFormat):
         on_disk, freed = super()._spilled(runs)
         return on_disk, freed + self._duplicates.spill(self._file, self._in_order)
 
-    def _marking(self, runs: list[AnyRun]) -> Shared[Marking]:
-        self._duplicates.find(self._in_order, runs)
+    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking]:
+        self._duplicates.find(self._in_order, runs, self._contigs.lengths)
         return self._workers.share(self._duplicates.marking)
 
     def _remove_runs(self) -> None:

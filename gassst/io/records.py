@@ -30,7 +30,6 @@ from gassst.io.destination import (
 )
 from gassst.io.encoding import (
     BamEncoder,
-    CramEncoder,
     CramFormat,
     Encoded,
     Encoder,
@@ -41,7 +40,9 @@ from gassst.io.encoding import (
 )
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
+from gassst.io.record_sums import RecordSum
 from gassst.io.reference import ReferenceArrays
+from gassst.io.shards import PartOfRun
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.workers.base import Workers
@@ -288,7 +289,12 @@ class RecordEncoder:
             if not options.sort:
                 raise ParameterError("duplicates", "are marked while records are sorted: they need `sort`")
             options.duplicates.verify()
-        file_format = output_format(Destination(path), options.format)
+        destination = Destination(path)
+        file_format = output_format(destination, options.format)
+        place = PartOfRun.in_header(header)
+        is_made_here = file_format == "bam" or (file_format == "sam" and not options.sort)
+        if place is not None and is_made_here and not destination.is_stream:
+            header = place.with_sum(file_format, RecordSum()).put_into(header)
         header = in_coordinate_order(header) if options.sort else header
         header = with_note(header, str(options.duplicates)) if options.duplicates is not None else header
         encoder = EncoderSpec(file_format, header, options).encoder(reference)
@@ -316,20 +322,27 @@ class RecordEncoder:
         return not self.is_sorted_here and (self.options.sort or self.file_format == "bam")
 
     @cached_property
-    def _encoder(self) -> Encoder:
+    def summed_part(self) -> PartOfRun | None:
+        """That the header says, where there is room for the sum of its records."""
+        place = PartOfRun.in_header(self.header)
+        return place if place is not None and place.file_format else None
+
+    @cached_property
+    def _encoder(self) -> Encoder | None:
+        """None for CRAM: htslib makes the records while it writes."""
         if self.is_sorted_here:
             rules = self.options.duplicates
-            return RunEncoder(self.builder) if rules is None else self._signed(rules)
+            return RunEncoder() if rules is None else self._signed(rules)
         if self.is_unsorted_bam:
-            return BamEncoder(self.builder, self.options.level)
-        return SamEncoder(self.builder) if self.file_format == "sam" else CramEncoder()
+            return BamEncoder(self.options.level)
+        return SamEncoder() if self.file_format == "sam" else None
 
     def _signed(self, rules: DuplicateRules) -> Encoder:
         from gassst.io.duplicates import Libraries, signer_for
         from gassst.io.marking import SignedRunEncoder
 
         libraries = Libraries.of(self.header, rules.within)
-        return SignedRunEncoder(self.builder, signer_for(rules, libraries, self.builder.header.lengths))
+        return SignedRunEncoder(signer_for(rules, libraries, self.builder.header.lengths))
 
     def encode(
         self,
@@ -340,8 +353,14 @@ class RecordEncoder:
     ) -> Encoded:
         """The records of a batch, ready for `AlignmentWriter.write`. `HitBatch` says what the arrays are."""
         batch = HitBatch(reads, hits, summaries, cigars)
-        payload = self._encoder.encode(batch, self.options.no_unmapped)
-        return Encoded(payload, self.options.unmapped.encode(batch, reads, hits))
+        unmapped, skipped = self.options.unmapped.encode(batch, reads, hits), self.options.no_unmapped
+        if self._encoder is None:
+            return Encoded((batch, skipped), unmapped)
+        bam = self.is_sorted_here or self.is_unsorted_bam
+        records = self.builder.encode(batch, bam=bam, skip_unmapped=skipped)
+        is_summed = self.summed_part is not None
+        found = RecordSum.of(records, self.file_format) if is_summed else RecordSum()
+        return Encoded(self._encoder.encode(records), unmapped, found)
 
 
 class AlignmentWriter:
@@ -400,7 +419,7 @@ class AlignmentWriter:
         ahead: int = 0,
     ):
         options = options or OutputOptions()
-        level, sort, threads = options.level, options.sort, options.threads
+        sort, threads = options.sort, options.threads
         self.encoder = encoder or RecordEncoder.of(path, header, reference, options)
         file_format, header, builder = self.encoder.file_format, self.encoder.header, self.encoder.builder
         bam_index = ".csi" if max(reference.lengths, default=0) > MAX_BAI_CONTIG else ".bai"
@@ -411,17 +430,16 @@ class AlignmentWriter:
         self._duplicates: DuplicateSearch | None = None
         self._metrics: MetricsFile | None = None
         self._unmapped: UnmappedFiles | None = None
+        self._sum = RecordSum()
         self._format: Format
         if self.encoder.is_sorted_here:
             if workers is None:
                 workers = self._own_workers = ThreadWorkers(None, max(1, threads))
             self._format = self._sorted_format(header, options, destination, workers)
         elif self.encoder.is_unsorted_bam:
-            head = bam_header(header, builder.header.references, builder.header.lengths)
-            deflate = bgzf.deflater(bgzf.DEFAULT_LEVEL if level is None else level)
-            self._format = PiecesFormat(bgzf.blocks(head, deflate), bgzf.END_OF_FILE, ahead)
+            self._format = PiecesFormat(self._head(header), bgzf.END_OF_FILE, ahead)
         elif file_format == "sam":
-            self._format = PiecesFormat([header.encode()], ahead=ahead)
+            self._format = PiecesFormat(self._head(header), ahead=ahead)
         else:
             self._format = CramFormat(builder, self._cram(destination, reference), threads)
         QuietHtslib.enter()
@@ -459,7 +477,7 @@ class AlignmentWriter:
         from gassst.io.duplicates import DuplicateSearch, Libraries
         from gassst.io.marking import MarkedBamFormat
 
-        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within), options.sort_memory)
+        self._duplicates = DuplicateSearch(rules, Libraries.of(header, rules.within))
         return MarkedBamFormat(
             self._duplicates, contigs, header, level, destination, workers, memory, is_output
         )
@@ -467,12 +485,23 @@ class AlignmentWriter:
     def _cram(self, destination: AlignmentDestination, reference: ReferenceArrays) -> CramTarget:
         return CramTarget(self.encoder.cram_options, destination, self.encoder.builder.header, reference)
 
+    def _head(self, header: str) -> Iterator[bytes]:
+        """How unsorted SAM or BAM begins. A header that is to be replaced is stored: its size must not change."""
+        if not self.encoder.is_unsorted_bam:
+            yield header.encode()
+            return
+        contigs, level = self.encoder.builder.header, self.encoder.options.level
+        level = bgzf.DEFAULT_LEVEL if level is None else level
+        deflate = bgzf.deflater(level if self.encoder.summed_part is None else 0)
+        yield from bgzf.blocks(bam_header(header, contigs.references, contigs.lengths), deflate)
+
     def write(self, encoded: Encoded) -> int:
         """Writes the records of a batch and returns how many."""
         if not self._is_open:
             raise ValueError("write to a closed file")
         with self._target.errors():
             written = self._format.write(encoded.payload)
+        self._sum = self._sum.followed_by(encoded.sum)
         if self._unmapped is not None:
             self._unmapped.write(encoded.unmapped)
         return written
@@ -490,6 +519,7 @@ class AlignmentWriter:
 
     def _complete(self) -> None:
         with self._target.errors():
+            self._write_sum()
             self._format.close()
         if self._unmapped is not None:
             self._unmapped.close()
@@ -500,6 +530,17 @@ class AlignmentWriter:
             self._unmapped.commit()
         if self._metrics is not None:
             self._metrics.commit()
+
+    def _write_sum(self) -> None:
+        """Have the header of a part say what its records sum up to. Raises OSError."""
+        place = self.encoder.summed_part
+        if place is None:
+            return
+        header = place.with_sum(place.file_format, self._sum).put_into(self.encoder.header)
+        if isinstance(self._format, SortedBamFormat):
+            self._format.header = header
+        elif isinstance(self._format, PiecesFormat):
+            self._format.replace_header(self._head(header))
 
     def abort(self) -> None:
         """Closes and removes what was written."""

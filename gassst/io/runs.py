@@ -98,10 +98,6 @@ class Run:
         ends = self.ends[first:last] - np.uint64(start)
         return Run(self.keys[first:last], ends, self.data[start:stop], self.templates[first:last])
 
-    def columns(self) -> Run:
-        """Itself: all of it is in memory."""
-        return self
-
 
 def _run_of(keys: Any, ends: Any, data: Any, templates: Any) -> Run:
     numbers = (np.frombuffer(column, np.uint64) for column in (keys, ends, templates))
@@ -169,10 +165,6 @@ class RunOnDisk:
             self._numbers(2, first, last) if self.are_signed else NO_TEMPLATES,
         )
 
-    def columns(self) -> Run:
-        """All of it, read into memory."""
-        return self.part(0, self.records)
-
     def _numbers(self, column: int, first: int, last: int) -> NDArray[np.uint64]:
         at = NUMBER * (column * self.records + first)
         return read_bytes(self.path, at, NUMBER * (last - first)).view(np.uint64)
@@ -184,7 +176,7 @@ class RunOnDisk:
 
 
 def read_bytes(path: str, start: int, size: int) -> NDArray[np.uint8]:
-    """So many bytes of a file, uint8[size]. Raises OSError, also where it ends before."""
+    """Part of a file. Raises OSError, also where the file ends before."""
     data = np.empty(size, np.uint8)
     with open(path, "rb", buffering=0) as file:
         file.seek(start)

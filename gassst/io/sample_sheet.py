@@ -81,6 +81,8 @@ def _rows(path: str, lines: Iterator[list[str]]) -> Iterator[SheetRow]:
         if columns is None:
             columns = _columns(path, line, cells)
             continue
+        if any("\0" in cell for cell in cells):
+            raise InputError(f"{path}: line {line}: a NUL, which no name of a file has")
         if len(cells) != len(columns):
             raise InputError(f"{path}: line {line}: {len(cells)} cells, but {len(columns)} columns")
         yield _row(path, line, dict(zip(columns, cells, strict=True)))

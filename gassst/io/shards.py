@@ -21,11 +21,12 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from gassst.errors import InputError, UsageError
 from gassst.io.record_starts import Bam, Lines, Records, records_of
+from gassst.io.record_sums import RecordSum
 from gassst.io.slices import LanePart, Place, SeekableText, Slice, TextFrom
 
 MOST = 100_000  # parts
@@ -70,23 +71,60 @@ class PartOfRun:
     shard : Shard
     run : str
         The same for all parts of one run, and for no other: `key_of`.
+    file_format : str
+        "bam" or "sam", of which the records are summed; "" where they are not.
+    sum : RecordSum
+        Its text has the same length whatever it is, so that it can be filled in when all records are written.
     """
 
     shard: Shard
     run: str
+    file_format: str = ""
+    sum: RecordSum = RecordSum()
 
     def __str__(self) -> str:
         return f"shard {self.shard} of run {self.run}"
 
+    @property
+    def text(self) -> str:
+        """What the header says."""
+        if not self.file_format:
+            return str(self)
+        records, total, ordered = self.sum
+        kind = self.file_format.upper()
+        return f"{self}, {records:012} {kind} records, sum {total:016x}, in order {ordered:016x}"
+
     @classmethod
     def in_header(cls, text: str) -> PartOfRun | None:
         """Of the output with this header; None where it is no part."""
-        match = re.search(r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)$", text, re.M)
-        return None if match is None else cls(Shard(int(match[1]), int(match[2])), match[3])
+        match = _PART.search(text)
+        if match is None:
+            return None
+        number, of, run, records, kind, total, ordered = match.groups()
+        part = cls(Shard(int(number), int(of)), run)
+        if kind is None:
+            return part
+        return part.with_sum(kind.lower(), RecordSum(int(records), int(total, 16), int(ordered, 16)))
 
-    def removed_from(self, text: str) -> str:
-        """The header without it."""
-        return text.replace(f"\tDS:{self}\n", "\n")
+    def with_sum(self, file_format: str, sum: RecordSum) -> PartOfRun:
+        """The same part, of these records."""
+        return replace(self, file_format=file_format, sum=sum)
+
+    def put_into(self, text: str) -> str:
+        """The header of a part, that says this one."""
+        return _PART.sub(lambda match: match[0].rpartition("\t")[0] + f"\tDS:{self.text}", text, count=1)
+
+    @staticmethod
+    def removed_from(text: str) -> str:
+        """The header of a part, that says nothing of it."""
+        return _PART.sub(lambda match: match[0].rpartition("\t")[0], text, count=1)
+
+
+_PART = re.compile(
+    r"^@PG\tID:gassst\t.*\tDS:shard (\d+)/(\d+) of run ([0-9a-f]+)"
+    r"(?:, (\d+) (BAM|SAM) records, sum ([0-9a-f]{16}), in order ([0-9a-f]{16}))?$",
+    re.M,
+)
 
 
 def key_of(*facts: object) -> str:

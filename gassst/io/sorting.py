@@ -19,7 +19,7 @@ import pysam
 from numpy.typing import NDArray
 
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
-from gassst._core.records import BamIndex, HitBatch, RecordBuilder, index_entries
+from gassst._core.records import BamIndex, EncodedRecords, index_entries
 from gassst.io import bgzf
 from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
 from gassst.io.encoding import PlainFile, bam_header
@@ -40,12 +40,8 @@ INDEXED_LATER = 8  # ranges that wait to be indexed
 class RunEncoder:
     """Sorted runs of BAM records."""
 
-    def __init__(self, builder: RecordBuilder):
-        self._builder = builder
-
-    def encode(self, batch: HitBatch, skip_unmapped: bool) -> Run:
-        bam = self._builder.encode(batch, bam=True, skip_unmapped=skip_unmapped)
-        return Run.of(bam, bam.records)
+    def encode(self, records: EncodedRecords) -> Run:
+        return Run.of(records, records.records)
 
 
 # --- calls of workers ---------------------------------------------------------------------------------------
@@ -97,6 +93,8 @@ def compressed(
 class SortedBamFormat(PlainFile):
     """BAM in the order of coordinates, with an index.
 
+    `header` may be changed until `close` writes it.
+
     Parameters
     ----------
     contigs : pysam.AlignmentHeader
@@ -124,7 +122,7 @@ class SortedBamFormat(PlainFile):
         memory: int = SORT_MEMORY,
         indexed: bool = True,
     ):
-        self._contigs, self._header = contigs, header
+        self._contigs, self.header = contigs, header
         self._level = bgzf.DEFAULT_LEVEL if level is None else level
         self._destination, self._workers, self._memory = destination, workers, memory
         self._indexed = indexed
@@ -154,7 +152,7 @@ class SortedBamFormat(PlainFile):
         contigs = self._contigs
         head = list(
             bgzf.blocks(
-                bam_header(self._header, contigs.references, contigs.lengths), bgzf.deflater(self._level)
+                bam_header(self.header, contigs.references, contigs.lengths), bgzf.deflater(self._level)
             )
         )
         self._put(head)
@@ -193,12 +191,12 @@ class SortedBamFormat(PlainFile):
     def _merged(self) -> Iterator[Compressed]:
         """All records, in ranges."""
         runs: list[AnyRun] = [*self._on_disk, *self._in_memory]
-        marking = self._marking(runs)
         shared = self._workers.share(runs)
+        marking = self._marking(shared)
         calls = ((shared, part, marking, self._level) for part in ranges(runs, RANGE_RECORDS))
         yield from self._in_order(compressed, calls)
 
-    def _marking(self, runs: list[AnyRun]) -> Shared[Marking] | None:
+    def _marking(self, runs: Shared[list[AnyRun]]) -> Shared[Marking] | None:
         """What tells which records are marked as duplicates: nothing."""
         return None
 

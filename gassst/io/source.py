@@ -24,12 +24,6 @@ class RecordCounter(Protocol):
     def records(self) -> int: ...
 
 
-class Counted(NamedTuple):
-    """A count that is final."""
-
-    records: int
-
-
 class PlainFile(NamedTuple):
     """A file that is not compressed; `device` and `inode` tell whether the path still leads there."""
 
@@ -143,8 +137,7 @@ class Source:
 
     def close(self) -> None:
         self._closing.close()
-        if self.counter is not None:  # it may refer to this, and both hold buffers and workers of the run
-            self.counter = Counted(self.counter.records)
+        self.counter = None  # it refers to this: neither would end before the collector finds both
 
 
 def _head(stream: Any) -> bytes:

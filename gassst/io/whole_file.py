@@ -26,7 +26,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` in UTF-8, by the rules of `whole_file`."""
+@contextmanager
+def held_text(path: str | os.PathLike[str], text: str) -> Iterator[None]:
+    """Write `text` in UTF-8 before the block, to a file that takes its name after it, by the rules of `whole_file`."""
     with whole_file(path) as file:
         file.write(text.encode())
+        file.flush()
+        yield
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` in UTF-8, by the rules of `whole_file`."""
+    with held_text(path, text):
+        pass

@@ -12,7 +12,7 @@ from gassst.errors import OutputError, UsageError
 from gassst.io.reference import Reference
 from gassst.io.whole_file import whole_file
 from gassst.seeding.index_file import PARTS_VERSION, SEED_ARRAYS, cut_bases, following_type, write
-from gassst.seeding.index_parts import part_path
+from gassst.seeding.index_parts import part_path, remove_parts, written_parts
 from gassst.seeding.seed_index import Counted, Source, json_section, reference_sections
 from gassst.version import __version__
 
@@ -48,7 +48,7 @@ def build_parts(
         Parts that were written. Peak memory is the reference and one part.
 
     Raises OutputError where a file cannot be written; none of them then takes its name. Else as `SeedIndex.build`, and
-    UsageError for a number of parts out of range.
+    UsageError for a number of parts out of range. Parts of an index that was there before are replaced or removed.
     """
     name = os.fspath(path)
     if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
@@ -68,7 +68,7 @@ def build_parts(
             raise UsageError(f"parts: {total:,} bytes make more than {MAX_PARTS} of {memory:,} bytes")
     cuts = _cuts(sizes.sum(axis=1), parts)
     prefixes, kmers = sizes.shape[1], 4 ** (k - cut)
-    rows = []
+    rows, before = [], written_parts(name)
     with ExitStack() as stack:
         manifest = stack.enter_context(whole_file(name))  # the last to take its name
         for number, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True), 1):
@@ -80,6 +80,8 @@ def build_parts(
             rows.append([first * kmers, last * kmers, len(arrays[1]), header_crc])
         more = {"step": step, "parts": rows}
         write(manifest, reference_sections(reference, k, source.fasta_bytes, **more), PARTS_VERSION)
+    written = {part_path(name, number) for number in range(1, len(rows) + 1)}
+    remove_parts(set(before) - written)
     return len(rows)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,7 +81,38 @@ def part_path(path: str, number: int) -> str:
 def part_files(path: str) -> list[str]:
     """The files that are there under the names of parts of the index at `path`."""
     root, suffix = os.path.splitext(path)
-    return sorted(glob.glob(f"{glob.escape(root)}.part[0-9]*{glob.escape(suffix)}"))
+    found = glob.glob(f"{glob.escape(root)}.part[0-9]*{glob.escape(suffix)}")
+    return sorted(name for name in found if name[len(root) + 5 : len(name) - len(suffix)].isdecimal())
+
+
+def written_parts(path: str) -> list[str]:
+    """The parts that were written with the index at `path`, as far as they are there; [] where there is no such index.
+
+    A part is known by the checksum that the index has of it: other files of such names are none of ours.
+    """
+    try:
+        with open(path, "rb") as file:
+            mapped = map_sections(file, path)
+            rows = Metadata.of(mapped.sections["metadata"], mapped.version, path).parts or []
+    except (OSError, InputError):
+        return []
+    named = [(part_path(path, number), row[3]) for number, row in enumerate(rows, 1)]
+    return [part for part, header_crc in named if _has_header(part, header_crc)]
+
+
+def _has_header(path: str, header_crc: int) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return map_sections(file, path).header_crc == header_crc
+    except (OSError, InputError):
+        return False
+
+
+def remove_parts(paths: Iterable[str]) -> None:
+    """Remove parts of an index that was replaced. One that cannot be removed stays: no index names it."""
+    for path in paths:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def open_part(

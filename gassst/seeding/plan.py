@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
+from weakref import proxy
 
 import numpy as np
 
@@ -205,9 +206,8 @@ class SearchPlan:
         self.caps = np.array([self.occurrence_cap(w) for w in range(k + 17)], np.uint32)
         self._known = np.zeros(size, bool)
         self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
-        self.missed = lru_cache(maxsize=1 << 16)(
-            self._missed
-        )  # asked for the same few hundred in every batch
+        # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
+        self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
         self._next_level: SearchPlan | None = None
         self._lock = threading.Lock()
         watch_forks(self)

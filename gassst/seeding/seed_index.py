@@ -38,7 +38,7 @@ from gassst.seeding.index_file import (
     typed_arrays,
     write,
 )
-from gassst.seeding.index_parts import IndexPart, open_part
+from gassst.seeding.index_parts import IndexPart, open_part, remove_parts, written_parts
 from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
@@ -149,11 +149,16 @@ class SeedIndex:
         return _seed_index.lookup(*arrays, self.k, self.step, seeds, w)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index; at `path` appears the whole of it or, with OutputError, nothing new."""
+        """Write the index; at `path` appears the whole of it or, with OutputError, nothing new.
+
+        The parts of an index that was there before are removed.
+        """
         if os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise OutputError(f"{path}: not a regular file")
+        before = written_parts(os.fspath(path))
         with whole_file(path) as file:
             write(file, self._contents(), FORMAT_VERSION if self.step == 1 else STEP_VERSION)
+        remove_parts(before)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:

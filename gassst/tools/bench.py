@@ -25,7 +25,6 @@ from typing import Any
 from gassst.arguments import file_path, output_path
 from gassst.children import die_with_parent
 from gassst.errors import GassstError, InputError, OutputError, UsageError, WorkerError
-from gassst.io.distinct import check_distinct
 from gassst.io.inflate import open_input
 from gassst.io.scratch import Scratch
 from gassst.io.whole_file import write_text
@@ -281,7 +280,6 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("-n must be at least 2, and --seed must not be negative")
     if not 1 <= args.threads <= MAX_THREADS or not args.timeout > 0:
         raise UsageError(f"-t must be from 1 to {MAX_THREADS}, and --timeout must be positive")
-    check_distinct(filter(None, [args.output, args.json]), [args.reference])
     require_matplotlib()
     tools, missing = choose_tools(args.tools)
     for name, why in missing.items():

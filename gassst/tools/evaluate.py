@@ -19,7 +19,6 @@ import numpy as np
 
 from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, UsageError
-from gassst.io.distinct import check_distinct
 from gassst.io.inflate import open_input
 from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
@@ -298,8 +297,6 @@ def main(args: argparse.Namespace) -> int:
     """Runs `gassst evaluate`. Raises UsageError, InputError, OutputError."""
     if args.tolerance < 0 or not 0 <= args.mapq <= 255:
         raise UsageError("--tolerance must not be negative and --mapq must be between 0 and 255")
-    inputs = [args.alignments, args.truth, *(args.reads or [])]
-    check_distinct(filter(None, [args.json, args.plot]), inputs)
     total = sum(map(count_reads, args.reads)) if args.reads else args.total
     result = evaluate(args.alignments, args.tolerance, args.mapq, total, args.truth)
     print(text(result))

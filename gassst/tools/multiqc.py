@@ -10,7 +10,6 @@ import os
 from typing import Any
 
 from gassst.errors import UsageError
-from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT
 from gassst.tools.report_compare import named
 from gassst.tools.report_numbers import Numbers
@@ -67,11 +66,11 @@ def content(runs: dict[str, Numbers]) -> dict[str, Any]:
     }
 
 
-def write_multiqc(stats: dict[str, dict[str, Any]], path: str | os.PathLike[str]) -> None:
-    """Write the file for runs by output, each as of `Stats.as_dict()`. Raises OutputError.
+def as_json(stats: dict[str, dict[str, Any]]) -> str:
+    """The file for runs by output, each as of `Stats.as_dict()`. Raises InputError as `Numbers.from_dict`.
 
     A sample is named as in its read groups, else as its output.
     """
     outputs = [("stdout" if output == "-" else output) for output in stats]
     runs = named(outputs, [Numbers.from_dict(values) for values in stats.values()])
-    write_text(path, json.dumps(content(runs), indent=1) + "\n")
+    return json.dumps(content(runs), indent=1) + "\n"

@@ -14,7 +14,6 @@ import numpy as np
 
 from gassst.arguments import file_path, output_path
 from gassst.errors import UsageError
-from gassst.io.distinct import check_distinct
 from gassst.io.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools import report_compare
@@ -279,7 +278,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst report`. Raises UsageError, InputError, OutputError."""
-    check_distinct([args.output], args.stats)
     if len(args.stats) > report_compare.MOST_RUNS:
         raise UsageError(f"{len(args.stats)} runs: at most {report_compare.MOST_RUNS} fit side by side")
     runs = [read_stats(path) for path in args.stats]

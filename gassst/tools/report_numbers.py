@@ -96,10 +96,10 @@ class Numbers:
                 _histogram(stats.get("errors", {})),
                 _histogram(stats.get("mapq", {})),
                 _stage_times(stats.get("nanoseconds", {}), funnel),
-                {name: {key: float(row[key]) for key in FUNNEL} for name, row in funnel.items()},
+                {name: _funnel_row(row) for name, row in funnel.items()},
                 _cycle_table(stats.get("cycles", {})),
                 _histogram(stats.get("inserts", {})),
-                *_coverage(stats.get("coverage", {})),
+                *_coverage(stats.get("coverage", {}), stats.get("run", {}).get("reference", {})),
                 _run(stats.get("run", {})),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
@@ -155,8 +155,16 @@ def _cycle_table(cycles: dict[str, list[int]]) -> np.ndarray:
     return np.array(columns, np.int64).T
 
 
-def _coverage(coverage: dict[str, list[int]]) -> tuple[np.ndarray, np.ndarray]:
+def _funnel_row(row: dict[str, float]) -> dict[str, float]:
+    return {key: float(count_of(row[key]) if key in ("in", "out") else row[key]) for key in FUNNEL}
+
+
+def _coverage(
+    coverage: dict[str, list[int]], reference: dict[str, list[Any]]
+) -> tuple[np.ndarray, np.ndarray]:
     windows, contigs = ([count_of(n) for n in coverage.get(name, [])] for name in ("windows", "contigs"))
+    if windows and reference and len(contigs) != len(reference["names"]):
+        raise ValueError("coverage of other contigs")
     return np.array(windows, np.int64), np.array(contigs, np.int64)
 
 
@@ -170,6 +178,11 @@ def _run(run: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, Any] = {"read_groups": groups}
     if reference:
         known["reference"] = {"names": list(map(str, names)), "lengths": lengths}
+    if isinstance(run.get("extension"), dict):
+        known["extension"] = {
+            name: count_of(value) if isinstance(value, int) else value
+            for name, value in run["extension"].items()
+        }
     if "seconds" in run:
         known["seconds"] = float(run["seconds"])
     return {**run, **{name: value for name, value in known.items() if name in run}}

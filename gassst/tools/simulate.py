@@ -19,7 +19,6 @@ import numpy as np
 from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
-from gassst.io.distinct import check_distinct
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
 from gassst.tools.haplotypes import (
     BASES,
@@ -367,7 +366,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Runs `gassst simulate`. Raises UsageError, InputError, OutputError."""
     verify(args)
-    check_distinct([*args.output, args.truth_vcf] if args.truth_vcf else args.output, [args.reference])
     profile = open_profile(args.profile, args.length, args.error)
     share = profile.indel_share if args.indel_share is None else args.indel_share
     reference = read_fasta(args.reference)

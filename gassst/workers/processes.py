@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import pickle
+import resource
 import selectors
 import signal
 import threading
@@ -30,6 +32,7 @@ from gassst.workers.shared_memory import SharedMemory, SharedValue
 
 log = logging.getLogger("gassst")
 MOST_REGIONS = 1 << 20
+SPARE_FILES = 32  # that a run may open beside the pipes of its processes
 ENDED = "the workers have ended"
 HINTS: dict[int, str] = {
     signal.SIGKILL: "; memory may be exhausted",
@@ -45,6 +48,7 @@ class ProcessWorkers:
     """
 
     def __init__(self, work: Any, processes: int, threads: int):
+        _check_limit_of_files(processes)
         self.threads = threads
         self._memory = SharedMemory(MOST_REGIONS)
         self._regions = _Regions()
@@ -209,10 +213,19 @@ class ProcessWorkers:
         self._kill()
         self._collector.join()
         self._forget_children()
+        self._memory.close()
 
     def _kill(self) -> None:
         for child in self._children.values():
             child.kill()
+
+
+def _check_limit_of_files(processes: int) -> None:
+    """Raise OSError where the pipe of each process would leave too few descriptors for the files of a run."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    needed = len(os.listdir("/proc/self/fd")) + processes + SPARE_FILES
+    if limit != resource.RLIM_INFINITY and needed > limit:
+        raise OSError(errno.EMFILE, f"{processes} need {needed} open files, and the limit is {limit}")
 
 
 class _Regions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import pickle
@@ -9,10 +10,13 @@ import threading
 import weakref
 from bisect import bisect_right, insort
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gassst.errors import WorkerError
 
 REGION = 1 << 36  # bytes of the file that each region may take; what is not written takes no memory
 ALIGNMENT = 64
@@ -30,6 +34,63 @@ class Place(NamedTuple):
     size: int
 
 
+class _File:
+    """A file without a name, which ends with the last reference to this. Raises OSError."""
+
+    def __init__(self, size: int):
+        self.fd = os.memfd_create("gassst")
+        os.ftruncate(self.fd, size)
+
+    def __del__(self) -> None:
+        if hasattr(self, "fd"):
+            os.close(self.fd)
+
+
+@cache
+def _libc() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64,
+    ]  # fmt: skip
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return libc
+
+
+class _Mapping:
+    """Bytes of a file, mapped as long as this is there; `mmap.mmap` keeps a descriptor for each. Raises OSError."""
+
+    def __init__(self, file: _File, size: int, offset: int):
+        protection = mmap.PROT_READ | mmap.PROT_WRITE
+        self._address = _libc().mmap(None, size, protection, mmap.MAP_SHARED, file.fd, offset)
+        if self._address == ctypes.c_void_p(-1).value:
+            self._address = None
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self._size = size
+        self._munmap = _libc().munmap  # modules may be gone when this ends
+
+    def __del__(self) -> None:
+        if self._address is not None:
+            self._munmap(self._address, self._size)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def part(self, start: int, size: int) -> _Part:
+        """Bytes of it."""
+        return _Part(self, self._address + start, size)
+
+
+class _Part:
+    """Bytes of a mapping, which stays as long as this; an array that is made of it, or of part of that, keeps it."""
+
+    def __init__(self, mapping: _Mapping, address: int, size: int):
+        self.mapping, self.address = mapping, address
+        self.__array_interface__ = {
+            "version": 3, "shape": (size,), "typestr": "|u1", "data": (address, False),
+        }  # fmt: skip
+
+
 class SharedMemory:
     """A file without a name, which processes that inherit it map region by region.
 
@@ -43,12 +104,22 @@ class SharedMemory:
     """
 
     def __init__(self, regions: int):
-        self._fd = os.memfd_create("gassst")
-        weakref.finalize(self, os.close, self._fd)
-        os.ftruncate(self._fd, regions * REGION)
-        self._maps: dict[int, mmap.mmap] = {}
+        self._file: _File | None = _File(regions * REGION)
+        _libc()  # before `fork`, so that no process has to load it
+        self._maps: dict[int, _Mapping] = {}
         self._lent: list[tuple[int, int]] = []  # (address, region) of the values that are in use, ascending
         self._lock = threading.RLock()  # a value may be collected while it is held
+
+    def close(self) -> None:
+        """Give the memory back, but for values that are still in use; it holds no others from here on."""
+        self._file, self._maps = None, {}
+
+    @property
+    def _open_file(self) -> _File:
+        """Of a thread that holds it, the descriptor stays its own, whoever closes meanwhile. Raises WorkerError."""
+        if (file := self._file) is None:
+            raise WorkerError("the workers have ended")
+        return file
 
     def put(self, region: int, value: Any) -> int:
         """Write a value into a region, over what was there, and return the bytes it takes.
@@ -73,11 +144,12 @@ class SharedMemory:
 
     def _write(self, region: int, pieces: list[Any]) -> None:
         """Write a region from its start on. By system calls: a mapping costs every process a fault for every page."""
+        file = self._open_file
         left = [memoryview(piece) for piece in pieces if len(piece)]
         offset = region * REGION
         while left:
             try:
-                written = os.pwritev(self._fd, left[:AT_ONCE], offset)
+                written = os.pwritev(file.fd, left[:AT_ONCE], offset)
             except OSError as error:
                 raise MemoryError(f"no memory to share between processes: {error.strerror}") from None
             offset += written
@@ -91,9 +163,10 @@ class SharedMemory:
 
         `done` is called with the region as soon as nothing refers to it any more.
         """
-        root = np.frombuffer(self._mapped(region, size), np.uint8, size)
+        part = self._mapped(region, size).part(0, size)
+        root = np.asarray(part)
         if done is not None:
-            self._lend(root, region, done)
+            self._lend(part, region, done)
         length = int(root[: HEAD.itemsize].view(HEAD)[0])
         sizes, places, pickled = pickle.loads(root[HEAD.itemsize : HEAD.itemsize + length].data)
         starts, _ = _starts([HEAD.itemsize + length, *sizes])
@@ -101,11 +174,11 @@ class SharedMemory:
         buffers = [next(copied) if place is None else self._view(place) for place in places]
         return pickle.loads(pickled, buffers=[buffer.data for buffer in buffers])
 
-    def _lend(self, root: NDArray[np.uint8], region: int, done: Callable[[int], object]) -> None:
-        lent = _address(root), region
+    def _lend(self, part: _Part, region: int, done: Callable[[int], object]) -> None:
+        lent = part.address, region
         with self._lock:
             insort(self._lent, lent)
-        weakref.finalize(root, self._given_back, lent, done).atexit = False
+        weakref.finalize(part, self._given_back, lent, done).atexit = False
 
     def _given_back(self, lent: tuple[int, int], done: Callable[[int], object]) -> None:
         with self._lock:
@@ -113,9 +186,8 @@ class SharedMemory:
         done(lent[1])
 
     def _view(self, place: Place) -> NDArray[np.uint8]:
-        return np.frombuffer(
-            self._mapped(place.region, place.start + place.size), np.uint8, place.size, place.start
-        )
+        mapping = self._mapped(place.region, place.start + place.size)
+        return np.asarray(mapping.part(place.start, place.size))
 
     def _place_of(self, view: NDArray[np.uint8]) -> Place | None:
         """Where in shared memory the bytes lie, if they do."""
@@ -127,16 +199,16 @@ class SharedMemory:
             if at < 0:
                 return None
             begin, region = self._lent[at]
-        start = address - begin
-        return Place(region, start, len(view)) if start + len(view) <= len(self._maps[region]) else None
+        start, size = address - begin, len(self._maps.get(region, ()))
+        return Place(region, start, len(view)) if start + len(view) <= size else None
 
-    def _mapped(self, region: int, size: int) -> mmap.mmap:
+    def _mapped(self, region: int, size: int) -> _Mapping:
         """A region from its start on, `size` bytes at least."""
         known = self._maps.get(region)
         if known is None or len(known) < size:
             # Half of it more, so that regions which grow a little each time are not mapped each time.
-            known = mmap.mmap(self._fd, max(LEAST, _aligned(size + size // 2)), offset=region * REGION)
-            self._maps[region] = known
+            size = max(LEAST, _aligned(size + size // 2))
+            known = self._maps[region] = _Mapping(self._open_file, size, region * REGION)
         return known
 
 

@@ -22,7 +22,6 @@ from typing import Any
 import gassst
 from gassst.allocator import keep_freed_memory
 from gassst.extension import cpu, opencl_engine
-from gassst.io import encoding
 from gassst.io import records as sam
 from gassst.io.reads import open_unparsed
 from gassst.pairing.insert_size import InsertModel
@@ -88,7 +87,7 @@ class Clock:
         HostBackend.resolve = self.timed("seeds looked up", HostBackend.resolve)  # type: ignore[method-assign]
         for name in ("_asked", "search"):
             setattr(DeviceSearch, name, self.timed("asking the device", getattr(DeviceSearch, name)))
-        encoder = encoding.SamEncoder
+        encoder = sam.RecordEncoder
         encoder.encode = self.timed("records", encoder.encode)  # type: ignore[method-assign]
 
 

@@ -341,14 +341,14 @@ MUTATIONS = [
     ),
     Mutation(
         "duplicates: the greatest name stays", DUPLICATES,
-        "<const char *>other.name) < 0",
-        "<const char *>other.name) > 0",
+        "<const char *>b + POSITION_BYTES) < 0",
+        "<const char *>b + POSITION_BYTES) > 0",
         f"{DUPLICATE_TESTS}test_of_equal_pairs_the_least_name_stays",
     ),
     Mutation(
         "duplicates: the last single read of equal ones stays", DUPLICATES,
-        "one.position < other.position",
-        "one.position > other.position",
+        "return one < other",
+        "return one > other",
         f"{DUPLICATE_TESTS}test_of_equal_single_reads_the_first_in_the_file_stays",
     ),
     Mutation(
@@ -359,9 +359,13 @@ MUTATIONS = [
     ),
     Mutation(
         "duplicates: spots are near if x is", DUPLICATES,
-        "if -distance <= <int64_t>spots[j].y - <int64_t>spots[i].y <= distance:",
-        "if True:",
+        "if head < tail and -distance <= apart(spots[i].y, spots[queue[head]].y) <= distance:",
+        "if head < tail:",
         f"{DUPLICATE_TESTS}test_optical_duplicates_are_those_of_samtools",
+    ),
+    Mutation(
+        "duplicates: names are looked for where reads begin without clips", DUPLICATES_PY,
+        "places - self.reach - 1", "places", AS_SAMTOOLS,
     ),
     Mutation(
         "duplicates: ordinals begin anew with each batch", DUPLICATES_PY,

@@ -12,7 +12,9 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
+from gassst.errors import OutputError
 from gassst.io import bgzf, gathering
+from gassst.tools import report
 
 GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a", "-R", r"@RG\tID:2\tSM:s\tLB:b"]
 
@@ -231,6 +233,51 @@ def test_what_is_not_all_of_one_run(run, small_index, lanes, parts, whole, tmp_p
     )
     assert code == 1 and "one file for each of 3 parts" in error
     assert not output.exists() and not (tmp_path / "x.json").exists()
+
+
+def all_outputs(parts, folder, counts, *options):
+    reports = {"--stats": "x.json", "--multiqc": "x_mqc.json", "--report": "x.html"}
+    named = [word for option, name in reports.items() for word in (option, folder / name)]
+    return ["gather", *parts, "-o", folder / "x.bam", "--part-stats", *counts, *named, *options]
+
+
+FAULTS = {
+    "coverage of other contigs": ("coverage", {"windows": [1], "contigs": [1] * 99}),
+    "a time that is none": ("run", {"shard": "1/3", "extension": {"kernel": 10**400}}),
+}
+
+
+@pytest.mark.parametrize("name, value", FAULTS.values(), ids=FAULTS.keys())
+def test_statistics_that_no_page_can_show(run, parts, tmp_path, name, value):
+    """Nothing is written, the records neither."""
+    counts = [path.with_suffix(".json") for path in sorted(parts)]
+    odd = json.loads(counts[0].read_text())
+    odd[name] = {**odd[name], **value}
+    (tmp_path / "odd.json").write_text(json.dumps(odd))
+    code, error = run(*all_outputs(parts, tmp_path, [tmp_path / "odd.json", *counts[1:]]))
+    assert code == 1 and error.count("\n") == 1, error
+    assert [path.name for path in tmp_path.iterdir()] == ["odd.json"]
+
+
+@pytest.mark.parametrize("options", [[], ["--sort", "--markdup"], ["-O", "cram"]], ids=str)
+def test_a_report_that_fails_leaves_no_output(run, parts, small_index, tmp_path, monkeypatch, options):
+    """The last one to be written, as by a full disk."""
+
+    def render(_):
+        raise OutputError("cannot write the report")
+
+    monkeypatch.setattr(report, "render", render)
+    counts = [path.with_suffix(".json") for path in parts]
+    code, error = run(*all_outputs(parts, tmp_path, counts, "--reference", small_index, *options))
+    assert code == 1 and error == "gassst: cannot write the report\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_that_cannot_be_made_is_refused_first(run, parts, tmp_path):
+    counts = [path.with_suffix(".json") for path in parts]
+    arguments = ["gather", *parts, "-o", tmp_path / "x.bam", "--part-stats", *counts]
+    code, error = run(*arguments, "--multiqc", tmp_path / "x.json")
+    assert code == 2 and "_mqc.json" in error and not list(tmp_path.iterdir())
 
 
 def test_a_damaged_part(run, parts, tmp_path):

@@ -1,14 +1,114 @@
-"""A file that a command reads is never one that it writes, by name or by any link."""
+"""A file that a command reads is never one that it writes, and none is written twice, by name or by any link.
+
+All pairs of arguments come from the parser: those of a new command are tried without a new line here.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
+from collections.abc import Callable
+from itertools import combinations
 
 import pytest
 
+from gassst.arguments import file_path, output_path
 from gassst.cli.main import main
+from gassst.cli.parser import COMMANDS, build_parser, subparser_of
+from gassst.errors import UsageError
+from gassst.mapper import Mapper
 from gassst.seeding.build_parts import build_parts
+
+SHEET = (
+    "sample,lane,R1,R2,output\ns,1,sheet.fq,,sheet.bam\n"  # the content of every input: one may be a sheet
+)
+
+
+def arguments(command: str, kind: Callable[[str], str]) -> list[argparse.Action]:
+    """The arguments of a command that have this type."""
+    return [action for action in subparser_of(build_parser(command), command)._actions if action.type is kind]
+
+
+def values(action: argparse.Action, path: str) -> list[str]:
+    """An argument that names this file, as words of a command line."""
+    return [*action.option_strings[-1:], path]
+
+
+def command_line(command: str, *given: tuple[argparse.Action, str]) -> list[str]:
+    """The arguments given, and what else the parser asks for. Positional ones come first, in their order."""
+    paths = {action.dest: path for action, path in given}
+    places, options = [], []
+    for action in subparser_of(build_parser(command), command)._actions:
+        if not action.option_strings and (action.dest in paths or action.required):
+            places.append(paths.get(action.dest, f"other.{action.dest}"))
+        elif action.required and action.dest not in paths:
+            options += values(action, "other" if action.type is output_path else "1")
+    for action, path in given:
+        options += values(action, path) if action.option_strings else []
+    return [command, *places, *options]
+
+
+WRITERS = [command for command in COMMANDS if arguments(command, output_path)]
+PAIRS = [
+    pytest.param(command, read, written, id=f"{command} {read.dest} {written.dest}")
+    for command in WRITERS
+    for read in arguments(command, file_path)
+    for written in arguments(command, output_path)
+]
+OUTPUTS = [
+    pytest.param(command, *pair, id=f"{command} {pair[0].dest} {pair[1].dest}")
+    for command in WRITERS
+    for pair in [
+        *combinations(arguments(command, output_path), 2),
+        *((a, a) for a in arguments(command, output_path) if isinstance(a, argparse._AppendAction)),
+    ]
+]
+
+
+def refused(argv: list[str], capsys) -> bool:
+    """Whether a command ends with one line about a file named twice, and as for other usage errors."""
+    code, error = main(argv), capsys.readouterr().err
+    assert code == 2 and error.count("\n") == 1, (argv, code, error)
+    return "named twice among the files to read and to write" in error
+
+
+@pytest.mark.parametrize("link", ["name", "other name", "symbolic link", "hard link", "folder"])
+@pytest.mark.parametrize("command, read, written", PAIRS)
+def test_no_output_is_an_input(tmp_path, monkeypatch, capsys, command, read, written, link):
+    monkeypatch.chdir(tmp_path)
+    with open("file", "w") as file:
+        file.write(SHEET)
+    output = linked("file", link)
+    before = os.stat("file").st_ino, os.listdir()
+    assert refused(command_line(command, (read, "file"), (written, output)), capsys)
+    with open("file") as file:
+        assert file.read() == SHEET
+    assert (os.stat("file").st_ino, os.listdir()) == before
+
+
+def linked(path: str, link: str) -> str:
+    """Another way to the same file."""
+    if link == "symbolic link":
+        os.symlink(path, "link")
+    if link == "hard link":
+        os.link(path, "link")
+    if link == "folder":
+        os.symlink(".", "link")
+    return {"name": path, "other name": f"./{path}", "folder": f"link/{path}"}.get(link, "link")
+
+
+@pytest.mark.parametrize("link", ["name", "other name", "symbolic link", "folder"])
+@pytest.mark.parametrize("command, one, other", OUTPUTS)
+def test_no_file_is_written_twice(tmp_path, monkeypatch, capsys, command, one, other, link):
+    """One that is not there yet, too."""
+    monkeypatch.chdir(tmp_path)
+    before = linked("file", link), os.listdir()
+    assert refused(command_line(command, (one, "file"), (other, before[0])), capsys)
+    assert os.listdir() == before[1]
+
+
+# --- files that no argument names -----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -20,6 +120,13 @@ def folder(small_fasta, small_fastq, tmp_path, monkeypatch):
     shutil.copy(tmp_path / "g.fa", tmp_path / "w.part1.gsi")
     (tmp_path / "link").symlink_to("p.part1.gsi")
     os.link(tmp_path / "p.part2.gsi", tmp_path / "hard")
+    (tmp_path / "two.csv").write_text(
+        "sample,lane,R1,R2,output,metrics\ns,1,r.fq,m.fq,o.bam,o.txt\nt,1,r.fq,,p.bam,p.txt\n"
+    )
+    shutil.copy(small_fastq, tmp_path / "m.fq")
+    shutil.copy(small_fasta, tmp_path / "p.fa")
+    for name in ("g.fa.alt", "matrix", "cluster.json"):
+        (tmp_path / name).write_text("x\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -35,6 +142,20 @@ REFUSED = {
     "the reads": "map p.gsi r.fq -O sam -o r.fq",
     "a FASTA named as a part": "index w.part1.gsi -o w.gsi --parts 2",
     "the FASTA": "index g.fa -o g.fa",
+    "the list of ALT contigs": "index g.fa -o g.fa.alt",
+    "the ALT contigs of a FASTA that is mapped to": "map g.fa r.fq --stats g.fa.alt",
+    "the index beside a FASTA": "map p.fa r.fq --stats p.gsi",
+    "a part of the index beside a FASTA": "insert p.fa r.fq m.fq -o p.part1.gsi",
+    "a part for CRAM": "gather r.fq --reference p.gsi -o p.part2.gsi",
+    "a matrix": "align g.fa p.fa --matrix matrix -o matrix -O tsv",
+    "the file of a scheduler": "map p.gsi r.fq --dask cluster.json --stats cluster.json",
+    "reads of a sheet": "map p.gsi --sheet two.csv --stats r.fq",
+    "mates of a sheet": "map p.gsi --sheet two.csv --report m.fq",
+    "an output of a sheet": "map p.gsi --sheet two.csv --stats p.bam",
+    "the index of an output of a sheet": "map p.gsi --sheet two.csv --report o.bam.bai",
+    "metrics of a sheet": "map p.gsi --sheet two.csv --stats p.txt",
+    "the index of an output": "map p.gsi r.fq -o o.bam --stats o.bai",
+    "the index of what is gathered": "gather r.fq -o o.bam --sort --markdup --markdup-metrics o.bam.csi",
     "the index": "map p.gsi r.fq -O sam -o p.gsi",
 }
 
@@ -42,8 +163,7 @@ REFUSED = {
 @pytest.mark.parametrize("command", REFUSED.values(), ids=REFUSED.keys())
 def test_no_input_is_overwritten(folder, capsys, command):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert main(command.split()) == 2
-    assert "named twice among the files to read and to write" in capsys.readouterr().err
+    assert refused(command.split(), capsys)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -52,3 +172,12 @@ def test_a_sheet_is_no_output_of_its_own(folder, capsys):
     (folder / "own.sam").write_text(text)
     assert main(["map", "p.gsi", "--sheet", "own.sam"]) == 2
     assert "named twice" in capsys.readouterr().err and (folder / "own.sam").read_text() == text
+
+
+@pytest.mark.parametrize("output", ["p.gsi", "p.part2.gsi", "hard", "link", "r.fq", "g.fa"])
+def test_no_input_is_overwritten_from_python(folder, output):
+    before = (folder / output).read_bytes()
+    mapper = Mapper("p.gsi", device="none", threads=1)
+    with pytest.raises(UsageError, match="named twice"):
+        mapper.map_file("r.fq", output, reference="g.fa", format="sam")
+    assert (folder / output).read_bytes() == before

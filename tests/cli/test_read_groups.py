@@ -208,6 +208,8 @@ def test_samples_before_a_fault_are_complete(small_index, lanes, tmp_path, monke
         ("sample,lane,R1,R2,output,colour\n", "line 1: column 'colour' is unknown"),
         (COLUMNS + "a,L1,0.fq\n", "line 2: 3 cells, but 5 columns"),
         (COLUMNS + "a,L1,,1.fq,a.bam\n", "line 2: R1 is empty"),
+        (COLUMNS + "a,L1,0\0.fq,,a.bam\n", "NUL"),
+        (COLUMNS + "a,L1,0.fq,,a\0.bam\n", "NUL"),
         (
             "sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\nb,L1,1.fq,,a.bam\n",
             "line 3: a.bam: is the output of two samples",

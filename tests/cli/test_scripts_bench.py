@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import re
 import subprocess
 import sys
+import tracemalloc
 from itertools import combinations, permutations
 from pathlib import Path
 
 import brute_force as bf
 import numpy as np
+import pysam
 import pytest
 from places import SCRIPTS, environment
 
@@ -540,3 +543,57 @@ def test_bins_are_off_beyond_two_standard_errors(script):
     sets[0]["wrong"][20] = 40
     text = module.table({"few": {"pairs": 500_000, "sets": sets}})
     assert "**40/9.4**" in text and text.endswith("| few | 20-24 | 40 ± 6.3 | 9.4 |")
+
+
+# --- sort_memory
+
+
+@pytest.mark.parametrize("kind", ["sort", "markdup", "metrics"])
+def test_sorting_and_marking_stay_within_their_memory(script, tmp_path, kind, monkeypatch):
+    """As NumPy tells it, with one worker: what is on disk is never in memory as a whole, ties or not."""
+    module = script("sort_memory")
+    monkeypatch.setattr(module, "BATCH", 500)
+    monkeypatch.setattr("gassst.io.sorting.RANGE_RECORDS", 1000)
+    monkeypatch.setattr("gassst.io.duplicates.RANGE_ROWS", 1000)
+    for name in ("runs", "duplicates"):
+        monkeypatch.setattr(f"gassst.io.{name}.SAMPLE", 16)
+    pairs = 60_000
+    args = argparse.Namespace(
+        folder=tmp_path, processes=1, threads=1, level=1, memory=2 << 20, again=0.3, md5=False
+    )
+    tracemalloc.start()
+    try:
+        found = module.measure(kind, pairs, args)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * args.memory < module.RECORD.itemsize * pairs / 4
+    assert (found["duplicates"] > pairs / 3) == (kind != "sort")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_made_pairs_are_marked_as_samtools_marks_them(script, tmp_path):
+    """Their records are valid BAM; a share of them is there again, and all of these tie."""
+    module = script("sort_memory")
+    header = str(module.HEADER).encode()
+    name = b"chr\0"
+    reference = len(name).to_bytes(4, "little") + name + module.GENOME.to_bytes(4, "little")
+    text = b"BAM\1" + len(header).to_bytes(4, "little") + header + (1).to_bytes(4, "little") + reference
+    raw = tmp_path / "raw.bam"
+    with pysam.BGZFile(str(raw), "wb") as file:
+        file.write(text + module.records_of(0, 3000, 0.3))
+    fixed, placed, marked = (str(tmp_path / f"{step}.bam") for step in ("fixed", "placed", "marked"))
+    pysam.fixmate("-m", str(raw), fixed)
+    pysam.sort("-o", placed, fixed)
+    pysam.markdup(placed, marked)
+    with pysam.AlignmentFile(marked) as file:
+        expected = sum(record.is_duplicate for record in file)
+    args = argparse.Namespace(
+        folder=tmp_path, processes=1, threads=1, level=1, memory=1 << 20, again=0.3, md5=True
+    )
+    found = module.measure("markdup", 3000, args)
+    assert found["duplicates"] == expected > 1000
+    assert (
+        found["md5"]
+        == module.measure("markdup", 3000, argparse.Namespace(**vars(args) | {"memory": 1 << 30}))["md5"]
+    )

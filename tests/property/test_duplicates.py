@@ -60,8 +60,6 @@ def test_nothing_depends_on_memory_threads_and_batches(tmp_path, monkeypatch, me
     expected = marked(templates, tmp_path / "expected.bam", rules, batch=1000)
     monkeypatch.setattr(duplicates, "RANGE_ROWS", 16)
     monkeypatch.setattr(duplicates, "SAMPLE", 4)
-    monkeypatch.setattr(duplicates, "LEAST_UNDECIDED", 5)
-    monkeypatch.setattr(duplicates, "UNDECIDED_SHARE", 0)
     counts = marked(templates, tmp_path / "found.bam", rules, memory, threads, batch)
     found, whole = (
         gzip.decompress((tmp_path / f"{name}.bam").read_bytes()) for name in ("found", "expected")

@@ -122,3 +122,65 @@ def test_bits_are_found_again():
     compiled.set_bits(bits, ordinals)
     found = compiled.marks_of(np.arange(160, dtype=np.uint64), bits, np.zeros_like(bits))
     assert np.flatnonzero(found).tolist() == ordinals.tolist()
+
+
+# --- optical duplicates -------------------------------------------------------------------------------------
+
+
+def optical_by_judge(spots, distance):
+    """Which of the members of one set are optical duplicates; spots are (surface, x, y), surface 0 for none."""
+    rows = np.zeros((len(spots), 5), np.uint64)
+    rows[:, 2] = np.arange(len(spots))
+    for row, (surface, x, y) in zip(rows, spots, strict=True):
+        row[3], row[4] = surface, x << 32 | y
+    marked, optical, _, counts, sizes = compiled.judge(
+        rows, np.empty((0, 1), np.uint64), False, distance, True, 1
+    )
+    assert marked.tolist() == list(range(1, len(spots)))
+    found = marked[optical > 0].tolist()
+    assert counts[0].tolist() == [len(spots) - 1, 0, len(found)]
+    assert sizes.tolist() == [[len(spots), len(found)]]
+    return found
+
+
+def optical_by_flood(spots, distance):
+    """The same by walking from spot to spot, whichever is near."""
+    left, found = set(range(len(spots))), []
+    while left:
+        best = min(left)
+        left.remove(best)
+        todo = [best]
+        while todo:
+            surface, x, y = spots[todo.pop()]
+            near = [
+                i
+                for i in left
+                if surface
+                and spots[i][0] == surface
+                and abs(spots[i][1] - x) <= distance
+                and abs(spots[i][2] - y) <= distance
+            ]
+            left.difference_update(near)
+            found += near
+            todo += near
+    return sorted(found)
+
+
+@pytest.mark.parametrize("distance", [0, 1, 3, 100, 2**31 - 1])
+def test_optical_duplicates_are_clusters_of_near_spots(distance):
+    rng = np.random.default_rng(distance)
+    some = 0
+    for _ in range(300):
+        n, side = int(rng.integers(2, 40)), max(2, int(min(distance, 10**6) * rng.choice([1, 3, 8])))
+        spots = [(int(rng.integers(3)), *map(int, rng.integers(0, side, 2))) for _ in range(n)]
+        expected = optical_by_flood(spots, distance)
+        assert optical_by_judge(spots, distance) == expected
+        some += 0 < len(expected) < n - 1
+    assert some > 30
+
+
+def test_many_spots_of_one_tile_take_no_look_at_every_pair_of_them():
+    """Two layers further apart than the distance, each a cluster: 150,000 spots, all of them near in x."""
+    n, distance = 150_000, 10**6
+    spots = [(1, (7919 * i) % distance, (i % 2) * (2 * distance + 1)) for i in range(n)]
+    assert optical_by_judge(spots, distance) == list(range(2, n))

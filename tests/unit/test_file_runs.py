@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import os
+from collections import Counter
 from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
 
+import gassst
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.file_runs import Job, map_all
+from gassst.io.records import AlignmentWriter
+from gassst.io.source import Source
 from gassst.run import in_order
+from gassst.seeding.plan import SearchPlan
+from gassst.workers.processes import ProcessWorkers
+from gassst.workers.shared_memory import SharedMemory
 
 
 def done(value):
@@ -164,3 +173,32 @@ def test_calls_in_order():
     assert [next(found).result() for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(InputError, match="no more"):
         next(found)
+
+
+# --- what a run leaves behind -------------------------------------------------------------------------------
+
+OPENED = (SharedMemory, ProcessWorkers, Source, SearchPlan, AlignmentWriter)
+
+
+def still_there():
+    """Descriptors, mappings of shared memory, files in /dev/shm that this process maps, and objects that hold them."""
+    with open("/proc/self/maps") as maps:
+        shared = sum("memfd:gassst" in line or "/dev/shm" in line for line in maps)
+    objects = Counter(type(thing).__name__ for thing in gc.get_objects() if isinstance(thing, OPENED))
+    return len(os.listdir("/proc/self/fd")), shared, objects
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_runs_close_what_they_opened(small_index, small_fastq, tmp_path, processes):
+    """Without the collector of cycles: thirty runs leave what one does."""
+    gc.collect()
+    gc.disable()
+    try:
+        left = []
+        for i in range(31):
+            with gassst.Mapper(small_index, threads=2, processes=processes, device="none") as mapper:
+                mapper.map_file(small_fastq, tmp_path / f"out{i % 3}.bam", sort=i % 2 == 1)
+            left.append(still_there())
+    finally:
+        gc.enable()
+    assert left[1:] == left[:1] * 30

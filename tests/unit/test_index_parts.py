@@ -15,7 +15,7 @@ from gassst.cli import main as cli
 from gassst.errors import GassstError, IndexFormatError, InputError, UsageError
 from gassst.seeding.build_parts import MAX_PARTS, _cuts, build_parts
 from gassst.seeding.index_file import cut_bases
-from gassst.seeding.index_parts import part_path
+from gassst.seeding.index_parts import part_files, part_path
 from gassst.seeding.seed_index import SeedIndex
 
 N_PARTS = 3
@@ -28,6 +28,31 @@ MODES = {
     "every seed": {"sensitivity": 5, "max_hits": 3},
     "short seeds": {"seed_length": 10, "all_hits": True},
 }
+
+
+def test_parts_of_an_index_that_is_replaced_are_gone(small_fasta, tmp_path):
+    """Those of this index alone: files of such names may be anything."""
+    path = tmp_path / "x.gsi"
+    build_parts(small_fasta, tmp_path / "y.gsi", 4, step=2)
+    for parts in (4, 2, 4, 3, None):
+        strange = Path(part_path(str(path), 4 if parts == 3 else 9))
+        shutil.copy(tmp_path / "y.part4.gsi", strange)
+        if parts is None:
+            SeedIndex.build(small_fasta).save(path)
+        else:
+            parts = build_parts(small_fasta, path, parts)
+        expected = {part_path(str(path), number) for number in range(1, (parts or 0) + 1)}
+        assert {*part_files(str(path))} == {*expected, str(strange)}
+        strange.unlink()
+        SeedIndex.open(path, check=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"no index", b">a\nACGT\n"])
+def test_parts_beside_a_file_that_is_no_index_stay(small_fasta, tmp_path, content):
+    (tmp_path / "x.gsi").write_bytes(content)
+    (tmp_path / "x.part1.gsi").write_bytes(b"a part of something")
+    SeedIndex.build(small_fasta).save(tmp_path / "x.gsi")
+    assert (tmp_path / "x.part1.gsi").read_bytes() == b"a part of something"
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from html.parser import HTMLParser
 
 import numpy as np
@@ -433,6 +434,29 @@ def test_no_statistics(tmp_path, content):
     with pytest.raises(InputError, match="stats.json: not"):
         report.main(argparse.Namespace(stats=[str(source)], output=str(tmp_path / "report.html")))
     assert list(tmp_path.iterdir()) == [source]
+
+
+def numbers_in(values, path=()):
+    """The places of all numbers and lists in statistics; of a list its first number alone."""
+    items = values.items() if isinstance(values, dict) else enumerate(values[:1])
+    for key, value in items:
+        if isinstance(value, list) or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield *path, key
+        if isinstance(value, dict | list):
+            yield from numbers_in(value, (*path, key))
+
+
+@pytest.mark.parametrize("value", [10**400, -1, float("inf"), float("nan"), []], ids=lambda v: str(v)[:4])
+def test_odd_numbers_are_shown_or_refused(stats, value, undrawn):
+    text = json.dumps(stats)
+    for *path, key in numbers_in(stats):
+        odd = json.loads(text)
+        place = odd
+        for name in path:
+            place = place[name]
+        place[key] = value
+        with suppress(InputError):
+            report.render(odd)
 
 
 def test_files_that_cannot_be_opened(tmp_path):

@@ -4,6 +4,7 @@ import errno
 import gc
 import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -128,6 +129,44 @@ def test_regions_suit_what_they_are_used_for():
     assert sorted(regions.taken("records") for _ in range(2)) == [1, 3]
     assert sorted(regions.taken("text") for _ in range(3)) == [0, 2, 4]
     assert [regions.taken("text"), regions.taken("text"), regions.free] == [5, 6, 0]
+
+
+def test_regions_take_no_descriptors(workers):
+    before = len(os.listdir("/proc/self/fd"))
+    results = [workers.submit(doubled, np.full(5000, i)).result() for i in range(40)]
+    assert workers._regions.number >= 40
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert [int(result[-1]) for result in results] == [2 * i for i in range(40)]
+
+
+def test_closed_workers_keep_nothing_but_results_in_use():
+    before = os.listdir("/proc/self/fd")
+    workers = ProcessWorkers(Counting(), processes=2, threads=2)
+    kept = workers.submit(doubled, np.arange(5000)).result()[10:20]
+    workers.submit(doubled, np.arange(5000)).result()
+    workers.close()
+    assert os.listdir("/proc/self/fd") == before
+    assert kept.tolist() == list(range(20, 40, 2))
+    assert shared_mappings() == 1
+    del kept
+    assert shared_mappings() == 0
+    with pytest.raises(WorkerError, match="the workers have ended"):
+        workers._memory.put(0, "late")
+
+
+def shared_mappings():
+    """Of the files without a name that workers share."""
+    with open("/proc/self/maps") as maps:
+        return sum("memfd:gassst" in line for line in maps)
+
+
+def test_processes_leave_descriptors_for_files(monkeypatch):
+    limit = len(os.listdir("/proc/self/fd")) + 40
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    with closing(ProcessWorkers(Counting(), processes=2, threads=2)) as workers:
+        assert workers.submit(total, [np.arange(3)]).result() == 3
+    with pytest.raises(OSError, match=f"20 need .* open files, and the limit is {limit}"):
+        ProcessWorkers(Counting(), processes=20, threads=20)
 
 
 def test_results_are_arguments_without_a_copy(workers):

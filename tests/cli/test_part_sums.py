@@ -1,0 +1,180 @@
+"""`gassst gather` takes the records that were mapped, and no others."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import struct
+
+import pysam
+import pytest
+
+from gassst.cli.main import main
+from gassst.io import bgzf
+from gassst.io.record_sums import RecordSum
+from gassst.io.shards import PartOfRun
+
+IN_A_BLOCK = 5  # records
+SPREAD = ("-t", "4", "--processes", "2", "--batch-size", "12")
+
+
+@pytest.fixture(scope="module")
+def mapped(small_index, small_genome, tmp_path_factory):
+    """Makes the only part of a run, by its name and options."""
+    folder, draw = tmp_path_factory.mktemp("sums"), random.Random(5)
+    contig = max((s.decode().upper() for s in small_genome.values()), key=len)
+    starts = [draw.randrange(len(contig) - 100) for _ in range(40)]
+    reads = "".join(f"@r{i}\n{contig[at : at + 90]}\n+\n{'I' * 90}\n" for i, at in enumerate(starts))
+    (folder / "r.fq").write_text(reads)
+
+    def mapped(name, *options):
+        command = ["map", small_index, folder / "r.fq", "--shard", "1/1", "-o", folder / name, *options]
+        assert main([*map(str, command), "-q", "--device", "none"]) == 0
+        return folder / name
+
+    return mapped
+
+
+@pytest.fixture
+def gathered(tmp_path, capsys):
+    """Exit status and errors of `gassst gather`, and the path of its output."""
+
+    def gathered(path, *options, output="out.bam"):
+        code = main(["gather", str(path), *options, "-q", "-o", str(tmp_path / output)])
+        return code, capsys.readouterr().err, tmp_path / output
+
+    return gathered
+
+
+def blocks_of(path):
+    """The header of a part in BAM, and its records in blocks of whole ones, as lists of records."""
+    data = gzip.decompress(path.read_bytes())
+    at = 8 + struct.unpack_from("<i", data, 4)[0]
+    contigs, at = struct.unpack_from("<i", data, at)[0], at + 4
+    for _ in range(contigs):
+        at += 8 + struct.unpack_from("<i", data, at)[0]
+    head, records = data[:at], []
+    while at < len(data):
+        end = at + 4 + struct.unpack_from("<i", data, at)[0]
+        records.append(data[at:end])
+        at = end
+    return head, [records[i : i + IN_A_BLOCK] for i in range(0, len(records), IN_A_BLOCK)]
+
+
+def write(path, head, blocks):
+    deflate = bgzf.deflater(1)
+    texts = [head, *(b"".join(records) for records in blocks)]
+    path.write_bytes(b"".join(bgzf.block(text, deflate) for text in texts) + bgzf.END_OF_FILE)
+
+
+def changed(record):
+    """Another quality of the last base."""
+    name, runs, bases = (
+        record[12],
+        struct.unpack_from("<H", record, 16)[0],
+        struct.unpack_from("<i", record, 20)[0],
+    )
+    at = 36 + name + 4 * runs + (bases + 1) // 2 + bases - 1
+    return record[:at] + bytes([record[at] ^ 1]) + record[at + 1 :]
+
+
+DAMAGE = {
+    "dropped block": lambda blocks: blocks[:2] + blocks[3:],
+    "doubled block": lambda blocks: [*blocks[:3], *blocks[2:]],
+    "swapped blocks": lambda blocks: [blocks[1], blocks[0], *blocks[2:]],
+    "cut, and ended": lambda blocks: blocks[:-1],
+    "no record": lambda blocks: [],
+    "record removed": lambda blocks: [blocks[0][1:], *blocks[1:]],
+    "record twice": lambda blocks: [[blocks[0][0], *blocks[0]], *blocks[1:]],
+    "record changed": lambda blocks: [[changed(blocks[0][0]), *blocks[0][1:]], *blocks[1:]],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(
+    "options, output",
+    [((), "o.bam"), (("--sort",), "o.bam"), ((), "o.sam"), (("--sort", "--markdup"), "o.bam")],
+)
+def test_damaged_parts_are_refused(mapped, gathered, tmp_path, damage, options, output):
+    head, blocks = blocks_of(mapped("p.bam"))
+    write(tmp_path / "p.bam", head, DAMAGE[damage](blocks))
+    code, error, path = gathered(tmp_path / "p.bam", *options, output=output)
+    assert code == 1 and "p.bam: shard 1/1 has other records" in error and error.count("\n") == 1
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("damage", sorted(set(DAMAGE) - {"swapped blocks"}))
+def test_damaged_parts_that_are_sorted(mapped, gathered, tmp_path, damage):
+    head, blocks = blocks_of(mapped("sorted.bam", "--sort"))
+    write(tmp_path / "p.bam", head, blocks)
+    assert gathered(tmp_path / "p.bam")[0] == 0
+    write(tmp_path / "p.bam", head, DAMAGE[damage](blocks))
+    code, error, path = gathered(tmp_path / "p.bam", output="other.bam")
+    assert code == 1 and "p.bam: shard 1/1 has other records" in error and error.count("\n") == 1
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("options, output", [((), "o.sam"), (("--sort",), "o.bam"), ((), "o.bam")])
+def test_damaged_parts_in_sam(mapped, gathered, tmp_path, options, output):
+    text = mapped("p.sam").read_bytes()
+    assert gathered(mapped("p.sam"), *options, output=output)[0] == 0
+    lines = text.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if not line.startswith(b"@"))
+    head, records = lines[:first], lines[first:]
+    for damaged in (
+        records[1:],
+        records[:-1],
+        [records[0], *records],
+        [records[1], records[0], *records[2:]],
+        [records[0].replace(b"I\t", b"J\t", 1), *records[1:]],
+    ):
+        assert damaged != records
+        (tmp_path / "p.sam").write_bytes(b"".join(head + damaged))
+        code, error, path = gathered(tmp_path / "p.sam", *options, output="bad-" + output)
+        assert code == 1 and "p.sam: shard 1/1 has other records" in error and error.count("\n") == 1
+        assert not path.exists()
+
+
+def test_parts_that_other_programs_have_written(mapped, gathered, tmp_path):
+    """The same records are taken, in other blocks or sorted; what pysam leaves out is missed."""
+    part = mapped("p.bam")
+    expected = blocks_of(gathered(part)[2])[1]
+    pysam.view("-b", "-o", str(tmp_path / "view.bam"), str(part), catch_stdout=False)
+    code, error, path = gathered(tmp_path / "view.bam", output="a.bam")
+    assert (code, error) == (0, "") and blocks_of(path)[1] == expected
+    pysam.sort("-o", str(tmp_path / "sort.bam"), str(part))
+    in_order = blocks_of(gathered(part, "--sort", output="b.bam")[2])[1]
+    code, error, path = gathered(tmp_path / "sort.bam", output="c.bam")
+    assert (code, error) == (0, "") and blocks_of(path)[1] == in_order
+    for suffix in (".sam", ".cram"):
+        form = suffix[1:] + (",no_ref=1" if suffix == ".cram" else "")
+        pysam.view("-h", "-O", form, "-o", str(tmp_path / f"x{suffix}"), str(part), catch_stdout=False)
+        assert gathered(tmp_path / f"x{suffix}", output=f"d{suffix}.bam")[0] == 0
+    with (
+        pysam.AlignmentFile(str(part)) as source,
+        pysam.AlignmentFile(str(tmp_path / "less.bam"), "wb", template=source) as target,
+    ):
+        for i, record in enumerate(source):
+            if i != 7:
+                target.write(record)
+    code, error, path = gathered(tmp_path / "less.bam", output="e.bam")
+    assert code == 1 and "(39 of 40)" in error and not path.exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--level", "0"), SPREAD, ("--sort",), (*SPREAD, "--sort")])
+def test_the_header_says_what_the_records_sum_up_to(mapped, options):
+    path = mapped("p.bam", *options)
+    head, blocks = blocks_of(path)
+    found = RecordSum.of(b"".join(record for block in blocks for record in block), "bam")
+    said = PartOfRun.in_header(head.decode("latin-1")).sum
+    assert said.records == 40 and said[:2] == found[:2]
+    assert said == found or "--sort" in options
+    pysam.quickcheck(str(path))
+
+
+def test_formats_that_samtools_writes_have_no_sum(mapped, gathered):
+    for name, *options in (["p.cram"], ["sorted.sam", "--sort"]):
+        path = mapped(name, *options)
+        with pysam.AlignmentFile(str(path), check_sq=False) as file:
+            assert PartOfRun.in_header(str(file.header)).file_format == ""
+        assert gathered(path, output=f"out{path.suffix}")[0] == 0
