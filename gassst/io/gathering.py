@@ -102,6 +102,10 @@ class Part:
         place = PartOfRun.in_header(header)
         if place is None:
             raise InputError(f"{path}: no part of a run: `gassst map --shard` writes parts")
+        try:
+            pysam.AlignmentHeader.from_text(header)
+        except (KeyError, ValueError, OverflowError) as error:
+            raise InputError(f"{path}: its header is damaged") from error
         file_format = "cram" if head == b"CRAM" else "bam" if head[:2] == b"\x1f\x8b" else "sam"
         if file_format == "sam":
             size = os.path.getsize(path)
@@ -383,16 +387,17 @@ class _Gatherer:
                             pass
                         yield from _blocks_of(path, self._deflate)
             return
-        call: Callable[..., Any] = run_of
+        signer: Signer | None = None
         if search is not None and self._options.duplicates is not None:
             from gassst.io.duplicates import Libraries, signer_for
 
             libraries = Libraries.of(self._header, self._options.duplicates.within)
-            call = partial(
-                signed_run_of, signer_for(self._options.duplicates, libraries, self._contigs.lengths)
-            )
+            signer = signer_for(self._options.duplicates, libraries, self._contigs.lengths)
         waiting: deque[Future[Any]] = deque()
         for part in self._parts:
+            call: Callable[..., Any] = run_of
+            if signer is not None:
+                call = partial(signed_run_of, signer, part.path)
             with self._as_bam(part) as path, closing(self._records_of(part, path)) as chunks:
                 for chunk in chunks:
                     waiting.append(self._workers.submit(call, *chunk))
@@ -495,12 +500,18 @@ def run_of(_work: object, bam: bytes, records: int) -> Run:
     return Run.of(bam, records)
 
 
-def signed_run_of(signer: Signer, _work: object, bam: bytes, records: int) -> SignedRun:
-    """The same of records in the order of the reads, with the signatures of their templates."""
+def signed_run_of(signer: Signer, path: str, _work: object, bam: bytes, records: int) -> SignedRun:
+    """The same of records in the order of the reads, with the signatures of their templates.
+
+    Raises InputError, which names the part, where the first record is not primary.
+    """
     from gassst.io.duplicates import Signed
     from gassst.io.marking import SignedRun
 
-    templates, signed = Signed.of(signer, bam, records)
+    try:
+        templates, signed = Signed.of(signer, bam, records)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
     return SignedRun(Run.of(bam, records, templates), signed)
 
 

@@ -221,6 +221,18 @@ def test_a_record_that_fastq_cannot_hold(small_index, tmp_path, capfd, place):
     one_line(capfd, path, "a name, a quality or a tag that SAM forbids")
 
 
+@pytest.mark.parametrize("tag", [b"XXq\1", b"XXBi\xff\xff\xff\x7f", b"XXi\1", b"XXZabc"])
+def test_a_damaged_tag_is_no_lack_of_memory(small_index, reads, tmp_path, capfd, tag):
+    path = written(tmp_path / "in.bam", sam_text(reads[:3]).replace("\tNM:i:9", "\tNM:Z:" + "x" * len(tag)))
+    data, good = gzip.decompress(path.read_bytes()), b"NMZ" + b"x" * len(tag) + b"\0"
+    assert data.endswith(good)
+    crafted = data[: -len(good)] + (b"XAA" + b"a" * (4 + len(tag)))[: len(good) - len(tag)] + tag
+    path.write_bytes(b"".join(bgzf.blocks(crafted, bgzf.deflater(1))) + bgzf.END_OF_FILE)
+    assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
+    one_line(capfd, path, "a name, a quality or a tag that SAM forbids")
+    assert not (tmp_path / "out.bam").exists()
+
+
 def test_both_mates_are_in_one_file(small_index, reads, small_fastq, tmp_path, capfd):
     path = written(tmp_path / "in.bam", sam_text(reads))
     assert run(small_index, path, small_fastq) == 2

@@ -125,6 +125,33 @@ def test_a_cigar_that_readers_take_from_a_tag(part, tmp_path, capsys):
     assert "damaged record" in capsys.readouterr().err and not (tmp_path / "o.bam").exists()
 
 
+@pytest.mark.parametrize(
+    "line", [b"@SQ\tSN:more\n", b"@SQ\tLN:9\n", b"@SQ\tSN:more\tLN:-9\n", b"@SQ\tSN:more\tLN:9\tx\n"]
+)
+@pytest.mark.parametrize("how", [(), ("--sort",)], ids=["copied", "sorted"])
+def test_a_crafted_header_is_refused(part, tmp_path, capsys, line, how):
+    head, records = part
+    size = struct.unpack_from("<i", head, 4)[0]
+    crafted = struct.pack("<i", size + len(line)) + head[8 : 8 + size] + line + head[8 + size :]
+    path, output = tmp_path / "p.bam", tmp_path / "o.bam"
+    write(path, head[:4] + crafted, records)
+    assert main(["gather", str(path), *how, "-o", str(output)]) == 1
+    assert capsys.readouterr().err == f"gassst: {path}: its header is damaged\n" and not output.exists()
+
+
+@pytest.mark.parametrize("flag", [0x100, 0x800])
+def test_marking_begins_with_a_primary_record(part, tmp_path, capsys, flag):
+    head, records = part
+    crafted = bytearray(records)
+    struct.pack_into("<H", crafted, 18, flag)
+    path, output = tmp_path / "p.bam", tmp_path / "o.bam"
+    write(path, head, bytes(crafted))
+    assert main(["gather", str(path), "--sort", "--markdup", "-o", str(output)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"gassst: {path}: ") and "first of them primary" in error
+    assert error.count("\n") == 1 and not output.exists()
+
+
 @pytest.mark.parametrize("how", HOW, ids=["copied", "sorted", "marked"])
 def test_mutated_parts_are_refused_or_read_back(part, tmp_path, how):
     """In a process of its own: a signal would end the suite."""
