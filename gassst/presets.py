@@ -28,8 +28,7 @@ class Preset:
         Distance in bases between the seeds of the last, overlapping stage.
     given_up : float
         Of single reads with an error in ten bases, the most that may lose their place where reads that most likely have
-        none take fewer seeds. Of reads with fewer errors hardly any does. 0: all take all seeds. Two mates without a
-        place take only seeds near each other once no more than this share of both is missed.
+        none take fewer seeds. Of reads with fewer errors hardly any does. 0: all take all seeds.
     pair_missed : float
         A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
     pair_missed_alone : float

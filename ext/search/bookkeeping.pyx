@@ -16,17 +16,16 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     """Reads that a stage has seeds for and that need it.
 
     A read without a place is given up where the stages before miss at most `given_up` of the alignments that it could
-    have; of two mates without one, where they miss no more of both together. Of these mates `near_only` are marked where
-    the share is at most `preset.given_up` of the plan. Of single reads that are reported as wholes the plan says which
+    have; of two mates without one, where they miss no more of both together. Of single reads that are reported as wholes the plan says which
     stages they take until they have a place.
 
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `rival`, `complete`, `left_to_local`, `exhausted`. Changed: `near_only`.
+        Read: `best`, `rival`, `complete`, `left_to_local`, `exhausted`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
-        `lost`, `lost_of_mates`, `lone`, `sought`, `preset.strata`, `preset.given_up`.
+        `lost`, `lost_of_mates`, `lone`, `sought`, `preset.strata`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
@@ -51,17 +50,14 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
     cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8), exhausted = state.exhausted.view(np.uint8)
-    cdef uint8_t[::1] near_only = state.near_only
     cdef uint32_t m
-    cdef double missed, most_near_only = plan.preset.given_up
-    cdef bint both
+    cdef double missed
     cdef knowledge_t known
     active_array = np.empty(n, np.uint32)
     cdef uint32_t[::1] active = active_array
     with nogil:
         for r in range(n):
             m = lengths[r]
-            near_only[r] = 0
             if left_to_local[r] | exhausted[r]:
                 continue
             if best[r] == NO_SCORE and whole:
@@ -71,12 +67,10 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
                 continue
             elif best[r] == NO_SCORE and given_up > 0:
                 missed = lost[m]
-                both = mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE
-                if both:
+                if mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE:
                     missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]
                 if missed <= given_up:
                     continue
-                near_only[r] = both and missed <= most_near_only
             known = knowledge_t(best[r], rival[r], 0, complete[r])
             active[a] = <uint32_t>r
             a += (seed_count[m] > 0) & needs_stage(&known, errors[r], strata, margin, settled[m], settled_alone[m])

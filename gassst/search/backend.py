@@ -258,13 +258,6 @@ class PairPasses(Protocol):
         """uint8[c]: anchors that are near their mate, or are not, of the reads whose pairs are open."""
         ...
 
-    def of_lone(self, anchors: Anchors, near: U8, search: SearchState, state: PairState) -> U8:
-        """uint8[c]: anchors that are not near their mate, of the reads whose pairs are open.
-
-        Not of those marked `near_only` as long as both mates have no place.
-        """
-        ...
-
     def outside(self, anchors: Anchors, chosen: U8, scored: Buckets) -> U8:
         """uint8[c]: the chosen anchors that lie in none of the scored buckets, at most one of each read."""
         ...

@@ -80,11 +80,6 @@ class HostPairPasses:
     def of_open(self, anchors: Anchors, near: U8, is_near: bool, state: PairState) -> U8:
         return self._marked(anchors, near, state.open, is_near)
 
-    def of_lone(self, anchors: Anchors, near: U8, search: SearchState, state: PairState) -> U8:
-        lost = (search.near_only > 0) & (search.best == NO_SCORE)
-        lost &= lost[self.pairs.partner]
-        return self._marked(anchors, near, state.open & ~lost, False)
-
     def _marked(self, anchors: Anchors, near: U8, reads: Bool, is_near: bool) -> U8:
         """uint8[c]: anchors of some reads (bool[n]) that are near their mate, or are not."""
         with self.stats.timed("candidates"):

@@ -43,8 +43,6 @@ class SearchState:
     evidence : uint16[n]
         Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
         diagonal of the longest anchor of a stage.
-    near_only : uint8[n]
-        1 for mates that most likely lie nowhere, neither of the two: the stage scores only what lies near the other.
     bands : list of Bands
         Those within the limits, in the order in which they were scored.
     scored : KeysByRead
@@ -67,7 +65,6 @@ class SearchState:
     left_to_local: Bool
     exhausted: Bool
     evidence: U16
-    near_only: U8
     scored: KeysByRead
     rejected: KeysByRead
     bands: list[Bands] = field(default_factory=list)
@@ -89,7 +86,6 @@ class SearchState:
             left_to_local=np.zeros(n, bool),
             exhausted=np.zeros(n, bool),
             evidence=np.zeros(n, np.uint16),
-            near_only=np.zeros(n, np.uint8),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),
         )

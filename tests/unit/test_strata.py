@@ -103,12 +103,11 @@ def test_unsettled_by_strata_and_by_share(rng):
         lost_of_mates=lost_of_mates[None],
         lone=lone[None],
         sought=sought[None],
-        preset=SimpleNamespace(strata=1, given_up=0.25),
+        preset=SimpleNamespace(strata=1),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
     state.exhausted = (best == NONE) & (rng.random(n) < 0.2)
     is_over = left_to_local | state.exhausted
-    state.near_only = np.ones(n, np.uint8)
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
     for partner, given_up, whole in (
@@ -117,20 +116,17 @@ def test_unsettled_by_strata_and_by_share(rng):
         (None, 0.1, True),
         (mates, 0.05, False),
     ):
-        expected, near_only = [], [0] * n
+        expected = []
         context = SimpleNamespace(lengths=lengths, errors=errors, plan=plan, whole_reads=whole)
         for r, m in enumerate(lengths):
             enough = alone[m] if rival[r] > int(best[r]) + 2 else settled[m]
             open_strata = complete[r] < min(int(best[r]) + 1, int(errors[r]) + 1)
             missed = lost[m]
-            both = partner is not None and partner[r] != r and best[r] == best[partner[r]] == NONE
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
-            near_only[r] = int(both and not lone[m] and not is_over[r] and 0.05 < missed <= 0.25)
             hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
             if whole:
                 hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
             if seed_count[m] and open_strata and best[r] > enough and not is_over[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
-        assert state.near_only.tolist() == near_only and any(near_only) == (partner is not None)
