@@ -16,16 +16,13 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    CONFIDENT,
+    LOOKED_UP,
     MATE_MODEL,
     HiddenPairs,
     clipped,
     copies_of_same_bases,
-    doubt_is_seen,
     library_odds,
-    may_be_confident,
     phred,
-    raised,
     rated,
     settled_pairs,
     short_mates_by_chance,
@@ -240,9 +237,9 @@ class HostPairPasses:
             chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
             copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
             known, wrong = np.maximum(known, copies), np.maximum(wrong, copies)
-        quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
-        unsure, hidden = np.flatnonzero(choice.decided & (quality < CONFIDENT)), np.zeros(context.n)
-        in_doubt = unsure[may_be_confident(known[unsure], odds_of_pair[unsure])]
+        quality = phred(wrong)
+        unsure, hidden = np.flatnonzero(choice.decided & (quality < LOOKED_UP)), np.zeros(context.n)
+        in_doubt = unsure[phred(known[unsure]) >= LOOKED_UP]
         hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)

@@ -23,10 +23,7 @@ from gassst.search.mapq import (
     MATE_MODEL,
     PAIR_MODEL,
     HiddenPairs,
-    doubt_is_seen,
-    may_be_confident,
     phred,
-    raised,
     settled_pairs,
     stretched,
     unseen_local_pairs,
@@ -891,39 +888,6 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
-def test_qualities_of_mates_just_below_20_are_raised_as_far_as_their_doubt_is_seen():
-    """All else stays, in the same order. Of assumed rivals none is taken for less than half of its weight."""
-    quality = np.arange(61, dtype=np.uint8)
-    for is_seen, first in ((False, 17), (True, 15)):
-        told = raised(quality, is_seen)
-        assert (np.diff(told.astype(int)) >= 0).all()
-        assert np.flatnonzero(told != quality).tolist() == [*range(first, 20)]
-        assert (told[first:20] == 20).all()
-    assert (10 ** (-quality / 10) <= 2 * 10 ** (-raised(quality) / 10)).all()
-    both = raised(np.array([15, 15, 17, 17], np.uint8), np.array([True, False, True, False]))
-    assert both.tolist() == [20, 15, 20, 20]
-    # At 2 % errors, 1.6 % of them mismatches, only from 17 on: there two such rivals leave 19.
-    both = raised(np.array([15, 16, 17, 19], np.uint8), True, np.full(4, 0.016 / 3))
-    assert both.tolist() == [15, 16, 20, 20]
-    # At 1 % errors, 0.8 % of them mismatches, none is: two rivals with one mismatch more leave 22.
-    np.testing.assert_array_equal(raised(quality, True, np.full(61, 0.008 / 3)), quality)
-
-
-def test_two_known_rivals_with_one_mismatch_more_are_seen_and_one_beside_assumed_ones_is_not():
-    """At 5 % errors, 4 % of them mismatches: 0.0139 each."""
-    known, unseen = np.array([0.0278, 0.0139, 0.0, 0.0]), np.array([1e-5, 0.0139, 0.0278, 0.0])
-    assert doubt_is_seen(known, unseen).tolist() == [True, False, False, True]
-    assert raised(phred(known + unseen), doubt_is_seen(known, unseen)).tolist() == [20, 15, 15, 60]
-
-
-def test_known_rivals_may_leave_20_or_what_is_raised_to_it_at_the_highest_rates():
-    """Which pairs get a closer look: at 5, 2 and 1 % errors."""
-    known = np.tile([0.0095, 0.0105, 0.03, 0.033], 3)
-    odds = np.repeat([0.04 / 3, 0.016 / 3, 0.008 / 3], 4)
-    expected = [True, True, True, False] * 2 + [True, False, False, False]
-    assert may_be_confident(known, odds).tolist() == expected
-
-
 def test_qualities_are_as_promised_up_to_42_and_60_above():
     told = stretched(np.arange(61, dtype=np.uint8))
     assert told[:43].tolist() == list(range(43))
@@ -1049,9 +1013,6 @@ def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
     assert small == pytest.approx(0.07 * pairs.known)
     assert large == pytest.approx(0.07 * 20**0.96 * pairs.known)
     assert huge == pytest.approx(1.5 * pairs.known)
-    # In a small one they do not change what is seen of the doubt, in a large one they do.
-    assert doubt_is_seen(pairs.known, small).all()
-    assert not doubt_is_seen(pairs.known, large).any()
 
 
 def test_beside_a_weak_rival_pairs_that_may_hide_in_each_seed_weigh_enough_for_23():
