@@ -40,7 +40,6 @@ from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, Gl
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
-from gassst.search.mapq import stretched
 from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -360,11 +359,11 @@ class _Realignment:
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, seed_coverage, quality)
-        quality = stretched(self._beside_copies(clear, primary, quality))
+        quality = self._beside_copies(clear, primary, quality)
         summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
-        parts.hits["mapq"] = stretched(part_quality(context, parts, places, seed_coverage))
+        parts.hits["mapq"] = part_quality(context, parts, places, seed_coverage)
         parts.hits["flag"] |= SUPPLEMENTARY
         others = self._secondary(behind, primary)
         others.hits["flag"] |= SECONDARY

@@ -16,9 +16,6 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-# Qualities above the first are drawn out by the second, which takes 43 to 60: `stretched`. With 41 and 10, 42 became
-# 51: 82 of 756,000 mates with 5 % errors were wrong there, for 6 promised. With 42 it is 48 (human13 and human133).
-SURE, STRETCH = 42, 18
 # Pairs below this get a closer look, if known rivals leave them as much. With 20 the look moves 7 of 51,678 real mates
 # (NA12878 on chr20 and the beginning of chr21).
 LOOKED_UP = 17
@@ -245,16 +242,6 @@ def copies_of_same_bases(
     further = 2 * best + np.abs(lengths.astype(np.int64) - lengths[partner])
     weight = np.maximum(others, 0) * odds**further
     return np.maximum(weight, weight[partner])
-
-
-def stretched(quality: np.ndarray) -> np.ndarray:
-    """uint8[n]: qualities on the scale that is reported.
-
-    Below one wrong alignment in 20,000 a set of reads cannot separate one quality from the next. Filters of variant
-    callers expect 60 where no rival is in sight, as bwa reports it. So 43 and more become 60.
-    """
-    wide = quality.astype(np.int64)
-    return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:

@@ -38,7 +38,6 @@ from gassst.search.mapq import (
     PairModel,
     phred,
     settled_pairs,
-    stretched,
     unseen_pairs,
     unseen_rivals,
 )
@@ -169,7 +168,7 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
 
 def quality_of(hidden: HiddenPairs, n_bases: np.ndarray) -> np.ndarray:
     """uint8[n]: the mapping quality that is reported where nothing else lowers it."""
-    return stretched(phred(hidden.known + unseen_pairs(hidden, n_bases)))
+    return phred(hidden.known + unseen_pairs(hidden, n_bases))
 
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:

@@ -25,7 +25,6 @@ from gassst.search.mapq import (
     HiddenPairs,
     phred,
     settled_pairs,
-    stretched,
     unseen_local_pairs,
     unseen_pairs,
 )
@@ -888,12 +887,6 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
-def test_qualities_are_as_promised_up_to_42_and_60_above():
-    told = stretched(np.arange(61, dtype=np.uint8))
-    assert told[:43].tolist() == list(range(43))
-    assert (told[43:] == 60).all()
-
-
 def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
     """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help.
 
@@ -931,7 +924,7 @@ def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_kno
     assert (
         unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never), BASES) <= weight
     ).all()
-    # No pair is surer than the search: MAPQ 50 before it is stretched.
+    # No pair is surer than the search: MAPQ 50.
     assert phred(weight)[4] in (49, 50)
 
 
