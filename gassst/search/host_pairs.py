@@ -20,7 +20,6 @@ from gassst.search.mapq import (
     MATE_MODEL,
     HiddenPairs,
     clipped,
-    copies_of_same_bases,
     library_odds,
     phred,
     rated,
@@ -231,15 +230,9 @@ class HostPairPasses:
         weighed = unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
         together = unseen_pairs(HiddenPairs(*weighed), context.plan.n_bases)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        known, wrong = choice.wrong, choice.wrong + together
-        if self.pairs.same_bases:
-            chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
-            chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
-            copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
-            known, wrong = np.maximum(known, copies), np.maximum(wrong, copies)
-        quality = phred(wrong)
+        quality = phred(choice.wrong + together)
         unsure, hidden = np.flatnonzero(choice.decided & (quality < LOOKED_UP)), np.zeros(context.n)
-        in_doubt = unsure[phred(known[unsure]) >= LOOKED_UP]
+        in_doubt = unsure[phred(choice.wrong[unsure]) >= LOOKED_UP]
         hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)

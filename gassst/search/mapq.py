@@ -218,32 +218,6 @@ def rated(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> tuple[np.ndar
     return quality, unseen[case]
 
 
-def copies_of_same_bases(
-    summary: np.ndarray, lengths: np.ndarray, chosen: np.ndarray, partner: np.ndarray, odds: np.ndarray
-) -> np.ndarray:
-    """float64[n]: least weight of the other places of pairs whose mates hold the same bases.
-
-    At any place of one mate, the other has at most the errors of the first and those in which both differ. So a place
-    costs the pair no more than these errors twice, however few of the other mate's places are known.
-
-    Parameters
-    ----------
-    summary : READ_SUMMARY[n]
-    lengths : uint32[n]
-        Mates of other lengths may differ by so many more errors.
-    chosen : int64[n]
-        Errors at the places that were chosen for the pair; NO_SCORE where there is none.
-    partner : int64[n]
-    odds : float64[n]
-        How much less likely a place is for one error more.
-    """
-    best = summary["best"].astype(np.int64)
-    others = np.where(best == NO_SCORE, 0, summary["n_best"].astype(np.int64) - (chosen == best))
-    further = 2 * best + np.abs(lengths.astype(np.int64) - lengths[partner])
-    weight = np.maximum(others, 0) * odds**further
-    return np.maximum(weight, weight[partner])
-
-
 def phred(wrong: np.ndarray) -> np.ndarray:
     """uint8[n]: mapping quality where the other places weigh `wrong` (float64[n]) times as much as the one reported.
 

@@ -269,9 +269,8 @@ class PlainPlacements:
         return buckets, unguided
 
 
-@pytest.mark.parametrize("same_bases", [False, True])
 @pytest.mark.parametrize("guided, quick", [(False, True), (False, False), (True, False)])
-def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
+def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
     """By the rules of docs/pipeline.md, "Pairs"; read by read in Python."""
     rng = np.random.default_rng(2 * guided + quick)
     usual, most_alone, margin, closed = 0.2, 0.6, 2, 0
@@ -299,7 +298,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
             looked_row=rng.integers(0, 3, n).astype(np.uint8),
         )
         missed = rng.random((3, 1, 4)) / 2
-        pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64), same_bases=same_bases)
+        pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
         preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
         context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
         ledger.settle(search, state, pairs, context, guided, quick, margin)
@@ -308,8 +307,6 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
             done = False
             if is_open[r] and NO_SCORE not in ledger.paired[r : r + 2]:
                 errors = ledger.paired[r : r + 2].tolist()
-                if same_bases:  # of the rivals that share as many errors out, the one that is hidden best
-                    errors = [(sum(errors) + 1) // 2, sum(errors) // 2]
                 shares = [
                     1.0 if search.capped[i] else missed[state.looked_row[i], 0, min(e, 3)]
                     for i, e in zip((r, r + 1), errors, strict=True)
