@@ -508,7 +508,7 @@ cdef class OneRead:
         return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
 
     cdef bint is_best(self, const place_t *place, uint32_t diagonal) noexcept nogil:
-        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score_touching`.
+        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score`.
 
         A band is wide enough where leaving it costs more than the errors do.
         """

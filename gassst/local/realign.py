@@ -277,7 +277,7 @@ class _Realignment:
         stands = ungapped & (alone | (bands.edits == 0) & (n_best > 1))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, np.ones(reads.size, bool))
         unsure = np.flatnonzero(stands & (bands.edits > sure))
-        best = self.aligner.score_touching(targets.take(unsure))
+        best = self.aligner.score(targets.take(unsure))
         # An alignment from the first to the last base that ends on the same diagonal and scores no more is the same
         # one: the walk back prefers diagonal steps. With masked bases it loses less, and is not recognised.
         found = self.aligner.loss(best)
@@ -312,7 +312,7 @@ class _Realignment:
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self.aligner.score_touching(targets, plain)
+        places = self.aligner.score(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
