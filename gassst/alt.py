@@ -21,7 +21,7 @@ from gassst.params import MapParams
 from gassst.sam_flags import PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U8, BatchResult, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import edit_odds, phred, stretched
+from gassst.search.mapq import edit_odds, phred
 from gassst.stats import Stats
 
 
@@ -147,7 +147,7 @@ class _Merge:
         params, lengths = self.context.params, self.context.lengths[hits["read"]]
         cost = params.scoring.match + params.scoring.mismatch if params.mode == "local" else 1
         odds = np.minimum(edit_odds(hits["edits"].astype(np.int64), lengths), 1)
-        return stretched(phred(odds ** ((hits["score"] - home["score"]) / cost)))
+        return phred(odds ** ((hits["score"] - home["score"]) / cost))
 
     def _behind(self, rows: Bool) -> I64:
         """Rows to report as secondary, as many as are wanted beside those of the main assembly."""

@@ -115,8 +115,8 @@ def _map_pairs(
 ) -> BatchResult:
     """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more.
 
-    Pairs that may lie in a copy nobody looked at are looked up again (`hidden_copies`), and then `is_last` holds. Pairs
-    without a place are cut where known adapters begin. `is_again`: they were counted before.
+    Pairs that may lie in a copy nobody looked at are looked up again (`hidden_copies`), and then `is_last` holds.
+    `is_again`: they were counted before.
     """
     with _opened(context, extender, stats, context.on_device is not None) as backend:
         pairs = PairContext.of(context, mate, insert, is_cut, is_again)
@@ -136,16 +136,6 @@ def _map_pairs(
         closer = hidden_copies.looked_closer(context, rows)
         other = _map_pairs(closer, extender, stats, mate[rows], insert, is_cut, is_again=True, is_last=True)
         result = hidden_copies.put_back(result, other, rows)
-    if not pairs.may_be_cut:
-        return result
-    with stats.timed("candidates"):
-        kept = cut_tails.bases_before_adapters_of_mates(context, result, pairs, found.fragment)
-    rows = np.flatnonzero(kept)
-    if rows.size:
-        fragments = read_through.fragments_of(context, rows, kept[rows])
-        other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True, is_again=True)
-        other, rows = cut_tails.mapped_pairs(other, rows, result)
-        result = read_through.put_back(result, other, rows, context, kept[rows].astype(np.uint32))
     return result
 
 

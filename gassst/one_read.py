@@ -17,7 +17,7 @@ from gassst.layouts import READ_SUMMARY
 from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch
 from gassst.params import MIN_READ_LENGTH, MapParams
-from gassst.search.arrays import I64, U8
+from gassst.search.arrays import I64
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS, UNGAPPED_REACH
 from gassst.search.mapq import (
@@ -26,7 +26,6 @@ from gassst.search.mapq import (
     Seen,
     mapping_quality,
     quality_of_copies,
-    stretched,
 )
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.seeding.seed_index import SeedIndex
@@ -43,8 +42,6 @@ class Rules:
     Attributes
     ----------
     plan : SearchPlan
-    stretched : uint8[256]
-        Mapping qualities as they are reported.
     is_local : bool
         Ends may be clipped. Then the search is for clear reads: at most `sure_errors` errors, and no other alignment as
         good, which holds of itself up to `free_errors`.
@@ -65,7 +62,6 @@ class Rules:
     """
 
     plan: SearchPlan
-    stretched: U8
     is_local: bool
     longest: int
     free_errors: int
@@ -89,7 +85,6 @@ class Rules:
         scoring, is_local = params.scoring, params.mode == "local"
         return cls(
             plan,
-            stretched(np.arange(256, dtype=np.uint8)),
             is_local,
             params.longest_read,
             free_errors=int(settles_one_mismatch(scoring)),

@@ -19,17 +19,6 @@ cdef enum:
     ROW_BITS = 15           # of a place among those of its read
 
 
-def distinct_places(const uint32_t[::1] diagonal, const uint32_t[::1] other):
-    """bool[k]: which pairs of diagonals (uint32[k] each) are too far apart for one place."""
-    cdef Py_ssize_t k = diagonal.shape[0], i
-    apart_array = np.empty(k, np.uint8)
-    cdef uint8_t[::1] out = apart_array
-    with nogil:
-        for i in range(k):
-            out[i] = not same_place(diagonal[i], other[i])
-    return apart_array.view(bool)
-
-
 def at_one_place(known):
     """Reads all of whose bands that count are at the chosen band's place.
 

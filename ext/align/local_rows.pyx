@@ -123,7 +123,7 @@ cdef double weight_of_others(const part_t *part, const odds_t *by, int64_t rival
 
 
 def qualities(lines, rivals, coverage, const uint32_t[::1] lengths, const uint8_t[::1] single, unseen, chance):
-    """Mapping qualities of lines by their scores, before they are stretched (`local.rivals.quality_of`).
+    """Mapping qualities of lines by their scores (`local.rivals.quality_of`).
 
     Parameters
     ----------

@@ -307,7 +307,7 @@ cdef class Placements:
         state : search.state.PairState
             Read: `looked_row`. Changed: `open`, `before_rescue`, `unsettled`.
         pairs : search.context.PairContext
-            Read: `missed`, `length_rank`, `same_bases`.
+            Read: `missed`, `length_rank`.
         context : search.context.BatchContext
             Read: of its plan `preset.pair_missed` and `preset.pair_missed_alone`.
         guided : bool
@@ -327,7 +327,6 @@ cdef class Placements:
         cdef const int64_t[::1] rank = pairs.length_rank
         cdef Py_ssize_t i, k = 0
         cdef int64_t read, errors, errors_of_other
-        cdef bint same_bases = pairs.same_bases
         cdef double own, other, unseen, allowed
         left_array = np.empty(before.shape[0], np.int64)
         cdef int64_t[::1] left = left_array
@@ -341,11 +340,6 @@ cdef class Placements:
                 if self.paired_view[read] == NO_SCORE or self.paired_view[read + 1] == NO_SCORE:
                     continue
                 errors, errors_of_other = self.paired_view[read], self.paired_view[read + 1]
-                if same_bases:
-                    # Where the mates differ, each place fits one of them. A rival as good may share its errors out
-                    # in another way, and is hidden best where both have as many.
-                    errors_of_other = (errors + errors_of_other) >> 1
-                    errors += self.paired_view[read + 1] - errors_of_other
                 own = 1.0 if capped[read] else self.share_missed(missed, looked_row, rank, read, errors)
                 other = (1.0 if capped[read + 1]
                          else self.share_missed(missed, looked_row, rank, read + 1, errors_of_other))

@@ -149,7 +149,7 @@ cdef class OneRead:
     cdef int n_filters, shortest, margin, strata, shift, stages, ungapped_reach, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
-    cdef const uint8_t[::1] words, known_length, stretched
+    cdef const uint8_t[::1] words, known_length
     cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
     cdef const int16_t[:, ::1] settled, settled_alone
     cdef const uint8_t[:, ::1] lone, sought
@@ -190,7 +190,7 @@ cdef class OneRead:
         self.longest_seed, self.max_hits, self.shortest = index.longest_seed, max_hits, rules.shortest
         self.margin, self.ungapped_reach = rules.margin, rules.ungapped_reach
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
-        self.rate, self.rate_beside, self.stretched = rules.rate, rules.rate_beside, rules.stretched
+        self.rate, self.rate_beside = rules.rate, rules.rate_beside
         self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
         self.free_errors, self.match, self.error_cost = rules.free_errors, rules.match, rules.error_cost
         self.least_score, self.any_perfect = rules.least_score, rules.any_perfect
@@ -246,7 +246,7 @@ cdef class OneRead:
         if self.n_found:
             quality = self.quality()
         for i in range(self.n_found):
-            made.append(make(self.place(i, 0 if i else self.stretched[quality], i == 0)))
+            made.append(make(self.place(i, 0 if i else quality, i == 0)))
         return made
 
     cdef tuple place(self, Py_ssize_t i, int quality, bint is_primary):
@@ -493,7 +493,7 @@ cdef class OneRead:
         return s.best == 0 if s.n_best > 1 else s.second == NO_SCORE
 
     cdef bint is_best(self, const place_t *place, uint32_t diagonal) noexcept nogil:
-        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score_touching`.
+        """Whether nothing that touches the diagonal scores more than the whole read, or as much: `Aligner.score`.
 
         A band is wide enough where leaving it costs more than the errors do.
         """
@@ -583,7 +583,7 @@ cdef class OneRead:
     # --- mapping quality ---------------------------------------------------------------------------------------------
 
     cdef int quality(self) except -1:
-        """The mapping quality of the primary, before it is stretched (`mapq.mapping_quality`, `beside_copies`)."""
+        """The mapping quality of the primary (`mapq.mapping_quality`, `beside_copies`)."""
         cdef const found_t *primary = <const found_t *>self.rooms[FOUND].p
         cdef const read_summary_t *s = &self.summary
         cdef int64_t first = 64 * (<int64_t>(primary.read_strand & 1) * ((self.length + 63) >> 6))

@@ -5,13 +5,10 @@ from gassst.local.places import Lines, Places
 from gassst.local.realign import Known
 from gassst.search.context import BatchContext
 
-_Bool = NDArray[np.bool_]
 _U8 = NDArray[np.uint8]
-_U32 = NDArray[np.uint32]
 _I32 = NDArray[np.int32]
 _I64 = NDArray[np.int64]
 
-def distinct_places(diagonal: _U32, other: _U32) -> _Bool: ...
 def at_one_place(known: Known) -> _U8: ...
 def known_places(known: Known, wanted: _U8, flip: _U8) -> _I64: ...
 def best_of(places: Places, eligible: _U8, context: BatchContext) -> _I64: ...

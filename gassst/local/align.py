@@ -17,7 +17,6 @@ import numpy as np
 
 from gassst._core import band_widths as _band_widths
 from gassst._core import local_hits as _local_hits
-from gassst._core import local_places as _local_places
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
@@ -82,22 +81,13 @@ class Aligner:
 
     # --- scores --------------------------------------------------------------------------------------------------
 
-    def score_touching(self, targets: Targets, plain: Bool | None = None) -> Places:
+    def score(self, targets: Targets, plain: Bool | None = None) -> Places:
         """The best scores of what touches the diagonals of targets, in their order.
 
-        `plain` bool[k]: targets whose best alignment is known to be that of the whole read along the diagonal, and to
-        lose `loss`; by default none.
+        Where nothing is proved in a narrow band the best one anywhere in the widest is taken. `plain` bool[k]: targets
+        whose best alignment is known to be that of the whole read along the diagonal, and to lose `loss`; by default
+        none.
         """
-        places = self.score(targets, plain)
-        strayed = np.flatnonzero(_local_places.distinct_places(targets.diagonal, places.diagonal))
-        if not strayed.size:
-            return places
-        again = self.score(_closest(targets, strayed))
-        better = again.total >= places.total[strayed]
-        return places.put(strayed[better], again.take(better))
-
-    def score(self, targets: Targets, plain: Bool | None = None) -> Places:
-        """The same, but where nothing is proved in a narrow band the best one anywhere in the widest is taken."""
         k = len(targets.width)
         score, reached = np.empty(k, np.int32), np.empty(k, np.uint8)
         strand_end, diagonal = np.empty(k, np.uint16), np.empty(k, np.uint32)
@@ -133,17 +123,9 @@ class Aligner:
         """The best alignments that touch the diagonals of targets, without those that a contig's end leaves nothing of.
 
         `plain` bool[k]: targets that are known to be aligned along their diagonals from end to end; by default none.
-        Where none is proved in a narrow band, it is the best of the widest one, if possible one that touches.
+        Where none is proved in a narrow band, it is the best of the widest one.
         """
         lines = self._align(targets, plain)
-        distinct = _local_places.distinct_places
-        strayed = np.flatnonzero(
-            distinct(targets.diagonal, lines.first_diagonal) & distinct(targets.diagonal, lines.last_diagonal)
-        )
-        if strayed.size:
-            again = self._align(_closest(targets, strayed))
-            better = again.total >= lines.total[strayed]
-            lines.overwrite(strayed[better], again.take(better), OF_TARGETS)
         self._leave_out_needless_gaps(lines)
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
@@ -255,11 +237,3 @@ def score_promising(aligner: Aligner, bands: Promising) -> Places:
     width, given = np.where(alone, narrow, wide), np.zeros(len(words), bool)
     scored = aligner.score(Targets(read_strand, diagonal, first, width, loss, given))
     return replace(scored, band_start=band_start, width=wide).take(np.flatnonzero(scored.score > 0))
-
-
-def _closest(targets: Targets, rows: I64) -> Targets:
-    """These rows, with the narrowest band as their widest."""
-    some = targets.take(rows)
-    band_start = some.diagonal - np.uint32(WIDTHS[0] // 2)
-    width = np.full_like(some.width, WIDTHS[0])
-    return Targets(some.read_strand, some.diagonal, band_start, width, some.loss, some.given)

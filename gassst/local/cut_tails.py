@@ -3,8 +3,7 @@
 Behind a short fragment a read goes on into an adapter. The search of whole reads cannot place such a read, and dense
 seeds cost more than trimmed reads do. They also see other rivals. The kits in use have few adapters, so a look at the
 read tells where to cut it. It then goes through the same stages as a read that was trimmed, and has the same mapping
-quality. `local.read_through` does this for pairs, whose mates show where the fragment ends. Pairs that have no place
-after that are cut here, too.
+quality. `local.read_through` does this for pairs, whose mates show where the fragment ends.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from gassst.local.places import Targets
 from gassst.pairing.adapters import adapter_starts, worn_adapter_starts
 from gassst.params import MIN_READ_LENGTH
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
-from gassst.search.arrays import I64, U16, BatchResult, Bool, GlobalResult
+from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
-from gassst.search.context import BatchContext, PairContext
-from gassst.stats import CONFIDENT
+from gassst.search.context import BatchContext
 
 # Errors from which on an adapter is looked for in a read that has a place as a whole, and most bases of the adapter for
 # each of them. Of random bases more than half differ.
@@ -58,64 +56,9 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     return kept
 
 
-def bases_before_adapters_of_mates(
-    context: BatchContext, result: BatchResult, pairs: PairContext, fragment: U16
-) -> U16:
-    """Where both mates are to be cut of pairs of which one has no place, and the other none that is certain.
-
-    Mates of a short fragment show where it ends (`local.read_through`), but for some that differ by a gap. Where a
-    known adapter begins in one mate alone, the other one is cut behind as many bases.
-
-    Parameters
-    ----------
-    context : BatchContext
-    result : BatchResult
-        Of the batch.
-    pairs : PairContext
-    fragment : uint16[n]
-        Behind how many bases mates were cut already, 0 of the others: pairs are not cut there again.
-
-    Returns
-    -------
-    uint16[n]
-        How many bases each mate has before a known adapter; 0 of all others.
-    """
-    kept, partner = np.zeros(context.n, np.uint16), pairs.partner
-    unplaced = result.summary["best"] == NO_SCORE
-    lost = (unplaced | (result.quality < CONFIDENT)) & (context.lengths >= MIN_READ_LENGTH)
-    reads = np.flatnonzero(pairs.paired & (unplaced | unplaced[partner]) & lost & lost[partner])
-    if not reads.size:
-        return kept
-    first = np.full(reads.size, MIN_READ_LENGTH)
-    kept[reads] = adapter_starts(context.packed, reads, first)
-    left = reads[(kept[reads] == 0) & (kept[partner[reads]] == 0)]
-    kept[left] = worn_adapter_starts(context.packed, left, first[: left.size])
-    of_partner = np.minimum(kept[partner], context.lengths).astype(np.uint16)
-    kept = np.where(kept > 0, kept, of_partner)
-    same = kept == fragment
-    kept[same & same[partner]] = 0
-    return kept
-
-
 def mapped(cut: BatchResult, rows: I64) -> tuple[BatchResult, I64]:
     """The result of cut reads, and `rows` (int64[k]) of theirs, without those that have no place."""
-    return _of_reads(cut, rows, cut.summary["best"] != NO_SCORE)
-
-
-def mapped_pairs(cut: BatchResult, rows: I64, result: BatchResult) -> tuple[BatchResult, I64]:
-    """The result of cut mates, and `rows` (int64[k]) of theirs in the batch, without pairs that have no more places.
-
-    `result`: of the batch. Mates follow each other.
-    """
-    more, before = (
-        (summary["best"] != NO_SCORE).reshape(-1, 2).sum(axis=1)
-        for summary in (cut.summary, result.summary[rows])
-    )
-    return _of_reads(cut, rows, np.repeat(more > before, 2))
-
-
-def _of_reads(cut: BatchResult, rows: I64, wanted: Bool) -> tuple[BatchResult, I64]:
-    """The result of the `wanted` cut reads (bool[k]), and their rows."""
+    wanted = cut.summary["best"] != NO_SCORE
     if wanted.all():
         return cut, rows
     hits = cut.hits[wanted[cut.hits["read"]]]

@@ -1,7 +1,7 @@
 """Pairs that may lie in a copy nobody looked at: they are looked up once more, as at the next sensitivity level.
 
 Where the seeds of both mates were passed over, as they occur too often, or pass an error each, the true place may be
-known of neither. What such places weigh is known (`mapq.unseen_pairs`). Few pairs have a quality below 20 by that
+known of neither. What such places weigh is known (`mapq.unseen_pairs`). Few pairs have a quality below 17 by that
 alone, so a closer look at them costs little. Others would keep theirs: known rivals stay, and what is sure stays so.
 
 Mates that were cut at the end of a short fragment hold the same bases. Where they differ, one of them has an error, and

@@ -24,10 +24,8 @@ from gassst.search.mapq import (
     AS_LIKELY,
     HiddenPairs,
     chance_of,
-    doubt_is_seen,
     library_odds,
     phred,
-    raised,
     unseen_local_pairs,
 )
 
@@ -221,7 +219,7 @@ def pair_quality(
     odds, bases = (np.sqrt(values * values[mate]) for values in (odds, aligned))
     hidden = HiddenPairs(unseen, unseen[mate], odds, known, bases, never, never)
     assumed = unseen_local_pairs(hidden, context.plan.n_bases) + near
-    quality[reads] = raised(phred(known + assumed), doubt_is_seen(known, assumed), odds)
+    quality[reads] = phred(known + assumed)
 
 
 def bounded_by_scores(
@@ -258,7 +256,7 @@ def bounded_by_scores(
     )
     weight = np.bincount(read[some], (odds[line[read]] ** lost)[some], n)
     reads = np.flatnonzero(weight)
-    quality[reads] = np.minimum(quality[reads], raised(phred(weight[reads]), is_seen=True))
+    quality[reads] = np.minimum(quality[reads], phred(weight[reads]))
 
 
 def _best_concordant(context: BatchContext, pairs: PairContext, places: Places, others: Places) -> I64:

@@ -40,7 +40,6 @@ from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, Gl
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
-from gassst.search.mapq import stretched
 from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -278,7 +277,7 @@ class _Realignment:
         stands = ungapped & (alone | (bands.edits == 0) & (n_best > 1))
         targets = _around(bands.read_strand, diagonal, bands.words, loss, np.ones(reads.size, bool))
         unsure = np.flatnonzero(stands & (bands.edits > sure))
-        best = self.aligner.score_touching(targets.take(unsure))
+        best = self.aligner.score(targets.take(unsure))
         # An alignment from the first to the last base that ends on the same diagonal and scores no more is the same
         # one: the walk back prefers diagonal steps. With masked bases it loses less, and is not recognised.
         found = self.aligner.loss(best)
@@ -313,7 +312,7 @@ class _Realignment:
         # A search that ended early has chosen the first place that it met.
         given = (rows == known.chosen[read]) & ~known.found.left_to_local[read]
         targets = _around(bands.read_strand, end, bands.words, loss, given)
-        places = self.aligner.score_touching(targets, plain)
+        places = self.aligner.score(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
     def _primary(self, places: Places, decided: Bool) -> Lines:
@@ -360,11 +359,11 @@ class _Realignment:
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             pair_quality(context, self.pairs, paired, seed_coverage, quality)
-        quality = stretched(self._beside_copies(clear, primary, quality))
+        quality = self._beside_copies(clear, primary, quality)
         summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE
         quality[unmapped] = 0
-        parts.hits["mapq"] = stretched(part_quality(context, parts, places, seed_coverage))
+        parts.hits["mapq"] = part_quality(context, parts, places, seed_coverage)
         parts.hits["flag"] |= SUPPLEMENTARY
         others = self._secondary(behind, primary)
         others.hits["flag"] |= SECONDARY

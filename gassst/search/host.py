@@ -38,7 +38,7 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.mapq import clipped, rated, stretched, summarise_all
+from gassst.search.mapq import clipped, rated, summarise_all
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
@@ -292,7 +292,7 @@ class HostBackend:
         columns = bands.read_strand[primary], hits["position"][primary], np.zeros_like(length), length
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
-        return BatchResult(_alignments.reported_rows(hits, start, stretched(quality)), found.summary, cigars)
+        return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:
         """The tracebacks of `rows` of bands, in their order."""

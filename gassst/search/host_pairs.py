@@ -16,16 +16,12 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    CONFIDENT,
+    LOOKED_UP,
     MATE_MODEL,
     HiddenPairs,
     clipped,
-    copies_of_same_bases,
-    doubt_is_seen,
     library_odds,
-    may_be_confident,
     phred,
-    raised,
     rated,
     settled_pairs,
     short_mates_by_chance,
@@ -226,15 +222,9 @@ class HostPairPasses:
         weighed = unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
         together = unseen_pairs(HiddenPairs(*weighed), context.plan.n_bases)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
-        known, wrong = choice.wrong, choice.wrong + together
-        if self.pairs.same_bases:
-            chosen, mapped = np.full(context.n, NO_SCORE, np.int64), np.diff(selected.start) > 0
-            chosen[mapped] = found.bands.edits[selected.rows[selected.start[:-1][mapped]]]
-            copies = copies_of_same_bases(summary, context.lengths, chosen, partner, odds)
-            known, wrong = np.maximum(known, copies), np.maximum(wrong, copies)
-        quality = raised(phred(wrong), doubt_is_seen(choice.wrong, together), odds_of_pair)
-        unsure, hidden = np.flatnonzero(choice.decided & (quality < CONFIDENT)), np.zeros(context.n)
-        in_doubt = unsure[may_be_confident(known[unsure], odds_of_pair[unsure])]
+        quality = phred(choice.wrong + together)
+        unsure, hidden = np.flatnonzero(choice.decided & (quality < LOOKED_UP)), np.zeros(context.n)
+        in_doubt = unsure[phred(choice.wrong[unsure]) >= LOOKED_UP]
         hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)

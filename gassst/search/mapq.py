@@ -16,19 +16,9 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-# Qualities above the first are drawn out by the second, which takes 43 to 60: `stretched`. With 41 and 10, 42 became
-# 51: 82 of 756,000 mates with 5 % errors were wrong there, for 6 promised. With 42 it is 48 (human13 and human133).
-SURE, STRETCH = 42, 18
-# Qualities of mates from the first to the second are reported as the second: `raised`.
-NEARLY_CONFIDENT, CONFIDENT = 17, 20
-# The same where nearly all the doubt is in rivals that were seen and counted; the unseen weigh no more than this share.
-NEARLY_IF_SEEN, MOST_UNSEEN = 15, 0.1
-# And only where errors are so frequent: two rivals with one mismatch more leave less than 17 from 3.7 % of errors on.
-# With 2 % these are four to six rivals, and one in 22 is wrong (docs/mapq.md).
-VERY_FREQUENT = 0.01
-# None is raised where errors are rare: one error more than a pair has is less likely than this. That is at 1.5 % of
-# errors, where two rivals with one mismatch more leave a quality of 19.
-FREQUENT = 0.005
+# Pairs below this get a closer look, if known rivals leave them as much. With 20 the look moves 7 of 51,678 real mates
+# (NA12878 on chr20 and the beginning of chr21).
+LOOKED_UP = 17
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
 # second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
@@ -226,78 +216,6 @@ def rated(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> tuple[np.ndar
     quality = phred(summary["n_second"] * odds[case] + (unseen + chance)[case])
     quality[(summary["best"] == NO_SCORE) | (summary["n_best"] > 1)] = 0
     return quality, unseen[case]
-
-
-def copies_of_same_bases(
-    summary: np.ndarray, lengths: np.ndarray, chosen: np.ndarray, partner: np.ndarray, odds: np.ndarray
-) -> np.ndarray:
-    """float64[n]: least weight of the other places of pairs whose mates hold the same bases.
-
-    At any place of one mate, the other has at most the errors of the first and those in which both differ. So a place
-    costs the pair no more than these errors twice, however few of the other mate's places are known.
-
-    Parameters
-    ----------
-    summary : READ_SUMMARY[n]
-    lengths : uint32[n]
-        Mates of other lengths may differ by so many more errors.
-    chosen : int64[n]
-        Errors at the places that were chosen for the pair; NO_SCORE where there is none.
-    partner : int64[n]
-    odds : float64[n]
-        How much less likely a place is for one error more.
-    """
-    best = summary["best"].astype(np.int64)
-    others = np.where(best == NO_SCORE, 0, summary["n_best"].astype(np.int64) - (chosen == best))
-    further = 2 * best + np.abs(lengths.astype(np.int64) - lengths[partner])
-    weight = np.maximum(others, 0) * odds**further
-    return np.maximum(weight, weight[partner])
-
-
-def stretched(quality: np.ndarray) -> np.ndarray:
-    """uint8[n]: qualities on the scale that is reported.
-
-    Below one wrong alignment in 20,000 a set of reads cannot separate one quality from the next. Filters of variant
-    callers expect 60 where no rival is in sight, as bwa reports it. So 43 and more become 60.
-    """
-    wide = quality.astype(np.int64)
-    return np.where(wide > SURE, np.minimum(MAX_MAPQ, SURE + STRETCH * (wide - SURE)), wide).astype(np.uint8)
-
-
-def raised(
-    quality: np.ndarray, is_seen: np.ndarray | bool = False, odds: np.ndarray | float = VERY_FREQUENT
-) -> np.ndarray:
-    """uint8[n]: qualities of mates, no longer just below 20.
-
-    Where errors are frequent, one mismatch more is all that most rivals of a pair have. At 5 % that is 18 for one rival
-    and 15 for two, which leaves out what callers take from other mappers. A bin stays within a factor of 2 of its
-    promise (docs/mapq.md). Where errors are rare nothing is raised: few pairs are just below 20, most of these for
-    unseen rivals, and one in 50 of those with 19 is wrong.
-
-    Parameters
-    ----------
-    quality : uint8[n]
-    is_seen : bool[n] or bool
-        Of `doubt_is_seen`.
-    odds : float64[n] or float
-        How much less likely a place of the pair is for one error more.
-    """
-    least = np.where(is_seen & (odds >= VERY_FREQUENT), NEARLY_IF_SEEN, NEARLY_CONFIDENT)
-    almost = (quality >= least) & (quality < CONFIDENT) & (odds >= FREQUENT)
-    return np.where(almost, CONFIDENT, quality).astype(np.uint8)
-
-
-def may_be_confident(known: np.ndarray, odds: np.ndarray) -> np.ndarray:
-    """bool[n]: pairs whose known rivals (float64[n]) leave them 20, or nearly so where errors are frequent.
-
-    A closer look at others is no use. `odds` as for `raised`.
-    """
-    return phred(known) >= np.where(odds >= FREQUENT, NEARLY_IF_SEEN, CONFIDENT)
-
-
-def doubt_is_seen(known: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    """bool[n]: whether what speaks against pairs are known rivals, whose weight is exact, and hardly assumed ones."""
-    return unseen <= MOST_UNSEEN * known
 
 
 def phred(wrong: np.ndarray) -> np.ndarray:

@@ -18,7 +18,6 @@ from gassst.search.mapq import (
     library_odds,
     phred,
     quality_of_copies,
-    raised,
 )
 
 
@@ -79,7 +78,7 @@ def beside_copies(
     bound = quality_of_copies(count[some], errors[some], beside.loss, beside.end - beside.begin)
     if pairs is not None:
         concordant, weight = _weight_in_pairs(some, parts, context, pairs)
-        bound[concordant] = raised(phred(weight))
+        bound[concordant] = phred(weight)
     quality = quality.copy()
     quality[some] = np.minimum(quality[some], bound)
     return quality

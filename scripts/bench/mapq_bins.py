@@ -30,7 +30,7 @@ FACTOR = 2  # within which a bin keeps its promise
 BORDERS = np.array([low for low, _ in BINS])
 TITLES = [f"{low}-{high}" if low < high else f"{low}" for low, high in BINS]
 PROMISED = 10 ** (-np.arange(MOST + 1) / 10)
-PROMISED[MOST] = 1 / 20_000
+PROMISED[MOST] = 1 / 20_000  # of tables from when 43 and more were written as 60
 
 
 class Bin(NamedTuple):

@@ -36,11 +36,8 @@ from gassst.search.mapq import (
     PAIR_MODEL,
     HiddenPairs,
     PairModel,
-    doubt_is_seen,
     phred,
-    raised,
     settled_pairs,
-    stretched,
     unseen_pairs,
     unseen_rivals,
 )
@@ -171,8 +168,7 @@ def observe(argument: str, sensitivity: int) -> np.ndarray:
 
 def quality_of(hidden: HiddenPairs, n_bases: np.ndarray) -> np.ndarray:
     """uint8[n]: the mapping quality that is reported where nothing else lowers it."""
-    unseen = unseen_pairs(hidden, n_bases)
-    return stretched(raised(phred(hidden.known + unseen), doubt_is_seen(hidden.known, unseen), hidden.odds))
+    return phred(hidden.known + unseen_pairs(hidden, n_bases))
 
 
 def probability(rows: np.ndarray, model: PairModel) -> np.ndarray:

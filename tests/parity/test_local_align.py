@@ -109,7 +109,7 @@ def test_what_touches_a_diagonal_is_aligned_as_in_a_wide_band(backend, case, gue
     columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE)
     given = np.ones(k, bool)
     targets = Targets(*columns, np.full(k, guess), given)
-    lines, places, cigars = aligner.align_touching(targets), aligner.score_touching(targets), aligner.cigars
+    lines, places, cigars = aligner.align_touching(targets), aligner.score(targets), aligner.cigars
     compared = 0
     for hit, line_total, total, truth, read, c in zip(
         lines.hits, lines.total, places.total, case.truth, case.reads, case.diagonal, strict=True
@@ -144,10 +144,10 @@ def test_what_loses_too_little_for_a_gap_needs_no_band(backend, case):
     k = len(reads)
     columns = case.read_strand, case.diagonal, case.band, np.full(k, WIDE), np.zeros(k, int), np.ones(k, bool)
     targets = Targets(*columns)
-    places = aligner.score_touching(targets)
+    places = aligner.score(targets)
     plain = (aligner.loss(places) < aligner.breaking) & (places.diagonal == case.diagonal)
     assert plain.sum() > k / 10
-    without = aligner.score_touching(replace(targets, loss=aligner.loss(places)), plain)
+    without = aligner.score(replace(targets, loss=aligner.loss(places)), plain)
     for name in ("score", "total", "reached", "strand_end", "diagonal"):
         assert (getattr(without, name) == getattr(places, name)).all()
     lines, in_bands = aligner.align_places(places), aligner.align_touching(targets)
@@ -194,27 +194,6 @@ def test_alignments_end_where_their_contig_does(backend, case):
         assert (begin, end) == (clips[0], len(read) - clips[1])
         lost += sum(clips) > 20
     assert lost > k / 20
-
-
-def test_of_equals_in_a_wide_band_the_one_near_the_diagonal_is_taken(backend):
-    """In tandem repeats a lower diagonal of the band may have the same score."""
-    rng, scoring = np.random.default_rng(5), SCORINGS["bwa"]
-    unit = rng.integers(0, 4, 20).astype(np.uint8)
-    flank = rng.integers(0, 4, 500).astype(np.uint8)
-    reference = np.concatenate([flank, np.tile(unit, 12), flank])
-    read = reference[600:700].copy()
-    read[[15, 35, 45, 55, 65, 85]] ^= 1
-    packed = pack([read])
-    handle = backend(planes_of(reference)).open_reads(packed)
-    assert handle.local([0], [600 - 32], 64, scoring)[3] == 12
-    aligner = make_aligner(handle, packed, reference, scoring)
-    columns = [
-        np.array([x], t) for x, t in [(0, "u4"), (600, "u4"), (568, "u4"), (64, "i8"), (25, "i8"), (1, "?")]
-    ]
-    targets = Targets(*columns)
-    lines, places = aligner.align_touching(targets), aligner.score_touching(targets)
-    assert lines.last_diagonal == places.diagonal == 600
-    assert lines.total == places.total == 80 and places.width == WIDTHS[0]
 
 
 def random_bands(rng):

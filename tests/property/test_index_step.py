@@ -73,7 +73,7 @@ def records(mapper: gassst.Mapper, reads) -> list[str]:
 class Looked:
     """The seeds of a batch of reads in one index, and what they lead to."""
 
-    def __init__(self, index, reads, rows, caps=None, parts=None, before=None):
+    def __init__(self, index, reads, rows, caps=None, parts=None):
         batch = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)])
         self.context = SimpleNamespace(packed=batch.pack(), index=index, shift=5)
         packed = self.context.packed
@@ -82,7 +82,7 @@ class Looked:
         self.reads = np.arange(len(reads), dtype=np.uint32)
         most = np.full(index.longest_seed + 1, 0xFFFFFFFF if caps is None else caps, np.uint32)
         parts = parts or WholeIndex(index)
-        self.seeds = _seeds.Seeds(self.context, self.reads, rows, before)
+        self.seeds = _seeds.Seeds(self.context, self.reads, rows)
         parts.resolve(self.seeds, most)
         self.clipped, self.capped = self.seeds.limit(most)
         parts.copy_positions(self.seeds)
@@ -160,13 +160,6 @@ def test_parts_are_the_whole(indexes, reads, step, caps):
         Looked(indexes[step], reads, rows_of(10, 5), caps),
         Looked(indexes[step], reads, rows_of(10, 5), caps, parts),
     )
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_known_seeds_are_taken_over(indexes, reads, step):
-    before = Looked(indexes[step], reads, rows_of(9, 7, 2), 5)
-    fresh = Looked(indexes[step], reads, rows_of(9, 7), 5)
-    assert same(fresh, Looked(indexes[step], reads, rows_of(9, 7), 5, before=before.seeds))
 
 
 @pytest.mark.parametrize("step", STEPS)

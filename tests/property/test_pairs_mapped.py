@@ -428,7 +428,7 @@ def test_a_pair_settled_by_one_place_admits_that_its_rival_may_be_unseen():
     fast = mapped(index_of(("a", genome)), fragments, sensitivity=0)
     thorough = mapped(index_of(("a", genome)), fragments, sensitivity=3)
     # Of one pair, gaps make a copy the better.
-    assert sum(rows[0].mapq < 60 for rows in fast.values()) >= 78
+    assert sum(rows[0].mapq < 43 for rows in fast.values()) >= 78
     assert sum(rows[0].mapq <= 3 for rows in thorough.values()) >= 78
 
 

