@@ -64,7 +64,9 @@ def measured(name: str, files: list[str], args: argparse.Namespace, options: lis
             runs[device].append(run([*command, "--device", device, *options], files, args))
     reads = sum(sum(chunk.count(b"\n") for chunk in chunks(path)) // 4 for path in files)
     warm = {
-        device: statistics.mean(s for one in own for s in one["warm_seconds"]) for device, own in runs.items()
+        # Samples of a few reads may end together.
+        device: max(statistics.mean(s for one in own for s in one["warm_seconds"]), 1e-6)
+        for device, own in runs.items()
     }
     return {
         "name": name,
