@@ -80,7 +80,6 @@ SOURCES = {
     "selection": "ext/search/selection.pyx",
     "tandem": "ext/search/tandem.pyx",
     "one_read": "ext/search/one_read.pyx",
-    "screen": "ext/search/screen.pyx",
     "mate_anchors": "ext/pairing/mate_anchors.pyx",
     "placements": "ext/pairing/placements.pyx",
     "pair_scoring": "ext/pairing/pair_scoring.pyx",

@@ -22,7 +22,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Parameters
     ----------
     state : search.state.SearchState
-        Read: `best`, `rival`, `complete`, `left_to_local`, `exhausted`.
+        Read: `best`, `rival`, `complete`, `left_to_local`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
         `lost`, `lost_of_mates`, `lone`, `sought`, `preset.strata`.
@@ -36,7 +36,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     Returns
     -------
     uint32[a]
-        Ascending. Reads that are left to the local search need no stage, nor do those that are exhausted.
+        Ascending. Reads that are left to the local search need no stage.
     """
     plan = context.plan
     cdef const uint32_t[::1] lengths = context.lengths
@@ -49,7 +49,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef const uint8_t[::1] lone = plan.lone[stage], sought = plan.sought[stage]
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
-    cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8), exhausted = state.exhausted.view(np.uint8)
+    cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
     cdef uint32_t m
     cdef double missed
     cdef knowledge_t known
@@ -58,7 +58,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     with nogil:
         for r in range(n):
             m = lengths[r]
-            if left_to_local[r] | exhausted[r]:
+            if left_to_local[r]:
                 continue
             if best[r] == NO_SCORE and whole:
                 if not sought[m]:

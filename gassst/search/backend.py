@@ -77,13 +77,6 @@ class SearchBackend(Protocol):
         """
         ...
 
-    def screen(self, state: SearchState, stage: int, reads: U32) -> U32:
-        """Of reads that need a stage those that may find something in it or in those behind it.
-
-        Of single reads only. What the stages tell of all others is noted; changes `exhausted` of the state, too.
-        """
-        ...
-
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         """The seeds of a stage. Changes `capped`, `looked`, `planned` and `complete` of the state.
 

@@ -180,10 +180,6 @@ class DeviceBackend:
     def merge_scored(self, state: DeviceState, reads: DeviceReads) -> None:
         """The anchors of the stages so far are kept as they are: `drop_known` looks into them."""
 
-    def screen(self, state: DeviceState, stage: int, reads: DeviceReads) -> DeviceReads:
-        """All of them: a device sorts and filters what they lead to faster."""
-        return reads
-
     def gather(self, seeds: DeviceSeeds, reads: DeviceReads, state: DeviceState) -> DeviceAnchors:
         slot, size, stage = self._slot, seeds.n_anchors, reads.stage
         anchors, owner = slot.buffer(f"anchors{stage}", 8 * size), slot.buffer("owner", 4 * size)

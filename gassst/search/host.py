@@ -15,10 +15,9 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
-from gassst.layouts import HIT, NO_SCORE
+from gassst.layouts import HIT
 from gassst.params import Scoring
 from gassst.sam_flags import UNMAPPED
-from gassst.search import screening
 from gassst.search.arrays import (
     I64,
     U8,
@@ -73,8 +72,6 @@ class HostBackend:
     stats : Stats
     """
 
-    _screen: screening.Screen | None = None
-
     def __init__(self, context: BatchContext, bands: ReadsHandle, stats: Stats):
         self.context, self.stats = context, stats
         self._bands = bands
@@ -92,15 +89,6 @@ class HostBackend:
     def _given_up(self) -> float:
         """Share of the alignments of a read that the stages may miss where it goes on to the local search."""
         return GIVEN_UP if self.context.params.mode == "local" else 0.0
-
-    def screen(self, state: SearchState, stage: int, reads: U32) -> U32:
-        some = reads[state.best[reads] == NO_SCORE] if screening.can_screen(self.context) else reads[:0]
-        if stage == 0 or len(some) < screening.LEAST_READS:
-            return reads
-        if self._screen is None:
-            self._screen = screening.Screen.of(self.context, self._given_up)
-        screening.screened(self, state, self._screen, stage, self._screen.reads(self.context, stage, some))
-        return reads[~state.exhausted[reads]]
 
     def look_up(self, state: SearchState, stage: int, reads: U32, every: int | None = None) -> Any:
         plan = self.context.plan

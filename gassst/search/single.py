@@ -33,7 +33,6 @@ def run_stages(backend: SearchBackend) -> SearchState:
     for stage in range(backend.context.plan.MAX_STAGES):
         reads = backend.unsettled(state, stage)
         backend.merge_scored(state, reads)
-        reads = backend.screen(state, stage, reads)
         if reads.size:
             run_stage(backend, state, stage, reads)
     return state

@@ -38,8 +38,6 @@ class SearchState:
         Most disjoint seeds that were looked up together.
     left_to_local : bool[n]
         Reads left to the search by local score: the best known place fits a part of them only.
-    exhausted : bool[n]
-        Reads without a place of which all stages are known to find none.
     evidence : uint16[n]
         Where ends may be clipped, of reads without a place of few errors: the best total of an ungapped stretch on the
         diagonal of the longest anchor of a stage.
@@ -63,7 +61,6 @@ class SearchState:
     looked: U8
     planned: U16
     left_to_local: Bool
-    exhausted: Bool
     evidence: U16
     scored: KeysByRead
     rejected: KeysByRead
@@ -84,7 +81,6 @@ class SearchState:
             looked=np.zeros(n, np.uint8),
             planned=np.zeros(n, np.uint16),
             left_to_local=np.zeros(n, bool),
-            exhausted=np.zeros(n, bool),
             evidence=np.zeros(n, np.uint16),
             scored=KeysByRead.none(n),
             rejected=KeysByRead.none(n),

@@ -106,8 +106,6 @@ def test_unsettled_by_strata_and_by_share(rng):
         preset=SimpleNamespace(strata=1),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
-    state.exhausted = (best == NONE) & (rng.random(n) < 0.2)
-    is_over = left_to_local | state.exhausted
     mates = np.arange(n) ^ 1
     mates[-10:] = np.arange(n - 10, n)
     for partner, given_up, whole in (
@@ -127,6 +125,6 @@ def test_unsettled_by_strata_and_by_share(rng):
             hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
             if whole:
                 hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
-            if seed_count[m] and open_strata and best[r] > enough and not is_over[r] and not hopeless:
+            if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected
