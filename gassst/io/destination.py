@@ -334,7 +334,13 @@ def run_samtools(*command: str, contigs: str | None = None) -> subprocess.Popen[
     import subprocess
 
     program = [sys.executable, "-I", "-c", _SAMTOOLS, ":".join(sys.path), str(os.getpid()), contigs or ""]
-    return subprocess.Popen([*program, *command], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*program, *command],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="backslashreplace",  # a complaint quotes a record, in whatever bytes it has
+    )
 
 
 class CompressedFile:

@@ -311,7 +311,8 @@ def said_of_sheet(index, rows, sheet):
     options = ["-t", "3", "--processes", "2", "--batch-size", "100", "-v", "-v"]
     argv = ["map", str(index), "--sheet", str(sheet), *options, "--device", "gpu"]
     command = [sys.executable, "-c", SHEET, USABLE[0].type, *argv]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    environment = {name: value for name, value in os.environ.items() if name != "GASSST_OPENCL"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
