@@ -24,11 +24,8 @@ class Preset:
         A stage is also left out when the stage before misses at most this share of alignments as good as the best.
     missed_alone : float
         The same for a read whose rivals are all more than two errors worse than its best alignment.
-    step : int
-        Distance in bases between the seeds of the last, overlapping stage.
-    given_up : float
-        Of single reads with an error in ten bases, the most that may lose their place where reads that most likely have
-        none take fewer seeds. Of reads with fewer errors hardly any does. 0: all take all seeds.
+    lost : float
+        Of reads with an error in ten bases, the most that the last stage may lose that all overlapping seeds find.
     pair_missed : float
         A pair is settled when at most this share of rivals, as good as its concordant places, stays unseen.
     pair_missed_alone : float
@@ -45,8 +42,7 @@ class Preset:
     strata: int
     missed: float
     missed_alone: float
-    step: int
-    given_up: float
+    lost: float
     pair_missed: float
     pair_missed_alone: float
     repeat_buckets: int | None
@@ -57,27 +53,27 @@ class Preset:
 # scripts/bench/peers.py --pairs at each level (docs/benchmarks/pairs.md).
 PRESETS: tuple[Preset, ...] = (
     Preset(
-        occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, step=4, given_up=0.0175,
+        occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, lost=0.04,
         pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8, hidden=None,
     ),
     Preset(
-        occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, step=3, given_up=0.0175,
+        occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, lost=0.02,
         pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8, hidden=None,
     ),
     Preset(
-        occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, step=1, given_up=0.0175,
+        occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, lost=0.001,
         pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16, hidden=0.004,
     ),
     Preset(
-        occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, step=1, given_up=0.0006,
+        occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, lost=0.0,
         pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None, hidden=0.004,
     ),
     Preset(
-        occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, step=1, given_up=0.0,
+        occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
         pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None, hidden=None,
     ),
     Preset(
-        occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, step=1, given_up=0.0,
+        occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
         pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None, hidden=None,
     ),
 )  # fmt: skip

@@ -16,8 +16,8 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     """Reads that a stage has seeds for and that need it.
 
     A read without a place is given up where the stages before miss at most `given_up` of the alignments that it could
-    have; of two mates without one, where they miss no more of both together. Of single reads that are reported as wholes the plan says which
-    stages they take until they have a place.
+    have; of two mates without one, where they miss no more of both together.
+    A single read that is reported as a whole takes all stages until it has a place.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
         Read: `best`, `rival`, `complete`, `left_to_local`.
     context : search.context.BatchContext
         Of n reads. Read: `lengths`, `errors`, `whole_reads`; of its plan `seed_count`, `settled`, `settled_alone`,
-        `lost`, `lost_of_mates`, `lone`, `sought`, `preset.strata`.
+        `lost`, `lost_of_mates`, `preset.strata`.
     stage : int
     margin : int
         A read stands alone where every other band has over `margin` errors more than its best one.
@@ -46,7 +46,6 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
     cdef Py_ssize_t n = lengths.shape[0], r, a = 0
     cdef int strata = plan.preset.strata
     cdef const double[::1] lost = plan.lost[stage], lost_of_mates = plan.lost_of_mates[stage]
-    cdef const uint8_t[::1] lone = plan.lone[stage], sought = plan.sought[stage]
     cdef bint whole = context.whole_reads and partner is None
     cdef const int64_t[::1] mates = partner
     cdef const uint8_t[::1] left_to_local = state.left_to_local.view(np.uint8)
@@ -60,12 +59,7 @@ def unsettled(state, context, Py_ssize_t stage, int margin, partner, double give
             m = lengths[r]
             if left_to_local[r]:
                 continue
-            if best[r] == NO_SCORE and whole:
-                if not sought[m]:
-                    continue
-            elif lone[m]:
-                continue
-            elif best[r] == NO_SCORE and given_up > 0:
+            if best[r] == NO_SCORE and given_up > 0 and not whole:
                 missed = lost[m]
                 if mates is not None and mates[r] != r and best[mates[r]] == NO_SCORE:
                     missed = lost_of_mates[m] * lost_of_mates[lengths[mates[r]]]

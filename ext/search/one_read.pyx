@@ -152,7 +152,6 @@ cdef class OneRead:
     cdef const uint8_t[::1] words, known_length
     cdef const uint16_t[:, ::1] seed_length, seed_count, seed_every, disjoint
     cdef const int16_t[:, ::1] settled, settled_alone
-    cdef const uint8_t[:, ::1] lone, sought
     cdef const uint32_t[::1] caps
     cdef const int64_t[::1] starts, lengths
     cdef dict rated     # mapping qualities, by what they depend on
@@ -185,7 +184,6 @@ cdef class OneRead:
         self.errors, self.words, self.known_length = plan.errors, plan.words, plan.known_lengths.view(np.uint8)
         self.seed_length, self.seed_count, self.seed_every = plan.seed_length, plan.seed_count, plan.seed_every
         self.disjoint, self.settled, self.settled_alone = plan.disjoint, plan.settled, plan.settled_alone
-        self.lone, self.sought = plan.lone, plan.sought
         self.caps, self.stages, self.shift, self.strata = plan.caps, plan.MAX_STAGES, plan.shift, plan.preset.strata
         self.longest_seed, self.max_hits, self.shortest = index.longest_seed, max_hits, rules.shortest
         self.margin, self.ungapped_reach = rules.margin, rules.ungapped_reach
@@ -281,12 +279,9 @@ cdef class OneRead:
 
         False where a filter fails, and for a read that is not clear.
         """
-        cdef int stage, skips
+        cdef int stage
         cdef uint32_t m = self.length
         for stage in range(self.stages):
-            skips = self.lone[stage, m] if self.known.best != NO_SCORE else 1 - self.sought[stage, m]
-            if skips and (not self.is_local or self.known.best != NO_SCORE):
-                continue
             if self.seed_count[stage, m] and needs_stage(&self.known, self.errors[m], self.strata, self.margin,
                                                          self.settled[stage, m], self.settled_alone[stage, m]):
                 if self.is_local and stage and self.known.best == NO_SCORE:

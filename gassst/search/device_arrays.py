@@ -32,7 +32,6 @@ PLAN = (
     "ERRORS",
     "BAND_WORDS",
     "GIVEN_UP",
-    "LONE",
 )
 """Columns of the plan of a stage by read length: int16[columns, MAX_READ_LENGTH + 1], as `SearchPlan` has them.
 
@@ -91,10 +90,8 @@ def plan_columns(plan: SearchPlan, stage: int, every: int | None = None) -> np.n
     if every is not None:
         rows = rows._replace(every=np.full_like(rows.every, every))
     columns = (*rows, plan.disjoint[stage], plan.settled[stage], plan.settled_alone[stage])
-    given_up = plan.lone[stage] | (plan.lost[stage] <= GIVEN_UP)
-    if plan.params.for_single().reports_whole_reads:
-        given_up = 1 - plan.sought[stage]
-    return np.array([*columns, plan.errors, plan.words, given_up, plan.lone[stage]], np.int16)
+    given_up = (plan.lost[stage] <= GIVEN_UP) & (not plan.params.for_single().reports_whole_reads)
+    return np.array([*columns, plan.errors, plan.words, given_up], np.int16)
 
 
 def dense_columns(plan: SearchPlan, seeds: DenseSeeds) -> np.ndarray:

@@ -25,10 +25,6 @@ LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6
 # Weight of other places that counts as that of the one reported: where a mate has gaps, its pair in a copy on the other
 # strand is taken to be a base or two longer or shorter, at most as much as that.
 AS_LIKELY = 0.8
-# Of reads that only the fewer seeds of reads without a place have found: how often a copy was found where these miss
-# the true place, times the share that they miss, and at most. Of 10 % errors, 75 to 150 bases, human13 and human133
-# (docs/benchmarks/sensitivity.md).
-LOST_ALONE, MOST_LOST_ALONE = 0.09, 0.0012
 SHORTEST_PAIR = 50  # bases of the shortest mates that `PairModel.short` was fitted to
 # Weight of other pairs of places from which on a rival of the pair is known, and up to which it says little.
 KNOWN_PAIR, WEAK_PAIR = 1e-6, 1e-3
@@ -387,7 +383,7 @@ def _unseen_rivals(
         seen.plan.n_bases,
     )
     odds = None if errors is None else errors.odds(best, lengths)
-    unseen = unseen_weight(features, model, odds) + lost_alone(lengths, seen, missed)
+    unseen = unseen_weight(features, model, odds)
     return unseen, chance_places(lengths, best, seen.plan.n_bases)
 
 
@@ -430,16 +426,6 @@ def unseen_weight(features: UnseenFeatures, model: MapqModel, odds: np.ndarray |
     lost *= np.where(counted > 0, model.lost_known, 1)
     near = model.near_clipped**clipped**model.clipped_power * np.where(capped, model.near_capped, 1)
     return near * (rivals + lost)
-
-
-def lost_alone(lengths: np.ndarray, seen: Seen, missed: np.ndarray) -> np.ndarray:
-    """float64[n]: weight of the true places that the fewer seeds of reads without a place miss.
-
-    `missed`: of `missed_shares`. 0 of reads that other seeds have found.
-    """
-    bits = 1 << np.arange(len(seen.plan.lone), dtype=np.int64)
-    lone = bits @ seen.plan.lone[:, np.asarray(lengths, np.int64)].astype(np.int64)
-    return np.where((lone & seen.looked) > 0, np.minimum(LOST_ALONE * missed[:, 0], MOST_LOST_ALONE), 0.0)
 
 
 def clipped(seen: Seen) -> np.ndarray:

@@ -47,24 +47,8 @@ SPARSE = 6
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
-# Once a search would have found all but few of the reads with an error in 20 bases, a single read without a place is
-# likely of another genome. It takes one more stage then, of fewer seeds, and nothing else, where that is enough.
-FEW = 0.03
-USUAL_ERRORS = 20  # bases for each error
-# Of the stages that this one stands for, one more is left out from this share on, where its seeds are no longer and
-# lie no further apart than `CLOSER`: it finds nearly all that that one would have found.
-STILL_FEW = 0.08
-# It is enough where all other seeds would place no more than `preset.given_up` of the reads with an error in ten bases,
-# and no more than this share of those with one in 20.
-USUAL_LOST = 0.0005
-# No stage is taken that would place no more than this share of the reads with an error in ten bases.
-STILL_FOUND = 0.0006
-# Of overlapping seeds every third is taken where no more may be lost. Else they are up to so many bases longer than the
-# shortest seeds, and up to `SPARSE` bases apart: those that find most for what this many seeds cost that chance never
-# finds, or the cheapest.
-CLOSER = 3
-LONGER = 2
-LONE_COST = 50
+# The last stage may leave out seeds: it takes them up to so many bases apart, or up to so many bases longer.
+WIDEST_STEP, LONGER = 8, 2
 # What a seed costs for each occurrence by chance on both strands, in lookups: sorted, and bounded in a narrow band.
 OCCURRENCE_COST = 2.6
 # Strata that count beyond the best one: enough to tell how far the second best is.
@@ -105,28 +89,6 @@ def chance_of_a_place(m: int, d: int) -> float:
     return math.exp(min(0.0, log_words))
 
 
-def _sought(m: int, plan: LengthPlan) -> list[bool]:
-    """Which stages a single read of `m` bases takes as long as it has no place, where any score will do.
-
-    Of a plan with a lone stage that one, instead of those from the first on that it may stand for. A read is given up
-    where hardly any with many errors would find a place with what is left.
-    """
-    missed = np.minimum.accumulate(stage_misses(m, plan.stages, plan.errors + 1), axis=0)
-    _, many = _usual_and_many(m, plan.errors)
-    seen, sought = np.ones(plan.errors + 1), list[bool]()
-    last = len(plan.stages) - 1
-    for number, of_stage in enumerate(missed):
-        is_taken = plan.replaced is None or number < plan.replaced or number == last
-        sought.append(is_taken and bool(many @ (seen - missed[-1]) > STILL_FOUND))
-        seen = of_stage if sought[-1] else seen
-    return sought
-
-
-def _usual_and_many(m: int, errors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the errors of reads of `m` bases with up to `errors`: at a usual rate, and at a high one."""
-    return _shares(m, 1 / USUAL_ERRORS, errors + 1), _shares(m, 1 / LIKELY_ERRORS, errors + 1)
-
-
 def _shares(m: int, rate: float, errors: int) -> np.ndarray:
     """float64[errors]: how many errors reads of `m` bases have at a rate of errors a base. Of those with fewer than
     `errors`."""
@@ -138,16 +100,12 @@ def _shares(m: int, rate: float, errors: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LengthPlan:
-    """The plan for reads of one length: errors, gaps, words of a band, stages.
-
-    `replaced`: the last stage is one that single reads without a place alone take, instead of those from this one on.
-    """
+    """The plan for reads of one length: errors, gaps, words of a band, stages."""
 
     errors: int
     gaps: int
     words: int
     stages: tuple[Stage, ...]
-    replaced: int | None = None
 
 
 def band_words(gaps: int, shift: int) -> int:
@@ -174,10 +132,6 @@ class SearchPlan:
     lost_of_mates : float64[stages, MAX_READ_LENGTH + 1]
         The same of each of two mates. They vouch for each other, so one error is likely even where it costs the score
         that is asked for.
-    lone : uint8[stages, MAX_READ_LENGTH + 1]
-        1 where no read takes the stage but single ones without a place, which any score will do.
-    sought : uint8[stages, MAX_READ_LENGTH + 1]
-        0 where these do not take the stage.
     seed_length, seed_count, seed_every, disjoint : uint16[stages, MAX_READ_LENGTH + 1]
         As `Stage` has them; `seed_count` is 0 where a length has no such stage, `disjoint` how many disjoint seeds.
     """
@@ -197,8 +151,6 @@ class SearchPlan:
         self.settled_alone = self.settled.copy()
         self.lost = np.ones((self.MAX_STAGES, size))
         self.lost_of_mates = self.lost.copy()
-        self.lone = np.zeros((self.MAX_STAGES, size), np.uint8)
-        self.sought = np.ones((self.MAX_STAGES, size), np.uint8)
         self.seed_length = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_count = np.zeros((self.MAX_STAGES, size), np.uint16)
         self.seed_every = np.ones((self.MAX_STAGES, size), np.uint16)
@@ -253,9 +205,6 @@ class SearchPlan:
                 self.lost_of_mates[i, m] = missed[i - 1, max(likely, 1)]
                 self.settled[i, m] = settled_errors(m, plan.errors, before, self.preset.missed)
                 self.settled_alone[i, m] = settled_errors(m, plan.errors, before, self.preset.missed_alone)
-        self.lone[len(plan.stages) - 1, m] = plan.replaced is not None
-        if self.preset.missed_alone:
-            self.sought[: len(plan.stages), m] = _sought(m, plan)
         self._known[m] = True
 
     def _likely_errors(self, m: int) -> int:
@@ -272,50 +221,7 @@ class SearchPlan:
         """The plan for reads of `m` bases."""
         errors = self._errors(m)
         gaps = min(errors, self.gaps)
-        stages = self._stages(m, errors)
-        plan = LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(stages))
-        return self._with_lone_stage(m, plan) if self.preset.given_up else plan
-
-    def _with_lone_stage(self, m: int, plan: LengthPlan) -> LengthPlan:
-        """The plan with a stage for single reads without a place, where one finds nearly as much for less."""
-        stages = plan.stages
-        if len(stages) < 2 or stages[-2].every == 1:
-            return plan
-        missed = np.minimum.accumulate(stage_misses(m, stages, plan.errors + 1), axis=0)
-        usual, many = _usual_and_many(m, plan.errors)
-        shortest = stages[-1].length
-        replaced = (
-            i for i in range(1, len(stages)) if stages[i].length == shortest and usual @ missed[i - 1] <= FEW
-        )
-        first = next(replaced, None)
-        if first is None:
-            return plan
-        enough = list[tuple[float, float, Stage]]()
-        most = self._cost(stages[-1]) + sum(self._cost(stage) for stage in stages[first:] if stage.disjoint)
-        for stage in self._lone_stages(m, stages[-1]):
-            lost = np.minimum(missed[first - 1], stage_misses(m, (stage,), plan.errors + 1)[0]) - missed[-1]
-            if (
-                usual @ lost <= USUAL_LOST
-                and many @ lost <= self.preset.given_up
-                and self._cost(stage) < most
-            ):
-                # What costs no more than a few seeds is as good as free.
-                enough.append((max(self._cost(stage), LONE_COST), float(many @ lost), stage))
-        if not enough:
-            return plan
-        lone = min(enough)[2]
-        before = stages[first - 1]
-        is_closer = before.length == lone.length and lone.every <= CLOSER
-        if is_closer and self.preset.given_up > STILL_FOUND and first > 1:
-            first -= bool(usual @ missed[first - 2] <= STILL_FEW)
-        return replace(plan, stages=(*stages, lone), replaced=first)
-
-    def _lone_stages(self, m: int, last: Stage) -> list[Stage]:
-        """The stages that single reads without a place may take instead of `last`."""
-        if self.preset.given_up <= STILL_FOUND:
-            return [last._replace(every=CLOSER)]
-        lengths = range(last.length, min(last.length + LONGER, self.k + 16, m) + 1)
-        return [Stage(w, m - w + 1, False, every) for w in lengths for every in range(1, SPARSE + 1)]
+        return LengthPlan(errors, gaps, band_words(gaps, self.shift), tuple(self._stages(m, errors)))
 
     def _cost(self, stage: Stage) -> float:
         """What the seeds of a stage cost, in lookups of a seed on both strands."""
@@ -362,17 +268,42 @@ class SearchPlan:
         if m < MIN_READ_LENGTH:
             return []
         w = self.shortest_seed(m, errors)
-        overlapping = Stage(w, math.ceil((m - w) / self.preset.step) + 1, False)
-        last = Stage(w, errors + 1, True) if w * (errors + 1) <= m else overlapping
+        is_lossless = w * (errors + 1) <= m
         if self.params.all_hits:
-            return [last]
+            return [Stage(w, errors + 1, True) if is_lossless else self._overlapping(m, w, errors, ())]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
         if m // STAGE_LENGTHS[1] > 1:
             counts = [s for s in counts if s > 1]  # a single seed says little of rivals
-        stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if s < last.number]
-        if not last.disjoint and self.preset.missed_alone and last.number > SPARSE:
-            stages.append(last._replace(every=max(2, SPARSE // self.preset.step)))
+        stages = [Stage(min(m // s, self.k + 16), s, True) for s in counts if not is_lossless or s <= errors]
+        if is_lossless:
+            return [*stages, Stage(w, errors + 1, True)]
+        last = self._overlapping(m, w, errors, tuple(stages))
+        if self.preset.missed_alone and last.looked_up > SPARSE and last.every <= SPARSE // 2:
+            stages.append(last._replace(every=SPARSE))
         return [*stages, last]
+
+    def _overlapping(self, m: int, w: int, errors: int, before: tuple[Stage, ...]) -> Stage:
+        """The cheapest overlapping seeds from `w` bases on that lose no more than the level allows.
+
+        That is beyond what all seeds of `w` bases lose, of reads with an error in `LIKELY_ERRORS` bases, after the
+        disjoint seeds of the stages `before`.
+        """
+        everything = Stage(w, m - w + 1, False)
+        if not self.preset.lost:
+            return everything
+        longest = w if self.params.seed_length is not None else min(w + LONGER, self.k + 16, m)
+        shares = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
+        seen = np.ones(errors + 1)
+        if before:
+            seen = stage_misses(m, before, errors + 1).min(axis=0)
+        most = self.preset.lost + shares @ np.minimum(seen, stage_misses(m, (everything,), errors + 1)[0])
+        enough = [everything]
+        for length in range(w, longest + 1):
+            for every in range(1, WIDEST_STEP + 1):
+                stage = Stage(length, m - length + 1, False, every)
+                if shares @ np.minimum(seen, stage_misses(m, (stage,), errors + 1)[0]) <= most:
+                    enough.append(stage)
+        return min(enough, key=self._cost)
 
     def next_level(self) -> SearchPlan:
         """The plan of the next sensitivity level, for a few reads of the same batches; the same one in every call."""

@@ -37,7 +37,6 @@ from gassst.search.mapq import (
     UnseenFeatures,
     chance_places,
     clipped,
-    lost_alone,
     missed_shares,
     rival_odds,
     unseen_weight,
@@ -147,7 +146,7 @@ def observe(mapper: Mapper, path: str) -> Counts:
         np.full(len(best), float(plan.n_bases)),
     )  # fmt: skip
     wrong = np.bincount(inverse, weights=rows[:, -1]).astype(np.int64)
-    given = chance_places(lengths, best, plan.n_bases) + lost_alone(lengths, seen, missed)
+    given = chance_places(lengths, best, plan.n_bases)
     return Counts(np.bincount(inverse), wrong, column["n_second"], given, features)
 
 

@@ -14,7 +14,7 @@ from gassst.stats import Stats
 
 @pytest.fixture(scope="module")
 def reads(small_reads):
-    """Half of them from nowhere, of lengths with and without a stage of their own."""
+    """Half of them from nowhere."""
     rng = np.random.default_rng(12)
     lengths = rng.choice([24, 100, 150, 250], 150).tolist()
     foreign = [(f"foreign{i}", bf.random_bases(rng, m).decode(), None) for i, m in enumerate(lengths)]
@@ -38,8 +38,6 @@ def test_how_anchors_are_copied_changes_nothing(small_fasta, reads, mode, step, 
         found.append((result, counts))
     (first, counted), *others = found
     assert counted.candidates > 1000 and first.left_to_local.any() == (mode == "local")
-    lone = mapper.plan.lone[:, context.lengths].any(axis=0)
-    assert 20 < lone.sum() < context.n
     for other, counts in others:
         for name in ("occurrences", "candidates", "scored", "capped"):
             assert getattr(counts, name) == getattr(counted, name), name

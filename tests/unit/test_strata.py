@@ -94,15 +94,12 @@ def test_unsettled_by_strata_and_by_share(rng):
     settled, alone = np.array([-1, -1, 0, 2], np.int16), np.array([-1, 1, 2, 3], np.int16)
     lost, left_to_local = np.array([1, 0.2, 0.1, 0.02]), rng.random(n) < 0.2
     lost_of_mates = np.array([1, 0.3, 0.1, 0.1])
-    lone, sought = np.array([0, 0, 1, 0], np.uint8), np.array([1, 0, 1, 1], np.uint8)
     plan = SimpleNamespace(
         seed_count=seed_count[None],
         settled=settled[None],
         settled_alone=alone[None],
         lost=lost[None],
         lost_of_mates=lost_of_mates[None],
-        lone=lone[None],
-        sought=sought[None],
         preset=SimpleNamespace(strata=1),
     )
     state = SimpleNamespace(best=best, rival=rival, complete=complete, left_to_local=left_to_local)
@@ -122,9 +119,7 @@ def test_unsettled_by_strata_and_by_share(rng):
             missed = lost[m]
             if partner is not None and partner[r] != r and best[partner[r]] == NONE:
                 missed = lost_of_mates[m] * lost_of_mates[lengths[partner[r]]]
-            hopeless = bool(lone[m]) or (given_up and best[r] == NONE and missed <= given_up)
-            if whole:
-                hopeless = not sought[m] if best[r] == NONE else bool(lone[m])
+            hopeless = given_up and best[r] == NONE and missed <= given_up and not (whole and partner is None)
             if seed_count[m] and open_strata and best[r] > enough and not left_to_local[r] and not hopeless:
                 expected.append(r)
         assert _bookkeeping.unsettled(state, context, 0, 2, partner, given_up).tolist() == expected

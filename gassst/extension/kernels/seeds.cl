@@ -169,7 +169,7 @@ __kernel void choose_reads(uint n_reads, uint strata, uint margin, __global cons
         int most = min(best + (int)strata, PLAN(ERRORS, bases) + 1);
         int enough = rival > best + (int)margin ? PLAN(SETTLED_ALONE, bases) : PLAN(SETTLED, bases);
         wanted = PLAN(SEED_COUNT, bases) > 0 && (int)STATE(COMPLETE, read) < most && best > enough;
-        if (STATE(LEFT_TO_LOCAL, read) || (best == NO_SCORE ? PLAN(GIVEN_UP, bases) : PLAN(LONE, bases)))
+        if (STATE(LEFT_TO_LOCAL, read) || (best == NO_SCORE && PLAN(GIVEN_UP, bases)))
             wanted = 0;
     }
     uint at = reserve(wanted, sums, counters + ACTIVE, counters + OVERFLOW);
