@@ -12,7 +12,7 @@ from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
 from gassst.io.reference import Reference
-from gassst.local import cut_tails, hidden_copies, read_through
+from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
 from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
@@ -110,33 +110,19 @@ def _map_pairs(
     mate: np.ndarray,
     insert: InsertModel,
     is_cut: bool = False,
-    is_again: bool = False,
-    is_last: bool = False,
 ) -> BatchResult:
-    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more.
-
-    Pairs that may lie in a copy nobody looked at are looked up again (`hidden_copies`), and then `is_last` holds.
-    `is_again`: they were counted before.
-    """
+    """Map a batch with pairs. Those that run through their fragment are cut at its end, and mapped once more."""
     with _opened(context, extender, stats, context.on_device is not None) as backend:
-        pairs = PairContext.of(context, mate, insert, is_cut, is_again)
+        pairs = PairContext.of(context, mate, insert, is_cut)
         found = paired.search(backend, _pair_passes(backend, pairs))
-        cut, doubt = found.fragment > 0, np.zeros(context.n, bool)
-        if not is_last and not context.params.all_hits:
-            doubt = hidden_copies.in_doubt(found, pairs, context.plan.preset.hidden) & ~cut
-        again = cut | doubt
-        result = _report(backend, found.without(again) if again.any() else found, pairs)
+        cut = found.fragment > 0
+        result = _report(backend, found.without(cut) if cut.any() else found, pairs)
     rows = np.flatnonzero(cut)
-    if rows.size:
-        fragments = read_through.fragments_of(context, rows, found.fragment[rows])
-        other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
-        result = read_through.put_back(result, other, rows, context, fragments.lengths)
-    rows = np.flatnonzero(doubt)
-    if rows.size:
-        closer = hidden_copies.looked_closer(context, rows)
-        other = _map_pairs(closer, extender, stats, mate[rows], insert, is_cut, is_again=True, is_last=True)
-        result = hidden_copies.put_back(result, other, rows)
-    return result
+    if not rows.size:
+        return result
+    fragments = read_through.fragments_of(context, rows, found.fragment[rows])
+    other = _map_pairs(fragments, extender, stats, mate[rows], insert, is_cut=True)
+    return read_through.put_back(result, other, rows, context, fragments.lengths)
 
 
 def _pair_passes(backend: HostBackend, pairs: PairContext) -> HostPairPasses:

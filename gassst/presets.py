@@ -32,9 +32,6 @@ class Preset:
         The same for a pair without another concordant place within two errors.
     repeat_buckets : int or None
         Buckets that a stage scores for a mate that only seeds passed over keep open. None scores all.
-    hidden : float or None
-        A pair is looked up again, as at the next level, where its quality is below 20 only for the pairs of places that
-        nobody looked at, and these weigh at least so much of the one reported (`mapq.unseen_pairs`). None: never.
     """
 
     occurrences: int | None
@@ -46,7 +43,6 @@ class Preset:
     pair_missed: float
     pair_missed_alone: float
     repeat_buckets: int | None
-    hidden: float | None
 
 
 # Measured by scripts/bench/seeds.py (docs/benchmarks/sensitivity.md); `pair_missed` and `repeat_buckets` by
@@ -54,26 +50,26 @@ class Preset:
 PRESETS: tuple[Preset, ...] = (
     Preset(
         occurrences=16, occurrences_short=16, strata=0, missed=0.7, missed_alone=1.0, lost=0.04,
-        pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8, hidden=None,
+        pair_missed=0.5, pair_missed_alone=1.0, repeat_buckets=8,
     ),
     Preset(
         occurrences=256, occurrences_short=16, strata=0, missed=0.3, missed_alone=0.7, lost=0.02,
-        pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8, hidden=None,
+        pair_missed=0.2, pair_missed_alone=0.7, repeat_buckets=8,
     ),
     Preset(
         occurrences=256, occurrences_short=64, strata=1, missed=0.1, missed_alone=0.25, lost=0.001,
-        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16, hidden=0.004,
+        pair_missed=0.1, pair_missed_alone=0.25, repeat_buckets=16,
     ),
     Preset(
         occurrences=1024, occurrences_short=1024, strata=1, missed=0.05, missed_alone=0.05, lost=0.0,
-        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None, hidden=0.004,
+        pair_missed=0.02, pair_missed_alone=0.05, repeat_buckets=None,
     ),
     Preset(
         occurrences=8192, occurrences_short=8192, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None, hidden=None,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
     ),
     Preset(
         occurrences=None, occurrences_short=None, strata=2, missed=0.0, missed_alone=0.0, lost=0.0,
-        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None, hidden=None,
+        pair_missed=0.0, pair_missed_alone=0.0, repeat_buckets=None,
     ),
 )  # fmt: skip

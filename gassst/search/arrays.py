@@ -223,9 +223,6 @@ class GlobalResult:
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
         Bases that the read has of its fragment, where both mates run through it; 0 for all others.
-    hidden : float64[n]
-        What the pairs of places weigh that the search has not counted (`mapq.unseen_pairs`), of mates whose quality
-        is below 20 by that alone. 0 of others.
     repeats : uint8[n] or None
         Where that is known: 1 for reads of which the forward strand repeats bases of its own, 2 for the reverse one.
     """
@@ -241,7 +238,6 @@ class GlobalResult:
     unseen: F64
     hopeless: Bool
     fragment: U16
-    hidden: F64
     repeats: U8 | None = None
 
     def without(self, reads: Bool) -> GlobalResult:

@@ -146,11 +146,6 @@ class PairContext:
         Index into the second axis of `missed`, by read length.
     may_be_cut : bool
         Mates that run through their fragment may be cut where it ends.
-    same_bases : bool
-        The mates hold the same bases: those of their fragment, where they have been cut. Where an adapter in one mate
-        alone said where, that is likely.
-    is_again : bool
-        The pairs are mapped once more, and were counted before.
     """
 
     insert: InsertModel
@@ -165,8 +160,6 @@ class PairContext:
     missed: F64
     length_rank: I64
     may_be_cut: bool
-    same_bases: bool
-    is_again: bool
 
     @classmethod
     def of(
@@ -175,7 +168,6 @@ class PairContext:
         mate: U8,
         insert: InsertModel,
         is_cut: bool = False,
-        is_again: bool = False,
     ) -> PairContext:
         """The pairs that `mate` (uint8[n] of the ReadBatch) names. `is_cut`: they are cut already."""
         plan, lengths = context.plan, context.lengths
@@ -199,9 +191,7 @@ class PairContext:
             wide=window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
-            may_be_cut=not is_cut and not is_again and reads_may_be_cut(context.params),
-            same_bases=is_cut,
-            is_again=is_again,
+            may_be_cut=not is_cut and reads_may_be_cut(context.params),
         )
 
     @property

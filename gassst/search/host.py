@@ -264,7 +264,6 @@ class HostBackend:
             unseen=unseen,
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
-            hidden=np.zeros(context.n),
         )
 
     def trace_back(self, found: GlobalResult, pairs: PairContext | None = None) -> BatchResult:

@@ -16,7 +16,6 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    LOOKED_UP,
     MATE_MODEL,
     HiddenPairs,
     clipped,
@@ -209,8 +208,7 @@ class HostPairPasses:
     ) -> GlobalResult:
         context, partner, summary = self.context, self.pairs.partner, selected.summary
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
-        if not self.pairs.is_again:
-            self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
+        self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
         unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
@@ -223,9 +221,6 @@ class HostPairPasses:
         together = unseen_pairs(HiddenPairs(*weighed), context.plan.n_bases)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = phred(choice.wrong + together)
-        unsure, hidden = np.flatnonzero(choice.decided & (quality < LOOKED_UP)), np.zeros(context.n)
-        in_doubt = unsure[phred(choice.wrong[unsure]) >= LOOKED_UP]
-        hidden[in_doubt] = together[in_doubt]
         # What no pair decides is as sure as a single read.
         alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)
         quality[alone], not_counted[alone] = rated(summary[alone], context.lengths[alone], seen.take(alone))
@@ -240,5 +235,4 @@ class HostPairPasses:
             unseen=not_counted,
             hopeless=hopeless & hopeless[partner],
             fragment=fragment,
-            hidden=hidden,
         )

@@ -16,9 +16,6 @@ from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 MAX_MAPQ = 60
 UNSEEN_STRATA = 5  # an uncounted place may have 0 to 4 errors more than the best one
 REFERENCE_LENGTH, REFERENCE_BASES = 100, 1e7  # where the model's scales are 1
-# Pairs below this get a closer look, if known rivals leave them as much. With 20 the look moves 7 of 51,678 real mates
-# (NA12878 on chr20 and the beginning of chr21).
-LOOKED_UP = 17
 # Qualities below the first are not compared with copies of a tandem repeat, nor copies with more mismatches than the
 # second beyond those of the alignment.
 LEAST_BESIDE_COPIES, MOST_BESIDE = 10, 6

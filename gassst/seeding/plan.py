@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
 from weakref import proxy
@@ -160,7 +160,6 @@ class SearchPlan:
         self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
-        self._next_level: SearchPlan | None = None
         self._lock = threading.Lock()
         watch_forks(self)
 
@@ -304,14 +303,6 @@ class SearchPlan:
                 if shares @ np.minimum(seen, stage_misses(m, (stage,), errors + 1)[0]) <= most:
                     enough.append(stage)
         return min(enough, key=self._cost)
-
-    def next_level(self) -> SearchPlan:
-        """The plan of the next sensitivity level, for a few reads of the same batches; the same one in every call."""
-        level = self.params.sensitivity + 1
-        with self._lock:
-            if self._next_level is None and level < len(PRESETS):
-                self._next_level = SearchPlan(replace(self.params, sensitivity=level), self.k, self.n_bases)
-        return self._next_level or self
 
     def occurrence_cap(self, w: int) -> int:
         """Occurrences above which a seed of `w` bases is passed over at this sensitivity level."""

@@ -24,7 +24,7 @@ from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reads import open_unparsed
-from gassst.local import hidden_copies, read_through
+from gassst.local import read_through
 from gassst.mapper import Mapper
 from gassst.pairing.insert_size import is_primary, reference_spans
 from gassst.run import MappingRun, MappingWork
@@ -57,7 +57,7 @@ SOFT_CLIP = 4  # BAM operation
 
 class ObservedPasses(HostPairPasses):
     """The passes over pairs, which keep what the mapping quality looks at: `HiddenPairs` and usable, bool[n], of every
-    call. A batch makes one call, and others for mates that are cut or looked up again; `put_back` joins them."""
+    call. A batch makes one call, and others for mates that are cut; `put_back` joins them."""
 
     observed: list[tuple[HiddenPairs, np.ndarray]] = []
     depth = 0  # of calls that map pairs: reads of which insert sizes are learned are put back, too, and are no pairs
@@ -213,8 +213,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     pipeline.HostPairPasses = ObservedPasses  # type: ignore[misc]
-    for module in (hidden_copies, read_through):
-        module.put_back = observed_put_back(module.put_back)  # type: ignore[attr-defined]
+    read_through.put_back = observed_put_back(read_through.put_back)
     pipeline._map_pairs = counted(pipeline._map_pairs)
     rows = np.concatenate([observe(argument, args.sensitivity) for argument in args.sets])
     found = fit(rows, FITTED if args.sensitivity >= 2 else ("before_rescue",))
