@@ -19,7 +19,7 @@ from gassst.local.realign import settles_one_mismatch
 from gassst.params import MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import I64
 from gassst.search.filters import Cascade
-from gassst.search.host import SURE_ERRORS, UNGAPPED_REACH
+from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
     LEAST_BESIDE_COPIES,
     MOST_BESIDE,
@@ -75,7 +75,6 @@ class Rules:
     sure_errors: int = SURE_ERRORS
     shortest: int = MIN_READ_LENGTH
     margin: int = EXTRA_STRATA
-    ungapped_reach: int = UNGAPPED_REACH
     least_beside: int = LEAST_BESIDE_COPIES
     most_beside: int = MOST_BESIDE
 

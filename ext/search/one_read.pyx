@@ -146,7 +146,7 @@ cdef class OneRead:
     cdef bint any_perfect
     cdef const int16_t[::1] costs
     cdef const int64_t[:, ::1] leaving
-    cdef int n_filters, shortest, margin, strata, shift, stages, ungapped_reach, least_beside, most_beside, longest_seed
+    cdef int n_filters, shortest, margin, strata, shift, stages, least_beside, most_beside, longest_seed
     cdef uint32_t max_hits
     cdef const uint16_t[::1] errors
     cdef const uint8_t[::1] words, known_length
@@ -186,7 +186,7 @@ cdef class OneRead:
         self.disjoint, self.settled, self.settled_alone = plan.disjoint, plan.settled, plan.settled_alone
         self.caps, self.stages, self.shift, self.strata = plan.caps, plan.MAX_STAGES, plan.shift, plan.preset.strata
         self.longest_seed, self.max_hits, self.shortest = index.longest_seed, max_hits, rules.shortest
-        self.margin, self.ungapped_reach = rules.margin, rules.ungapped_reach
+        self.margin = rules.margin
         self.least_beside, self.most_beside = rules.least_beside, rules.most_beside
         self.rate, self.rate_beside = rules.rate, rules.rate_beside
         self.is_local, self.longest, self.sure_errors = rules.is_local, min(rules.longest, LONGEST), rules.sure_errors
@@ -546,7 +546,7 @@ cdef class OneRead:
         cdef uint32_t m = self.length, slot_end = 2 * <uint32_t>place.edits + 1
         cdef int64_t first = 64 * (<int64_t>(place.read_strand & 1) * ((m + 63) >> 6))
         cdef uint32_t diagonal = ungapped_diagonal(self.reference, place.first + place.end, self.reads, first, m,
-                                                   place.edits, min(place.edits, <uint16_t>self.ungapped_reach))
+                                                   place.edits, place.edits)
         # What a contig cuts has two runs more; behind them is room for the walk back.
         cdef size_t room = first_run + 2 * slot_end + 4
         cdef uint32_t *runs = <uint32_t *>enlarged(&self.rooms[RUNS], room * sizeof(uint32_t))

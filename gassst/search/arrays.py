@@ -149,7 +149,8 @@ class Bands:
     words : uint8[h]
         The band spans 64 * words diagonals.
     reach : uint16[h]
-        How many diagonals behind `end` an alignment with as many errors may end instead.
+        How many diagonals behind `end` an ungapped alignment with as many errors may end instead: with e of them
+        gaps move an end by no more than e.
     """
 
     read_strand: U32

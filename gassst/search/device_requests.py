@@ -15,7 +15,7 @@ from gassst.search.context import BatchContext
 from gassst.search.dense import DenselyLooked, DenseSeeds, Stretches
 from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
-from gassst.search.host import UNGAPPED_REACH, HostBackend
+from gassst.search.host import HostBackend
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 from gassst.stats import Stats
@@ -198,11 +198,8 @@ class QuickLooked(NamedTuple):
         read_strand = self.read_strand - np.uint32(2 * self.before)
         read = read_strand >> 1
         is_kept = (self.end >= WITHIN_LIMIT) | (self.is_open[read] == 0)
-        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
-        ends = self.end & np.uint16(WITHIN_LIMIT - 1)
-        return Bands(
-            read_strand, self.first.copy(), ends, self.edits.copy(), context.words[read], reach
-        ), is_kept
+        ends, edits = self.end & np.uint16(WITHIN_LIMIT - 1), self.edits.copy()
+        return Bands(read_strand, self.first.copy(), ends, edits, context.words[read], edits), is_kept
 
 
 class Densely(NamedTuple):
@@ -287,9 +284,9 @@ class Found(NamedTuple):
         no_bands: Any = None
         host = HostBackend(context, no_bands, stats)
         read_strand = self.read_strand - np.uint32(2 * self.before)
-        reach = np.minimum(self.edits, np.uint16(UNGAPPED_REACH))
-        columns = self.first.copy(), self.end.copy(), self.edits.copy()
-        bands = Bands(read_strand, *columns, context.words[read_strand >> 1], reach)
+        edits = self.edits.copy()
+        columns = self.first.copy(), self.end.copy(), edits, context.words[read_strand >> 1], edits
+        bands = Bands(read_strand, *columns)
         grouped = Grouped(bands, bands.ends(context.lengths), self.start - self.start[0])
         state = SearchState.initial(context)
         for name, column in zip(STATE, self.state, strict=True):

@@ -45,9 +45,6 @@ from gassst.stats import Stats
 
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25
-# Diagonals behind the best end on which an ungapped alignment of as many errors is taken instead of a gapped one.
-# 0 to 8 place the same reads right (docs/benchmarks/constants.md).
-UNGAPPED_REACH = 3
 # Errors of a band up to which the search of whole reads decides alone, wherever they lie. With 2 and 8 the same
 # reads are right (docs/benchmarks/constants.md).
 SURE_ERRORS = 4
@@ -197,8 +194,7 @@ class HostBackend:
         for words, read_strand, first in self._by_words(buckets):
             with self.stats.timed("score"):
                 edits, end = self._bands.score(read_strand, first, words, limit)
-            reach = np.minimum(edits, np.uint16(UNGAPPED_REACH))
-            yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), reach)
+            yield Bands(read_strand, first, end, edits, np.full(len(first), words, np.uint8), edits)
 
     def within_limit(self, bands: Bands, state: SearchState, extra: int, tighten: bool) -> Bands:
         limit = state.limit if tighten else state.limit.copy()

@@ -55,7 +55,6 @@ PAIRS = ("pairs 50 bp 5 %", "pairs 100 bp 8 %")
 CLIPPED = ("pairs 100 bp 8 %", "pairs 150 bp adapters")
 GROUPS = {
     "single": [
-        Varied("UNGAPPED_REACH", "gassst.search.host", (0, 3, 8), SINGLE),
         Varied("LIKELY_ERRORS", "gassst.seeding.plan", (5, 10, 20), SINGLE),
         Varied("SPARSE", "gassst.seeding.plan", (3, 6, 12), SINGLE),
     ],
