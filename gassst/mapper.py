@@ -31,6 +31,7 @@ from gassst.io.records import SORT_MEMORY
 from gassst.io.shards import Shard
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, MapParams, Scoring
+from gassst.rules import check_switches
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.seeding.lookup import IndexParts, WholeIndex
@@ -115,6 +116,7 @@ class Mapper(BatchMapper):
         insert: tuple[float, float] | None = None,
         orientation: str = "fr",
     ):
+        check_switches()
         verified = MapParams(
             seed_length=seed_length,
             min_identity=min_identity,

@@ -11,6 +11,7 @@ from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
 from gassst.pairing.adapters import adapter_starts
 from gassst.params import MIN_READ_LENGTH, MapParams
+from gassst.rules import optional
 
 # Mates show where their fragment ends if they differ in one base of so many at most.
 BASES_AN_ERROR = 8
@@ -33,6 +34,9 @@ class FragmentEnds(NamedTuple):
     is_sure: NDArray[np.bool_]
 
 
+@optional(
+    "read-through", "Cuts mates where they show that their fragment ends.", instead=lambda params: False
+)
 def reads_may_be_cut(params: MapParams) -> bool:
     """Whether mates may be cut where their fragment ends: ends may be clipped, and the mates face each other."""
     return params.mode == "local" and params.orientation == "fr"

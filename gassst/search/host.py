@@ -17,6 +17,7 @@ from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
 from gassst.layouts import HIT
 from gassst.params import Scoring
+from gassst.rules import optional, rule
 from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import (
     I64,
@@ -53,7 +54,9 @@ SURE_ERRORS = 4
 CLIPPING_GAIN = 11
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
 # with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
-GIVEN_UP = 0.001
+GIVEN_UP = (
+    0.001 if rule("giving-up", "Ends the search of pairs that hardly any further seed could place.") else 0.0
+)
 # Runs of neighbouring reads, twice their number, from which on the anchors of each are not copied as a whole.
 MANY_RUNS = 512
 
@@ -122,6 +125,11 @@ class HostBackend:
     def count_candidates(self, anchors: Anchors) -> None:
         self.stats.candidates += len(anchors)
 
+    @optional(
+        "leave-to-local",
+        "Ends the search of whole reads for a read that scores more with clipped ends.",
+        instead=lambda *_: False,
+    )
     def leave_to_local(
         self,
         state: SearchState,
