@@ -90,7 +90,8 @@ class BatchMapper:
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
+            facing = (insert or self.insert).orientation
+            count_places(stats, result, self.index.reference, batch.mate, facing)
         return result, stats
 
     @property

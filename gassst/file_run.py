@@ -117,7 +117,7 @@ class FileRun:
         neighbours: Neighbours = ALONE,
     ):
         self._began = time.monotonic()
-        if insert is not None and insert.orientation != mapper.params.orientation:
+        if insert is not None and insert.orientation not in mapper.params.orientations:
             raise UsageError(
                 f"insert sizes of mates that face {insert.orientation}, not {mapper.params.orientation}"
             )

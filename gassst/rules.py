@@ -35,11 +35,7 @@ def rule(name: str, purpose: str) -> bool:
 def optional(name: str, purpose: str, instead: Callable[..., Any]) -> Callable[[Function], Function]:
     """Register a function that is a rule: `instead` takes its place where it is switched off."""
     is_on = rule(name, purpose)
-
-    def chosen(function: Function) -> Function:
-        return function if is_on else instead  # type: ignore[return-value]
-
-    return chosen
+    return lambda function: function if is_on else instead  # type: ignore[return-value]
 
 
 def check_switches() -> None:

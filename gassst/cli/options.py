@@ -532,12 +532,12 @@ def _add_pairs(group: Any) -> None:
         help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
     )
     toward = {
-        "fr": "Mates face each other. This is the default.",
+        "fr": "Mates face each other. By default, the first pairs show the orientation.",
         "rf": "Mates face away from each other.",
         "ff": "Mates face the same way.",
     }
     for name, text in toward.items():
-        add(f"--{name}", dest="orientation", action="store_const", const=name, default="fr", help=text)
+        add(f"--{name}", dest="orientation", action="store_const", const=name, help=text)
 
 
 def _add_scoring(group: Any) -> None:

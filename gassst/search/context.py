@@ -197,7 +197,7 @@ class PairContext:
             wide=KNOWS_WIDE and window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
-            may_be_cut=not is_cut and reads_may_be_cut(context.params),
+            may_be_cut=not is_cut and reads_may_be_cut(context.params.mode, insert.orientation),
         )
 
     @property

@@ -57,8 +57,6 @@ CLIPPING_GAIN = 11
 GIVEN_UP = (
     0.001 if rule("giving-up", "Ends the search of pairs that hardly any further seed could place.") else 0.0
 )
-# Runs of neighbouring reads, twice their number, from which on the anchors of each are not copied as a whole.
-MANY_RUNS = 512
 
 
 class HostBackend:
@@ -145,16 +143,8 @@ class HostBackend:
             return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
-        left = state.left_to_local[anchors.reads]
-        edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
-        if edges.size > MANY_RUNS:
-            return self.take(anchors, np.repeat(~left, np.diff(anchors.start)).view(np.uint8))
-        with self.stats.timed("candidates"):
-            runs = [slice(first, end) for first, end in anchors.start[edges].reshape(-1, 2).tolist()]
-            columns = anchors.read_strand, anchors.diagonal, anchors.offset, anchors.length
-            return Candidates(
-                *(np.concatenate([column[:0], *map(column.__getitem__, runs)]) for column in columns)
-            )
+        searched = ~state.left_to_local[anchors.reads]
+        return self.take(anchors, np.repeat(searched, np.diff(anchors.start)).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         with self.stats.timed("candidates"):
