@@ -50,6 +50,14 @@ HINTS = {
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
     "--use-read-groups": "--markdup-within read-group marks read groups apart.",
     "--MD": "The MD tag is always written.",
+    "--seed": "Nothing is random here (--seed of bowtie2 and minimap2). The seed length is set by -w.",
+    "--no-mixed": "Every mate is reported, paired or not (--no-mixed of bowtie2). Proper pairs have flag 0x2.",
+    "--no-discordant": "Every pair is reported (--no-discordant of bowtie2). Proper pairs have flag 0x2.",
+    "--phred64": "Qualities are Phred+33 (--phred64 of bowtie2). Convert others first (seqtk seq -Q64 -V).",
+    "--phred33": "Qualities are always Phred+33 (--phred33 of bowtie2).",
+    "--dovetail": "Mates that extend past each other are proper pairs wherever the insert size fits (--dovetail of "
+    "bowtie2).",
+    "-H": "Header lines (-H of bwa) come from SAM and BAM input. Read groups are set by -R.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."
         for name in _PRESETS
@@ -78,6 +86,26 @@ def similar(token: str, options: list[str]) -> str:
 
     close = get_close_matches(token.partition("=")[0], options, 1) if token.startswith("--") else []
     return f"Did you mean {close[0]}?" if close else ""
+
+
+NO_LEVEL = "here -v takes no number (-v of bwa); -q says less"
+COMMANDS_ELSEWHERE = {
+    "help": "--help",
+    "version": "--version",
+    "mem": "map",
+    "aln": "map",
+    "samse": "map",
+    "sampe": "map",
+    "build": "index",
+}
+
+
+def other_command(token: str, commands: list[str]) -> str:
+    """'Did you mean `gassst map`?' for a command of another mapper, or a misspelt one, else ''."""
+    from difflib import get_close_matches
+
+    meant = COMMANDS_ELSEWHERE.get(token) or next(iter(get_close_matches(token, commands, 1)), "")
+    return f"Did you mean `gassst {meant}`?" if meant else ""
 
 
 def note_on_max_hits(max_hits: int) -> str:
