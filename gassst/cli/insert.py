@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from gassst.cli.checks import check_writable, mates_of, verified_params
+from gassst.cli.checks import check_order, check_writable, mates_of, verified_params
 from gassst.cli.options import add_insert_options
 from gassst.cli.reference import load_index
 
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run `gassst insert`. Raises UsageError, InputError, OutputError, DeviceError."""
     params = verified_params(args)
+    check_order(args)
     reads, mates = mates_of(args)
     check_writable([args.output])
     from gassst.io.read_source import ReadSource

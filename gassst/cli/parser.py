@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from gassst.arguments import output_path
 from gassst.cli import habits
 from gassst.cli.paths import check_paths
 from gassst.cli.version import PrintVersion
@@ -75,12 +76,32 @@ class Help(argparse.HelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
+class Store(argparse._StoreAction):
+    """Stores a value; an output that is named twice would not be written, and is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if self.type is output_path and self._given_in is namespace:
+            raise argparse.ArgumentError(self, f"given twice: {getattr(namespace, self.dest)} and {values}")
+        self._given_in = namespace
+        super().__call__(parser, namespace, values, option_string)
+
+    _given_in: argparse.Namespace | None = None
+
+
 class Parser(argparse.ArgumentParser):
     """Raises UsageError, which is one line with a hint, where argparse would print the whole usage and exit."""
 
     def __init__(self, **options: Any):
         # An abbreviation may mean another option than the user does: --seed of bowtie2 set --seed-length.
         super().__init__(**{"formatter_class": Help, "add_help": False, "allow_abbrev": False, **options})
+        for name in (None, "store"):
+            self.register("action", name, Store)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(_sentences(message, habits.hint_in(message), f"See `{self.prog} --help`."))

@@ -143,7 +143,7 @@ def damaged_copy(small_index: Path, to: Path, kind: str) -> Path:
     elif kind == "empty":
         content.clear()
     else:
-        content[:] = b"BAM\1" + bytes(5000)
+        content[:] = b"GIF89a" + bytes(5000)
     to.write_bytes(content)
     return to
 
