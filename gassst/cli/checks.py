@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from gassst.threads import MAX_THREADS
 
 ORDER = "The reference comes first: gassst map REF READS [MATES]"
 
+log = logging.getLogger("gassst")
+
 if TYPE_CHECKING:
     from gassst.io.read_groups import ReadGroups
     from gassst.io.sample_sheet import Sample
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 def verified_params(args: argparse.Namespace) -> MapParams:
     """The parameters of `gassst map`. Raises UsageError, with a hint for users of other mappers."""
+    if note := habits.note_on_batches(args.bases_at_once):
+        log.info(note)
     try:
         return map_params(args).verify()
     except ParameterError as error:

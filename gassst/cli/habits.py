@@ -33,7 +33,6 @@ HINTS = {
     "--maxins": "The insert size is learned from the reads, or set by --insert MEAN,SD.",
     "-N": "-k sets how many alignments are reported per read (-N of minimap2).",
     "--secondary": "One alignment is reported per read; -k sets how many.",
-    "-K": "--batch-size sets how many reads are worked on at once (-K of bwa and minimap2).",
     "-D": "-s sets how much work goes into a read (-D of bwa and bowtie2).",
     "-@": "-t sets the number of threads (-@ of samtools).",
     "-b": "A name that ends in .bam, or -O bam, gives BAM (-b of samtools).",
@@ -114,6 +113,13 @@ def note_on_max_hits(max_hits: int) -> str:
     if tool is None:
         return ""
     return f"-k {max_hits} reports up to {max_hits} alignments per read; the seed length (-k of {tool}) is set by -w"
+
+
+def note_on_batches(bases_at_once: str | None) -> str:
+    """A remark where -K of bwa is given, else ''."""
+    if bases_at_once is None:
+        return ""
+    return f"-K {bases_at_once} is ignored: records do not depend on batches"
 
 
 def note_on_mode(mode: str | None, min_identity: float | None, is_single: bool) -> str:

@@ -27,7 +27,7 @@ def _messages(quiet: bool, verbose: bool) -> Iterator[None]:
     handler = ConsoleHandler()
     handler.setFormatter(logging.Formatter("gassst: %(message)s"))
     before = log.level
-    log.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
+    log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
     log.addHandler(handler)
     try:
         yield

@@ -609,6 +609,12 @@ def _add_machine(group: Any) -> None:
         "beside a GPU). The first and last batches of several threads have fewer.",
     )
     add(
+        "-K",
+        dest="bases_at_once",
+        metavar="BASES",
+        help="Ignored, for the sake of scripts for bwa and minimap2: records never depend on batches.",
+    )
+    add(
         "--memory",
         type=parse_size,
         metavar="SIZE",
@@ -653,7 +659,7 @@ def add_common(group: Any) -> None:
         metavar="N",
         help="Use this many threads (default: all cores, here %(default)s).",
     )
-    add("-q", "--quiet", action="store_true", help="Say nothing but errors.")
+    add("-q", "--quiet", action="store_true", help="Say nothing but errors and warnings.")
     add("-v", "--verbose", action="store_true", help="Also say what the device and the search did.")
 
 

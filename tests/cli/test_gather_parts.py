@@ -16,7 +16,7 @@ from gassst.errors import OutputError
 from gassst.io import bgzf, gathering
 from gassst.tools import report
 
-GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a", "-R", r"@RG\tID:2\tSM:s\tLB:b"]
+GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a\tPL:ILLUMINA", "-R", r"@RG\tID:2\tSM:s\tLB:b\tPL:ILLUMINA"]
 
 
 @pytest.fixture

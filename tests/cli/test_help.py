@@ -98,7 +98,6 @@ ANOTHER_WAY = [
     ("REF READS -I 350,50", "--insert MEAN,SD"),
     ("REF READS -X 500", "--insert MEAN,SD"),
     ("REF READS -@8", "-t sets the number of threads"),
-    ("REF READS -K 100000", "--batch-size"),
     ("REF READS --secondary=no", "-k sets how many"),
     ("REF READS --very-sensitive-local", "-s sets the sensitivity"),
     ("REF READS --local", "--mode local"),

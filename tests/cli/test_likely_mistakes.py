@@ -179,3 +179,29 @@ def test_output_named_twice(run, tmp_path, option):
 def test_read_group_without_its_backslashes(run, small_index, pair):
     line = refused(run, "map", small_index, *pair, "-R", "@RGtID:xtSM:y")
     assert line.endswith(r"the shell took its backslashes; put it in quotes, '@RG\tID:x\tSM:y'")
+
+
+def test_batches_of_bwa_are_ignored(run, small_index, small_fastq):
+    plain = run("map", small_index, small_fastq, "--device", "none")
+    code, out, error = run("map", small_index, small_fastq, "--device", "none", "-K", "100000000")
+    assert (
+        code == 0
+        and "gassst: -K 100000000 is ignored: records do not depend on batches" in error.splitlines()
+    )
+
+    def records(text):
+        return [line for line in text.splitlines() if not line.startswith("@PG")]
+
+    assert records(out) == records(plain[1])
+
+
+def test_quiet_runs_warn(run, small_index, small_fastq, tmp_path):
+    """What may be wrong is said even where progress and summary are not."""
+    empty = tmp_path / "empty.fq"
+    empty.write_bytes(b"")
+    quiet = ("--device", "none", "-o", tmp_path / "out.bam", "-q")
+    assert run("map", small_index, empty, *quiet) == (0, "", f"gassst: {empty}: no reads\n")
+    assert run("map", small_index, small_fastq, *quiet) == (0, "", "")
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"sample,R1,output\na,{small_fastq},{tmp_path / 'a.bam'}\n")
+    assert run("map", small_index, "--sheet", sheet, "--device", "none", "-q")[2].count("\n") == 1  # no PL
