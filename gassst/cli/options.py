@@ -267,7 +267,7 @@ def _add_file(group: Any) -> None:
         dest="format_options",
         action="append",
         metavar="NAME=VALUE",
-        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
+        help="Option of CRAM, as samtools takes it: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
         "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM is written against the sequence of the "
         "index.",
     )

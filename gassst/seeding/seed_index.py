@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import Exceptions, Reference, contig_starts
+from gassst.io.reference_files import fasta_beside
 from gassst.io.whole_file import whole_file
 from gassst.params import INDEX_STEPS
 from gassst.seeding.index_file import (
@@ -69,6 +70,8 @@ class SeedIndex:
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
+    fasta_path: str | None = None
+    """The FASTA file, of an index that was built by this process."""
     integrity: Integrity | None = field(default=None, repr=False)
     """The check of the file that is still to be made; None where there is none to make."""
     _sections: tuple[Section, ...] = field(default=(), repr=False)
@@ -96,7 +99,16 @@ class SeedIndex:
         """
         source = Source.of(reference, threads, alt, step)
         arrays = _build_arrays(source.reference, source.k, source.threads, step)
-        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=source.fasta_bytes)
+        size = source.fasta_bytes
+        path = None if size is None or isinstance(reference, Reference) else os.fspath(reference)
+        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=size, fasta_path=path)
+
+    @property
+    def fasta(self) -> str | None:
+        """The FASTA file that it was built from, if it lies where it lay, or beside the index; else None."""
+        if self.path is None or self.fasta_bytes is None:
+            return self.fasta_path
+        return fasta_beside(self.path, self.fasta_bytes)
 
     @property
     def longest_seed(self) -> int:
