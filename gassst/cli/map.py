@@ -125,6 +125,8 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
         runs = _mapped_here(args, params, samples, options_for, shard, started)
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
+    if args.dask is None:  # on a cluster, the runs are those of other machines
+        seconds = stats.run["seconds"]
     for path, text in reports(args, stats, runs):
         write_text(path, text)
     if args.verbose:

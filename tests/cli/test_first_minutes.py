@@ -168,7 +168,7 @@ def test_summary_of_nothing():
 def test_internals_are_shown_with_v_only(run, small_index, small_fastq, tmp_path):
     argv = ("map", small_index, small_fastq, "--device", "none", "-o", tmp_path / "out.bam")
     filters = ("--filters", "fd")
-    words = ("seed occurrences", "candidates", "bands scored", "traced back", "filter ")
+    words = ("seed occurrences", "anchors made of them", "bands scored", "traced back", "filter ")
     code, _, plain = run(*argv, *filters)
     assert code == 0
     assert "mapped" in plain and "reads/s" in plain and not any(word in plain for word in words)
