@@ -8,6 +8,7 @@ import shlex
 from gassst.cli.checks import check_order, check_writable, mates_of, verified_params
 from gassst.cli.options import add_insert_options
 from gassst.cli.reference import load_index
+from gassst.cli.start import log_start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,9 @@ def main(args: argparse.Namespace) -> int:
     from gassst.io.read_source import ReadSource
     from gassst.mapper import Mapper
 
-    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    index = load_index(args.index, args.threads, args.check)
+    log_start(args, index)
+    mapper = Mapper(index, **vars(params))
     source = ReadSource.of(
         reads,
         mates,

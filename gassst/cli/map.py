@@ -19,6 +19,7 @@ from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
 from gassst.cli.reports import reports
+from gassst.cli.start import log_start
 
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress
@@ -150,6 +151,7 @@ def _mapped_here(
 
     index = load_index(args.index, args.threads, args.check)
     mapper = LateMapper(index, **vars(params)).beside(started)
+    log_start(args, index)
     log.debug("extension: %s", mapper.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)
 

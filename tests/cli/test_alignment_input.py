@@ -198,7 +198,9 @@ def test_mapped_records_without_a_header(small_index, tmp_path, capfd):
 
 def test_cram_without_its_reference(small_index, small_fasta, reads, tmp_path, capfd):
     first, path = written(tmp_path / "in.bam", sam_text(reads)), tmp_path / "in.cram"
-    assert run(small_index, first, "-o", path) == 0
+    alone = tmp_path / "alone.gsi"  # beside a FASTA, UR would say where that lies
+    alone.write_bytes(small_index.read_bytes())
+    assert run(alone, first, "-o", path) == 0
     assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
     one_line(capfd, path, "or the sequence that it was written against is missing (--reference)")
     assert run(small_index, path, "--reference", small_fasta, "-o", tmp_path / "out.bam") == 0

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pysam
 import pytest
+from log_start import behind_start
 from places import DATA, environment
 
 from gassst import errors, mapper
@@ -56,6 +57,7 @@ def sam_lines(gassst_map):
 
 def only_line(error: str) -> str:
     """The one line on stderr that says what went wrong."""
+    error = behind_start(error)
     assert error.endswith("\n") and error.count("\n") == 1, error
     assert error.startswith("gassst: ")
     return error[8:-1]
@@ -688,7 +690,7 @@ def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]
         pause.wait(0.01)
     run.send_signal(number)
     code = run.wait()
-    return code, run.stderr.read().decode()
+    return code, behind_start(run.stderr.read().decode())
 
 
 @pytest.mark.parametrize(

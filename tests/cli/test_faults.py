@@ -31,7 +31,7 @@ OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} and {few} FASTQ, {bam} of simulated reads,
 # {stats}.
 INPUTS = {
-    "index": ["{ref}"],
+    "index": ["-q", "{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],

@@ -10,6 +10,7 @@ import sys
 
 import pysam
 import pytest
+from log_start import behind_start
 
 from gassst.cli.main import main
 from gassst.errors import OutputError
@@ -23,7 +24,7 @@ GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a\tPL:ILLUMINA", "-R", r"@RG\tID:2\tSM:s\t
 def run(capsys):
     def run(*arguments):
         code = main([*map(str, arguments)])
-        return code, capsys.readouterr().err
+        return code, behind_start(capsys.readouterr().err)
 
     return run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from log_start import behind_start
 
 from gassst import threads
 from gassst.cli import main as command
@@ -39,7 +40,7 @@ def mapped(run, small_index, tmp_path):
     def mapped(*argv: object) -> list[str]:
         code, _, error = run("map", small_index, *argv, "--device", "none", "-o", tmp_path / "out.sam")
         assert code == 0, error
-        lines = error.splitlines()
+        lines = behind_start(error).splitlines()
         return [line.removeprefix("gassst: ") for line in lines if line.startswith("gassst: ")]
 
     return mapped
