@@ -118,6 +118,8 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
     from gassst.io.sample_sheet import Sample, read_sheet
 
     if args.sheet is None:
+        if args.skip_existing:
+            raise UsageError("--skip-existing: it is for the samples of --sheet")
         reads, mates = mates_of(args)
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {

@@ -48,8 +48,26 @@ def main(args: argparse.Namespace) -> int:
     params = verified_params(args)
     check_map(args, params)
     samples = samples_of(args)
+    if args.skip_existing:
+        samples = _not_completed(args, samples)
+        if not samples:
+            return 0
     with ExitStack() as stack:
         return _map(args, params, samples, _device_started(args, params, samples, stack))
+
+
+def _not_completed(args: argparse.Namespace, samples: list[Sample]) -> list[Sample]:
+    """The samples that are still to be mapped."""
+    from gassst.cli.resume import is_complete
+
+    left = [sample for sample in samples if not is_complete(sample, args)]
+    done = len(samples) - len(left)
+    log.info("--skip-existing: %d of %d samples are complete", done, len(samples))
+    if done and (args.stats or args.report or args.multiqc):
+        log.warning(
+            "--skip-existing: --stats, --report and --multiqc tell of the samples that are mapped now"
+        )
+    return left
 
 
 def _device_started(

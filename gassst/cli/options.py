@@ -117,6 +117,11 @@ def _add_input(group: Any) -> None:
         help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
     )
     add(
+        "--skip-existing",
+        action="store_true",
+        help="Of --sheet, skip samples whose output this command has completed before.",
+    )
+    add(
         "--shard",
         metavar="I/N",
         help="Map only the I-th of N parts of the reads, from plain or BGZF files. `gassst gather` joins what N "
