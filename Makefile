@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
-SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
+SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
 .PHONY: demo test lint docs docs-check thesis ablation sanitize fuzz clean
 

@@ -115,6 +115,7 @@ class BatchMapper:
         command_line: str | None = None,
         sort: bool = False,
         comments: Sequence[str] = (),
+        fasta: str | None = None,
     ) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
@@ -128,6 +129,7 @@ class BatchMapper:
             "coordinate" if sort else "unsorted",
             comments,
             reference.alt,
+            fasta,
         )
 
     def describe(self, command_line: str | None = None) -> dict[str, Any]:

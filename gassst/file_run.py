@@ -16,6 +16,7 @@ from gassst.errors import UsageError
 from gassst.extension.choose import CpuExtender, FasterExtender
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
+from gassst.io.destination import Destination
 from gassst.io.encoding import Encoded
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
@@ -124,7 +125,10 @@ class FileRun:
         self._source, self._output, self._options = source, output, options
         self._command_line, self._shard, self._insert = command_line, shard, insert
         self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
-        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
+        # Parts of a run have one header, wherever their machines keep the FASTA.
+        is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
+        fasta = mapper.index.fasta if is_cram else None
+        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments, fasta)
         self._batches: ClosableBatches | None = None
         self._has_begun = False
         self._parts: list[LanePart] | None = None

@@ -16,6 +16,7 @@ import numpy as np
 
 from gassst.batch_mapper import BatchMapper
 from gassst.io.read_batch import ReadBatch
+from gassst.io.read_doubts import doubts_of
 from gassst.io.read_streams import Unparsed
 from gassst.pairing.insert_size import (
     LEARN_READS,
@@ -115,7 +116,7 @@ class MappingWork:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
-        stats.renamed, stats.left_out = batch.renamed, batch.left_out
+        stats.renamed, stats.left_out, stats.doubts = batch.renamed, batch.left_out, doubts_of(batch)
         result, counted = self.mapper.map_batch(batch, insert)
         stats += counted
         with stats.timed("encode"):
@@ -212,6 +213,8 @@ class MappingRun(Generic[Finished]):
         """What a worker made of a batch; raises what it raised, MemoryError included."""
         finished, stats = call.result()
         self._tell_insert()
+        for doubt in stats.doubts:
+            log.warning(doubt)
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
