@@ -1,8 +1,7 @@
 """The optional rules of the mapper: each has a name, a purpose in one sentence, and a switch for measurements.
 
-`GASSST_WITHOUT=name,name` in the environment switches rules off while their modules are imported, so that no run pays
-for a switch. Records then differ from those of a release, and a device knows nothing of it: measure with `--device
-none`. `scripts/bench/ablation.py` says what each rule is worth, `scripts/check/core_budget.py` counts them.
+`GASSST_WITHOUT=name,name` in the environment switches rules off while modules are imported, at no cost to a run. A
+device knows nothing of it: measure with `--device none`, as `scripts/bench/ablation.py` does.
 """
 
 from __future__ import annotations

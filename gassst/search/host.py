@@ -54,9 +54,7 @@ SURE_ERRORS = 4
 CLIPPING_GAIN = 11
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
 # with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
-GIVEN_UP = (
-    0.001 if rule("giving-up", "Ends the search of pairs that hardly any further seed could place.") else 0.0
-)
+GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of pairs that seeds hardly place any more.") else 0.0
 
 
 class HostBackend:

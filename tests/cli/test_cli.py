@@ -407,7 +407,7 @@ def test_every_way_to_give_pairs_is_the_same(
     assert sam_lines(*pair_files, "--insert", "200,50", "--fr")
     with process("map", small_index, "--device", "none", "-q", "-", second, stdin=subprocess.PIPE) as run:
         out, error = run.communicate(first.read_bytes())
-    assert run.returncode == 0 and error.startswith(b"gassst: insert sizes: ") and error.count(b"\n") == 1
+    assert run.returncode == 0 and not error
     assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
 
 
