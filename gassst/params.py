@@ -113,7 +113,8 @@ class MapParams:
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
     filters : tuple of str
-        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto".
+        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto": "band32", and with `all_hits`
+        "flanks" before it.
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
     orientation : str or None

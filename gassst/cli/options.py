@@ -492,8 +492,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
-        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay (band32; with --all "
+        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). No filter rejects an alignment.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -262,7 +263,10 @@ class HostBackend:
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped = self.ungapped_ends(bands)
-            traced = self._trace(bands, np.flatnonzero(ungapped == 0))
+            gapped = np.flatnonzero(ungapped == 0)
+            if self.context.params.all_hits:
+                bands = self._centred(bands, gapped)
+            traced = self._trace(bands, gapped)
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
         quality = found.quality.copy()
@@ -272,6 +276,25 @@ class HostBackend:
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
+
+    def _centred(self, bands: Bands, rows: I64) -> Bands:
+        """The bands with those of `rows` moved so that each has its end in the middle.
+
+        Of several bands that hold a place any may have come first. At its edge some of the equally good alignments are
+        missing, in the middle none is, so which of them is walked depends on the place alone. A band stays where it is
+        if the moved one has fewer errors: no seed led there.
+        """
+        band_start, end = bands.band_start.copy(), bands.end.copy()
+        for words, chosen in _groups(bands.words[rows]):
+            of_width, most = rows[chosen], PROFILE_CELLS // (64 * words)
+            for at in range(0, of_width.size, most):
+                part = of_width[at : at + most]
+                middle = np.uint32(32 * words)
+                first = band_start[part] + end[part] - middle
+                profile = self._bands.profile(bands.read_strand[part], first, words)
+                same = profile[:, middle] == bands.edits[part]
+                band_start[part[same]], end[part[same]] = first[same], middle
+        return replace(bands, band_start=band_start, end=end)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:
         """The tracebacks of `rows` of bands, in their order."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import all_places
 import mapq_bins
 import mapq_tables
 import peer_tables
@@ -136,6 +137,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
+    "all_places": lambda result, _: all_places.table(result),
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),
     "table_4_2": lambda result, _: thesis_page.table_4_2(result),
     "table_4_3": lambda result, _: thesis_page.table_4_3(result),
