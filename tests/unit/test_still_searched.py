@@ -41,7 +41,9 @@ def test_how_anchors_are_copied_changes_nothing(small_fasta, reads, mode, step, 
     for other, counts in others:
         for name in ("occurrences", "candidates", "scored", "capped"):
             assert getattr(counts, name) == getattr(counted, name), name
-        for name in ("summary", "quality", "left_to_local", "unseen", "hopeless", "rows", "start"):
+        for name in ("summary", "quality", "left_to_local", "hopeless", "rows", "start"):
             assert getattr(other, name).tolist() == getattr(first, name).tolist(), name
+        for name in ("complete", "capped", "looked", "planned"):
+            assert getattr(other.seen, name).tolist() == getattr(first.seen, name).tolist(), name
         for name in ("read_strand", "band_start", "end", "edits"):
             assert getattr(other.bands, name).tolist() == getattr(first.bands, name).tolist(), name
