@@ -145,7 +145,7 @@ class BatchMapper:
 
 def planned(params: MapParams, index: SeedIndex) -> dict[str, Any]:
     """The fields of a mapper that follow from its parameters."""
-    plan = SearchPlan(params, index.plan_k, index.reference.unmasked)
+    plan = SearchPlan(params, index.plan_k, index.reference.unmasked, index.spectrum)
     cascade = Cascade.of_run(params, plan)
     suits = OneReadSearch.suits(index, cascade, params)
     one_read = OneReadSearch(index, plan, cascade, params.for_single()) if suits else None

@@ -177,7 +177,9 @@ def expected(context: BatchContext) -> tuple[GlobalResult, Stats]:
 def assert_same_result(found: GlobalResult | None, expected: GlobalResult) -> None:
     assert found is not None
     for name in GlobalResult.__dataclass_fields__:
-        if name != "bands":
+        if name not in ("bands", "seen"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     for name, column in vars(expected.bands).items():
         np.testing.assert_array_equal(getattr(found.bands, name), column, err_msg=name)
+    for name in ("complete", "capped", "looked", "planned"):
+        np.testing.assert_array_equal(getattr(found.seen, name), getattr(expected.seen, name), err_msg=name)

@@ -1,23 +1,14 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gassst.local.places import Lines
-from gassst.local.rivals import Rivals, SeedCoverage, Unseen
+from gassst.local.rivals import Rivals
 from gassst.params import Scoring
-from gassst.search.arrays import F64, I64, U8, U32
+from gassst.search.arrays import F64, I64, U32
 
 def parts_of_strands(lines: Lines, lengths: U32, scoring: Scoring) -> tuple[I64, I64, F64]: ...
-def qualities(
-    lines: Lines,
-    rivals: Rivals,
-    coverage: SeedCoverage,
-    lengths: U32,
-    single: U8,
-    unseen: Unseen,
-    chance: Callable[[I64, I64], F64],
-) -> U8: ...
 def summarise(found: NDArray[np.void], clear: Lines, primary: Lines, rivals: Rivals) -> NDArray[np.void]: ...
 def in_order(parts: Sequence[NDArray[Any]], n: int) -> tuple[NDArray[Any], I64]: ...

@@ -46,9 +46,10 @@ class Destination:
         with self.errors():
             if self.is_stdout:
                 return os.dup(1)
-            create = 0 if self.is_stream else os.O_CREAT | os.O_EXCL
+            # What was written may be read back: the parts of an index are.
+            how = os.O_WRONLY if self.is_stream else os.O_RDWR | os.O_CREAT | os.O_EXCL
             try:
-                return os.open(self.working, os.O_WRONLY | create, 0o666)
+                return os.open(self.working, how, 0o666)
             except BaseException:
                 self.discard()
                 raise

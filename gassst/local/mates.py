@@ -12,22 +12,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
+from gassst._core import selection as _selection
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.joint import NOWHERE, PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
-from gassst.local.rivals import Rivals, SeedCoverage, quality_of
+from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.pairing.orientation import leads, partner_strand, partner_window
 from gassst.rules import optional
-from gassst.search.arrays import F64, I64, U8, U32, Bool
+from gassst.search.arrays import F64, I64, U8, U32, Bool, Structs
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
     AS_LIKELY,
-    HiddenPairs,
-    chance_of,
+    Mates,
+    beside_known,
     library_odds,
+    near_known,
+    odds_of_copies,
     phred,
-    unseen_local_pairs,
+    unknown_of_pairs,
+    unseen_pairs,
 )
 
 # Weight of other known pairs of places from which on a pair is in doubt. 0.001 to 0.1 place the same reads right.
@@ -204,35 +208,45 @@ def pair_quality(
     pairs: PairContext,
     paired: PairedPlaces,
     seed_coverage: SeedCoverage,
+    summary: Structs,
+    rivals: Rivals,
     quality: U8,
 ) -> None:
     """Set `quality` (uint8[n], changed in place) of mates that were placed together.
 
-    Other known pairs of places are weighed by the scores of both mates. Beside these, both mates may lie in unseen
-    rivals, or one of them may fit near the other by chance.
+    `summary` READ_SUMMARY[n]: of the search of whole reads. `rivals`: of the primary lines. Other known pairs of places
+    are weighed by the scores of both mates. Beside these, both mates may lie in copies that no seed led to, or one of
+    them may fit near the other by chance.
     """
-    reads, n = paired.joined, context.n
+    reads = paired.joined.astype(np.int64)
     if not reads.size:
         return
-    of_read = np.full(n, -1, np.int64)
+    # Most have a line; the others fit as wholes, and have the place that the search chose.
+    first, case = _selection.distinct_cases(
+        summary[reads], context.lengths[reads], seed_coverage.seen.take(reads)
+    )
+    some, seen = reads[first], seed_coverage.seen.take(reads[first])
+    errors = pairs.insert.errors
+    whole = Mates.of_search(summary[some], context.lengths[some], seen, errors).take(case)
+    of_read = np.full(context.n, -1, np.int64)
     of_read[reads] = np.arange(len(reads))
-    lines = paired.primary.take(of_read[paired.primary.read] >= 0)
+    kept = np.flatnonzero(of_read[paired.primary.read] >= 0)
+    lines = paired.primary.take(kept)
     row, mate = of_read[lines.read], of_read[pairs.partner[reads]]
-    nothing = Rivals.none(len(row))
-    unseen, near = chance_of(quality[reads]), np.zeros(len(reads))
-    unseen[row] = chance_of(quality_of(context, lines, nothing, seed_coverage))
-    unseen[paired.rescued[reads]] = 1
-    beside_mate = 0, PAIR_BONUS, pairs.window_bases / 2
-    near[row] = chance_of(quality_of(context, lines, nothing, seed_coverage, *beside_mate))
-    aligned, edits = context.lengths[reads].astype(np.float64), np.zeros(len(reads))
-    aligned[row] = lines.end - lines.begin
-    edits[row] = lines.mismatches(context.params.scoring)
-    odds = library_odds(edits, aligned, pairs.insert.errors)
+    looked = Looked.of(context, lines, seed_coverage)
+    odds = odds_of_copies(looked.errors, looked.aligned, errors)
+    aligned = Mates.of(looked.aligned, looked.copies(odds, None), looked.passed_over)
+    mates = whole.replaced(row, aligned)
+    chance = np.zeros(len(reads))
+    chance[row] = places_by_chance(context, lines, pairs.window_bases / 2)
+    near = near_known(summary[reads])
+    near[row] = rivals.take(kept).count > 0
+    # A mate that chance has put beside one of several places has chosen it.
+    chance += np.where(near, chance[mate], 0)
     known, never = paired.wrong[reads], np.zeros(len(reads), bool)
-    odds, bases = (np.sqrt(values * values[mate]) for values in (odds, aligned))
-    hidden = HiddenPairs(unseen, unseen[mate], odds, known, bases, never, never)
-    assumed = unseen_local_pairs(hidden, context.plan.n_bases) + near
-    quality[reads] = phred(known + assumed)
+    beside = beside_known(near, near[mate], known)
+    unseen = unseen_pairs(mates, np.arange(len(reads)), mate, beside, never, context.plan.spectrum)
+    quality[reads] = phred(known + unseen + chance + unknown_of_pairs(beside))
 
 
 @optional(

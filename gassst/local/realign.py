@@ -240,7 +240,7 @@ class _Realignment:
     def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
         """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
         found = self.known.found
-        return SeedCoverage(far | found.hopeless, found.passed_over, found.unseen, passed_over)
+        return SeedCoverage(far | found.hopeless, found.seen, passed_over)
 
     def _reportable(self, lines: Lines, decided: Bool) -> Lines:
         """Those with the least score that is asked for (-T), to which a concordant mate (bool[n]) adds its worth."""
@@ -356,20 +356,19 @@ class _Realignment:
         context, primary, places = self.context, paired.primary, paired.places
         rivals, behind = rivals_of(context, primary, places)
         quality = quality.copy()
-        # No mate vouches for those that were not placed together.
         joined = np.zeros(context.n, bool)
         joined[paired.joined] = True
         nothing = Rivals.none(len(clear.read))
         for lines, beside in ((clear, nothing), (primary, rivals)):
             # What the search of whole reads says holds for alignments of whole reads, and for what pairs decide.
             by_score = (lines.hits["cigar_runs"] > 1) | ~lines.given | seed_coverage.reseeded[lines.read]
-            own = np.flatnonzero(by_score & ~decided[lines.read])
+            own = np.flatnonzero(by_score & ~decided[lines.read] & ~joined[lines.read])
             some = lines.take(own)
-            single = ~joined[some.read]
-            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage, single=single)
+            quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
         if self.pairs is not None:
             bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
-            pair_quality(context, self.pairs, paired, seed_coverage, quality)
+            summary = self.known.found.summary
+            pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, quality)
         quality = self._beside_copies(clear, primary, quality)
         summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE

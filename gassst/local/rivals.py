@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst._core import local_rows as _local_rows
 from gassst.layouts import NO_SUBOPTIMAL
 from gassst.local.align import Aligner
 from gassst.local.places import (
@@ -26,21 +26,12 @@ from gassst.local.reseed import STRIDE, PassedOver, seed_length
 from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
-from gassst.search.mapq import AS_LIKELY, MATE_MODEL, MAX_MAPQ, REFERENCE_LENGTH, chance_places, lost_growth
+from gassst.search.copies import Copies, copies
+from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, family, phred
+from gassst.seeding.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.seeding.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
-# How many rivals of a read are assumed that dense seeds did not lead to: in a reference of REFERENCE_BASES, and in the
-# largest ones. There are more where the seeds of a stretch were passed over, as they occur too often, and still more in
-# reads with many errors: docs/mapq.md.
-UNSEEN, MOST_UNSEEN, IN_REPEATS = 0.47, 1.6, 16.0
-# Single reads have no mate that tells copies apart. How many times more rivals are assumed for them, and as how many
-# each known one counts, since others of its family stay hidden. Then how many there are for 100 aligned bases, with one
-# difference beside a known rival, and with two where none is known. There are fewer in longer alignments.
-SINGLE, FAMILY, BESIDE_KNOWN, BESIDE_NONE, LENGTH_RATE = 4.4, 5.0, 0.12, 0.7, 1.39
-# A single read that leaves out more than MUCH_CLIPPED bases at an end often lies where a copy fits, and its true place
-# has a gap or many errors there. Others then weigh up to so many times more, half of that from the second weight on.
-LONG_CLIP, LONG_CLIP_FROM = 10.0, 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,136 +69,124 @@ class SeedCoverage:
     ----------
     reseeded : bool[n]
         Reads that were looked up with dense seeds.
-    share : float64[n]
-        Of the others, the share of the seeds of which not every occurrence was looked at.
-    unseen : float64[n]
-        Of these others, if they are single, what the rivals weigh that the search of whole reads has not counted.
+    seen : mapq.Seen
+        Of the others.
     passed_over : PassedOver
         Of those that were looked up.
     """
 
     reseeded: Bool
-    share: F64
-    unseen: F64
+    seen: Seen
     passed_over: PassedOver
 
+    @property
+    def share(self) -> F64:
+        """float64[n]: of the others, the share of the seeds of which not every occurrence was looked at."""
+        return clipped(self.seen)
 
-class Unseen(NamedTuple):
-    """What the rivals of a line weigh that the search has not counted, and what a mate adds.
 
-    Dense seeds may not lead to a rival. Such a one has a difference in every seed of the aligned bases that was looked
-    at: in every `stride` bases one begins. Where none was passed over it has one at least, however short the alignment
-    is. Of single reads without dense seeds the search of whole reads says what they weigh (`SeedCoverage.unseen`).
+class Looked(NamedTuple):
+    """What is known of k lines.
 
     Attributes
     ----------
-    prior : of the rate of errors
-    near_repeats, repeat_slope : how many times more there are in a repeat, and how that grows with the errors
-    unseen : of a read that was looked up with dense seeds
-    single, family : how many times more of a single read, and as how many a known one counts
-    beside_known, beside_none : of a single read with `reference_length` aligned bases, with one difference where a
-        rival is known, and with two where none is
-    length_rate : exponent by which there are fewer of these in longer ones
-    long_clip, long_clip_from : how many times more all others weigh, at most, beside a single read with an end of more
-        than `much_clipped` bases; from which weight on half of that
-    strata : differences of rivals that seeds of whole reads missed, of a mate
-    over_unseen : what the mate adds over these rivals, in mismatches
-    as_likely, most_quality : as in `search.mapq.phred`
-    seed, stride : of dense seeds, in bases
-    match, mismatch : scores; of a mismatch what it loses
-    over_known : what the mate adds over known rivals, in score
-    much_clipped : ends of so many bases and less may be the errors of a wrong place
+    aligned, errors : int64[k]
+        Bases, and errors that cost what each line loses. A wrong place leaves out what errors hide of the true one, so
+        ends count as errors. One of more than `MUCH_CLIPPED` bases is an adapter or a bad tail, unless seeds of the
+        read were passed over: then the place where it fits may not have been seen.
+    seeds : list of SeedsLooked
+        Of the aligned bases.
+    passed_over : float64[k]
+        Share of them whose seeds occur too often.
+    elsewhere : bool[k]
+        More bases begin such seeds outside of the line than it aligns.
     """
 
-    prior: float
-    near_repeats: float
-    repeat_slope: float
-    unseen: float
-    single: float
-    family: float
-    beside_known: float
-    beside_none: float
-    reference_length: float
-    length_rate: float
-    long_clip: float
-    long_clip_from: float
-    strata: float
-    over_unseen: float
-    as_likely: float
-    most_quality: float
-    seed: int
-    stride: int
-    match: int
-    mismatch: int
-    over_known: int
-    much_clipped: int
+    aligned: I64
+    errors: I64
+    seeds: list[SeedsLooked]
+    passed_over: F64
+    elsewhere: Bool
 
     @classmethod
-    def of(cls, context: BatchContext, over_known: int, over_unseen: int) -> Unseen:
-        """In this reference. Rates are those of mates as wholes (`search.mapq.MATE_MODEL`)."""
-        scoring = context.params.scoring
-        mismatch = scoring.match + scoring.mismatch
-        return cls(
-            prior=MATE_MODEL.prior,
-            near_repeats=IN_REPEATS,
-            repeat_slope=MATE_MODEL.lost_slope,
-            unseen=min(UNSEEN * lost_growth(context.plan.n_bases, MATE_MODEL), MOST_UNSEEN),
-            single=SINGLE,
-            family=FAMILY,
-            beside_known=BESIDE_KNOWN,
-            beside_none=BESIDE_NONE,
-            reference_length=REFERENCE_LENGTH,
-            length_rate=LENGTH_RATE,
-            long_clip=LONG_CLIP,
-            long_clip_from=LONG_CLIP_FROM,
-            strata=EXTRA_STRATA + 1,
-            over_unseen=over_unseen / mismatch,
-            as_likely=AS_LIKELY,
-            most_quality=MAX_MAPQ,
-            seed=seed_length(context.index),
-            stride=STRIDE,
-            match=scoring.match,
-            mismatch=mismatch,
-            over_known=over_known,
-            much_clipped=MUCH_CLIPPED,
-        )
+    def of(cls, context: BatchContext, lines: Lines, coverage: SeedCoverage) -> Looked:
+        """Dense seeds or those of the search have led to the lines."""
+        read, seen, scoring = lines.read, coverage.seen, context.params.scoring
+        clipped = lines.clipped(context.lengths)
+        longer = np.maximum(lines.begin, clipped - lines.begin)
+        is_adapter = (longer > MUCH_CLIPPED) & (coverage.passed_over.bases[read] == 0)
+        hidden = np.where(is_adapter, clipped - longer, clipped)
+        span = np.maximum(lines.end - lines.begin, 1)
+        aligned = span + hidden
+        lost = aligned * scoring.match - lines.hits["score"]
+        errors = np.clip(-(-lost // (scoring.match + scoring.mismatch)), 0, aligned)
+        reseeded = coverage.reseeded[read]
+        over = coverage.passed_over.within(read, lines.begin, lines.end)
+        elsewhere = reseeded & (coverage.passed_over.bases[read] - over > span)
+        share = np.where(reseeded, np.minimum(over / span, 1.0), coverage.share[read])
+        w, plan = seed_length(context.index), context.plan
+        columns = reseeded, aligned, context.lengths[read], seen.complete[read], seen.looked[read], share
+        seeds = [
+            _dense(m, w, round(over_share, 2))
+            if dense
+            else plan.looked_up(bases, complete, looked, over_share)
+            for dense, m, bases, complete, looked, over_share in zip(
+                *(c.tolist() for c in columns), strict=True
+            )
+        ]
+        return cls(aligned, errors, seeds, share, elsewhere)
+
+    def copies(self, odds: F64, counted: int | None) -> list[Copies]:
+        """Of each line, as `search.copies.copies`."""
+        columns = self.aligned.tolist(), self.errors.tolist(), np.minimum(odds, 1).tolist(), self.seeds
+        return [copies(*some, counted) for some in zip(*columns, strict=True)]
 
 
-def quality_of(
-    context: BatchContext,
-    lines: Lines,
-    rivals: Rivals,
-    seed_coverage: SeedCoverage,
-    over_known: int = 0,
-    over_unseen: int = 0,
-    n_bases: float | None = None,
-    single: Bool | bool = False,
-) -> U8:
-    """Mapping qualities of lines, uint8[k].
+@lru_cache(maxsize=1 << 12)
+def _dense(m: int, w: int, passed_over: float) -> SeedsLooked:
+    """Dense seeds of `w` bases in `m` aligned ones, but for a share that was passed over."""
+    if m < w:
+        return NO_SEEDS
+    missed = stage_misses(m, (Stage(w, m - w + 1, False, STRIDE),))[0]
+    return SeedsLooked.of(w, missed ** (1 - passed_over))
 
-    `over_known`, `over_unseen`: what a line gains for its mate over the rivals given, and over those that no seed led
-    to. `n_bases`: bases, both strands of them, where chance may place it as well; by default those of the reference.
-    `single` (bool[k]): of reads that were not placed together with a mate. Bases that these leave out may count as
-    errors.
 
-    The formula is that of whole reads (`search.mapq.rated`), with a difference in score counted as so many mismatches;
-    a long gap counts as a few. Beside the known rivals those are assumed that seeds did not lead to (`Unseen`). Nothing
-    is sure of a line that leaves out more bases whose seeds were passed over than it aligns: those have many places in
-    the reference, and all of them score more.
+def places_by_chance(context: BatchContext, lines: Lines, n_bases: float) -> F64:
+    """float64[k]: places among `n_bases`, both strands of them, where some part of a read fits as well by chance."""
+    aligned = np.maximum(lines.end - lines.begin, 1)
+    errors = np.clip(lines.mismatches(context.params.scoring), 0, aligned)
+    return (lines.clipped(context.lengths) + 1) * chance_places(aligned, errors, n_bases)
 
-    A wrong place leaves out what errors hide of the true one. So clipped ends of MUCH_CLIPPED bases and less count as
-    errors. An adapter is no error, and longer ends are taken for one.
+
+def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: SeedCoverage) -> U8:
+    """Mapping qualities of lines that no mate vouches for, uint8[k].
+
+    The formula is that of whole reads (`search.mapq.mapping_quality`) for the aligned bases, with a difference in score
+    counted as so many mismatches. Nothing is sure of a line that leaves out more bases whose seeds were passed over
+    than it aligns: those have many places in the reference, and all of them score more.
     """
-    columns = (
-        np.broadcast_to(single, len(lines.read)).astype(np.uint8),
-        Unseen.of(context, over_known, over_unseen),
+    looked = Looked.of(context, lines, coverage)
+    scoring, plan = context.params.scoring, context.plan
+    odds = np.minimum(edit_odds(looked.errors, looked.aligned), 1)
+    further = np.maximum(lines.total - rivals.total, 0) / (scoring.match + scoring.mismatch)
+    known = (rivals.count > 0) & (further <= EXTRA_STRATA)
+    unseen = np.array(
+        [
+            (plan.spectrum.of_length(m)[0, beside] * some.unseen).sum()
+            for m, beside, some in zip(
+                looked.aligned.tolist(),
+                known.astype(np.int64).tolist(),
+                looked.copies(odds, None),
+                strict=True,
+            )
+        ]
     )
-    everywhere = n_bases or context.plan.n_bases
-
-    def chance(aligned: I64, edits: I64) -> F64:
-        return chance_places(aligned, edits, everywhere)
-
-    return _local_rows.qualities(lines, rivals, seed_coverage, context.lengths, *columns, chance)
+    weight = np.where(rivals.count > 0, rivals.count * odds**further, 0.0) + unseen * family(
+        looked.passed_over
+    )
+    quality = phred(weight + places_by_chance(context, lines, plan.n_bases) + UNKNOWN)
+    quality[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
+    return quality
 
 
 def part_quality(context: BatchContext, lines: Lines, places: Places, seed_coverage: SeedCoverage) -> U8:

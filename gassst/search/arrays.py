@@ -216,10 +216,8 @@ class GlobalResult:
         Reads whose place a concordant pair decided.
     left_to_local : bool[n]
         Reads whose search ended early, as they fit at one end only.
-    passed_over : float64[n]
-        Share of the seeds of each read of which not every occurrence was looked at.
-    unseen : float64[n]
-        Of single reads, what the rivals weigh that the search has not counted (`mapq.rated`). 0 of mates.
+    seen : mapq.Seen
+        What was looked at.
     hopeless : bool[n]
         Reads that have no place, and no stretch that more seeds could make one of; nor does their mate.
     fragment : uint16[n]
@@ -235,8 +233,7 @@ class GlobalResult:
     quality: U8
     proper: Bool
     left_to_local: Bool
-    passed_over: F64
-    unseen: F64
+    seen: Any
     hopeless: Bool
     fragment: U16
     repeats: U8 | None = None

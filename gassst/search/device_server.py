@@ -243,7 +243,7 @@ def serve(process: DeviceProcess, job: Job | None, jobs: int, calls: int, answer
     index = job.index if job.path is None else SeedIndex.open(job.path, False)
     if tuple(index.reference.md5) != job.md5:
         raise DeviceError(f"{job.path} was replaced while the run began")
-    plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked)
+    plan = SearchPlan(job.params, index.plan_k, index.reference.unmasked, index.spectrum)
     searched = Searched(plan, Cascade.of_run(job.params, plan), job.params)
 
     def ready(pair: tuple[Any, Any]) -> DeviceSearch | None:

@@ -39,7 +39,7 @@ from gassst.search.arrays import (
 from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
-from gassst.search.mapq import clipped, rated, summarise_all
+from gassst.search.mapq import mapping_quality, summarise_all
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
@@ -246,15 +246,14 @@ class HostBackend:
     def rate(self, state: SearchState, found: Grouped, selected: Selected) -> GlobalResult:
         context, seen = self.context, state.seen(self.context)
         self.stats.capped += int(state.capped.sum())
-        quality, unseen = rated(selected.summary, context.lengths, seen)
+        quality = mapping_quality(selected.summary, context.lengths, seen)
         return GlobalResult(
             found.bands,
             *selected,
             quality,
             proper=np.zeros(context.n, bool),
             left_to_local=state.left_to_local,
-            passed_over=clipped(seen),
-            unseen=unseen,
+            seen=seen,
             hopeless=state.hopeless(context),
             fragment=np.zeros(context.n, np.uint16),
         )

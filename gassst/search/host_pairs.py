@@ -17,16 +17,15 @@ from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
 from gassst.search.host import SURE_ERRORS
 from gassst.search.mapq import (
-    MATE_MODEL,
-    HiddenPairs,
-    clipped,
+    Mates,
+    beside_known,
     library_odds,
+    mapping_quality,
+    near_known,
     phred,
-    rated,
-    settled_pairs,
     short_mates_by_chance,
+    unknown_of_pairs,
     unseen_pairs,
-    unseen_rivals,
 )
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
@@ -221,20 +220,19 @@ class HostPairPasses:
         fragment = np.zeros(context.n, np.uint16) if state is None else state.fragment
         self.stats.capped += int(np.count_nonzero(search.capped[fragment == 0]))
         hopeless, seen = search.hopeless(context), search.seen(context)
-        unseen = unseen_rivals(summary, context.lengths, seen, self.pairs.insert.errors, MATE_MODEL)
         before_rescue = np.zeros(context.n, bool) if state is None else state.before_rescue
-        odds = self._odds(summary["best"])
-        odds_of_pair, bases = (
-            np.sqrt(values * values[partner]) for values in (odds, context.lengths.astype(np.float64))
-        )
-        settled = settled_pairs(summary, seen, partner)
-        weighed = unseen, unseen[partner], odds_of_pair, choice.wrong, bases, before_rescue, settled
-        together = unseen_pairs(HiddenPairs(*weighed), context.plan.n_bases)
+        first, case = _selection.distinct_cases(summary, context.lengths, seen)
+        errors = self.pairs.insert.errors
+        mates = Mates.of_search(summary[first], context.lengths[first], seen.take(first), errors)
+        near = near_known(summary)
+        beside, spectrum = beside_known(near, near[partner], choice.wrong), context.plan.spectrum
+        together = unseen_pairs(mates, case, case[partner], beside, before_rescue, spectrum)
+        together += unknown_of_pairs(beside)
         together += short_mates_by_chance(context.lengths, summary["best"], self.pairs.window_bases)
         quality = phred(choice.wrong + together)
         # What no pair decides is as sure as a single read.
-        alone, not_counted = np.flatnonzero(~choice.decided), np.zeros(context.n)
-        quality[alone], not_counted[alone] = rated(summary[alone], context.lengths[alone], seen.take(alone))
+        alone = np.flatnonzero(~choice.decided)
+        quality[alone] = mapping_quality(summary[alone], context.lengths[alone], seen.take(alone))
         proper = choice.proper & ~search.left_to_local
         return GlobalResult(
             found.bands,
@@ -242,8 +240,7 @@ class HostPairPasses:
             quality,
             proper=proper,
             left_to_local=search.left_to_local,
-            passed_over=clipped(seen),
-            unseen=not_counted,
+            seen=seen,
             hopeless=hopeless & hopeless[partner],
             fragment=fragment,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,25 @@ from numpy.typing import NDArray
 from gassst.errors import OutputError, UsageError
 from gassst.io.reference import Reference
 from gassst.io.whole_file import whole_file
-from gassst.seeding.index_file import PARTS_VERSION, SEED_ARRAYS, cut_bases, following_type, write
-from gassst.seeding.index_parts import part_path, remove_parts, written_parts
-from gassst.seeding.seed_index import Counted, Source, Told, json_section, reference_sections, share_sorted
+from gassst.seeding.index_file import (
+    PARTS_VERSION,
+    SEED_ARRAYS,
+    cut_bases,
+    following_type,
+    map_sections,
+    typed_arrays,
+    write,
+)
+from gassst.seeding.index_parts import IndexPart, part_path, remove_parts, written_parts
+from gassst.seeding.seed_index import (
+    Counted,
+    SeedIndex,
+    Source,
+    Told,
+    json_section,
+    reference_sections,
+    share_sorted,
+)
 from gassst.version import __version__
 
 MAX_PARTS = 256
@@ -69,7 +86,7 @@ def build_parts(
             raise UsageError(f"parts: {total:,} bytes make more than {MAX_PARTS} of {memory:,} bytes")
     cuts = _cuts(sizes.sum(axis=1), parts)
     prefixes, kmers = sizes.shape[1], 4 ** (k - cut)
-    rows, before = [], written_parts(name)
+    rows, built, before = list[list[int]](), list[IndexPart](), written_parts(name)
     with ExitStack() as stack:
         manifest = stack.enter_context(whole_file(name))  # the last to take its name
         for number, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True), 1):
@@ -80,11 +97,27 @@ def build_parts(
             file = stack.enter_context(whole_file(part_path(name, number)))
             header_crc = write(file, sections, PARTS_VERSION)
             rows.append([first * kmers, last * kmers, len(arrays[1]), header_crc])
+            built.append(_read_back(file, reference, k, step, rows[-1]))
         more = {"step": step, "parts": rows}
-        write(manifest, reference_sections(reference, k, source.fasta_bytes, **more), PARTS_VERSION)
+        sections = reference_sections(reference, k, source.fasta_bytes, **more)
+        seeds = SeedIndex(reference, k, *counted.sorted(0, 0), step=step, parts=tuple(built))
+        sections["spectrum"] = seeds.spectrum.shares
+        write(manifest, sections, PARTS_VERSION)
     written = {part_path(name, number) for number in range(1, len(rows) + 1)}
     remove_parts(set(before) - written)
     return len(rows)
+
+
+def _read_back(file: IO[bytes], reference: Reference, k: int, step: int, row: list[int]) -> IndexPart:
+    """A part that was written, mapped into memory; `row` as `Metadata.parts` has it."""
+    file.flush()
+    with os.fdopen(os.dup(file.fileno()), "rb") as again:
+        again.seek(0)
+        sections = map_sections(again, "index").sections
+    array = typed_arrays(sections, SEED_ARRAYS, step, "index")
+    table, positions, following = (array[name] for name in SEED_ARRAYS)
+    kmers = row[0], row[1]
+    return IndexPart(reference, k, step, kmers, table, positions, following, "index", None, ())
 
 
 def _cuts(sizes: NDArray[np.int64], parts: int) -> list[int]:

@@ -33,10 +33,10 @@ except ImportError:  # ten times as slow
     from zlib import crc32
 
 MIN_K, MAX_K = {1: 4, 2: 4, 4: 3}, 14  # by step
-FORMAT_VERSION = 5
-STEP_VERSION = 6
+FORMAT_VERSION = 8
+STEP_VERSION = 9
 """Of an index whose step is not 1: a program that knows no steps must refuse it."""
-PARTS_VERSION = 7
+PARTS_VERSION = 10
 """Of an index in parts, and of each of them."""
 MAGIC = b"\x89GSI\r\n\x1a\n"  # as PNG's: a transfer in text mode damages it
 PAGE = 4096
@@ -58,6 +58,7 @@ ARRAYS: dict[str, Any] = {
     "exception_start": np.uint32,
     "exception_length": np.uint32,
     "exception_code": np.uint8,
+    "spectrum": np.float32,
     "table": np.uint32,
     "positions": np.uint32,
     "following": np.uint8,
@@ -68,6 +69,8 @@ SORTED = {1: 16, 2: 16, 4: 17}
 SEED_ARRAYS = ("table", "positions", "following")
 """Those of the seeds: an index in parts has them in its parts only, and these have no others."""
 REFERENCE_ARRAYS = ("planes", "exception_start", "exception_length", "exception_code")
+GENOME_SECTIONS = (*REFERENCE_ARRAYS, "spectrum")
+"""Those that the parts of an index have not."""
 
 
 def following_type(step: int) -> Any:
@@ -139,9 +142,9 @@ def map_sections(file: IO[bytes], path: str) -> Mapped:
     data = np.asarray(np.memmap(file, np.uint8, "r"))
     bus_error.watch(os.fsencode(path), data)
     sections = {name: Section(name, crc, at, data[at : at + length]) for name, crc, at, length in rows}
-    wanted: tuple[str, ...] = REFERENCE_ARRAYS + SEED_ARRAYS
+    wanted: tuple[str, ...] = GENOME_SECTIONS + SEED_ARRAYS
     if version == PARTS_VERSION:
-        wanted = SEED_ARRAYS if "table" in sections else REFERENCE_ARRAYS
+        wanted = SEED_ARRAYS if "table" in sections else GENOME_SECTIONS
     missing = {"metadata", *wanted} - sections.keys()
     if missing:
         raise IndexFormatError(f"{path}: damaged index: no section {min(missing)}")

@@ -53,7 +53,8 @@ class IndexPart:
     positions: NDArray[np.uint32] = field(repr=False)
     following: NDArray[Any] = field(repr=False)
     path: str
-    integrity: Integrity = field(repr=False)
+    integrity: Integrity | None = field(repr=False)
+    """None of a part that is being built."""
     _sections: tuple[Section, ...] = field(repr=False)
 
     @property

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gassst.seeding.index_parts import IndexPart
-from gassst.seeding.seed_index import SeedIndex
+
+class Piece(Protocol):
+    """What holds seeds: an index, or a part of one."""
+
+    @property
+    def kmers(self) -> tuple[int, int]: ...
+    @property
+    def table(self) -> NDArray[np.uint32]: ...
+    @property
+    def positions(self) -> NDArray[np.uint32]: ...
+    @property
+    def following(self) -> NDArray[Any]: ...
+    def drop_from_memory(self) -> None: ...
+
+
+class Whole(Piece, Protocol):
+    """As `seed_index.SeedIndex`, which measures its genome by these lookups."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def parts(self) -> tuple[Piece, ...]: ...
 
 
 class WholeIndex:
@@ -16,7 +38,7 @@ class WholeIndex:
 
     copies = False  # whether `copy_positions` leaves seeds without their ranges in the index
 
-    def __init__(self, index: SeedIndex):
+    def __init__(self, index: Whole):
         self.index = index
 
     def resolve(self, seeds, caps: np.ndarray) -> None:
@@ -33,7 +55,7 @@ class WholeIndex:
             for part, lo, hi in self._parts():
                 seeds.copy_positions(part, lo, hi)
 
-    def _parts(self) -> Iterator[tuple[SeedIndex | IndexPart, int, int]]:
+    def _parts(self) -> Iterator[tuple[Piece, int, int]]:
         """What holds each part, its first k-mer, and that of the next."""
         yield self.index, *self.index.kmers
 
@@ -53,14 +75,14 @@ class IndexParts(WholeIndex):
 
     copies = True
 
-    def __init__(self, index: SeedIndex, memory: int | None = None):
+    def __init__(self, index: Whole, memory: int | None = None):
         super().__init__(index)
         self._drops = memory is not None
         self._pieces = [
             (part, lo, hi) for part in index.parts or (index,) for lo, hi in pairwise(_bounds(part, memory))
         ]
 
-    def _parts(self) -> Iterator[tuple[SeedIndex | IndexPart, int, int]]:
+    def _parts(self) -> Iterator[tuple[Piece, int, int]]:
         """With limited memory a part is dropped when the next is asked for."""
         for piece in self._pieces:
             yield piece
@@ -68,7 +90,7 @@ class IndexParts(WholeIndex):
                 piece[0].drop_from_memory()
 
 
-def _bounds(part: SeedIndex | IndexPart, memory: int | None) -> list[int]:
+def _bounds(part: Piece, memory: int | None) -> list[int]:
     """Where to cut what one file holds, so that each piece takes half of the memory: k-mers, with both ends."""
     size = part.table.nbytes + part.positions.nbytes + part.following.nbytes
     n = 1 if memory is None else max(1, -(-size // (memory // 2)))

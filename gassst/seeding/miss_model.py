@@ -64,6 +64,31 @@ class Stage(NamedTuple):
         return -(-self.number // self.every)
 
 
+class SeedsLooked(NamedTuple):
+    """What the seeds that were looked up of a read miss.
+
+    Attributes
+    ----------
+    length : int
+        Bases of a seed.
+    missed : bytes
+        float64[errors], share of alignments with as many errors that leave none of the seeds free of them. Those with
+        more errors are missed.
+    """
+
+    length: int
+    missed: bytes
+
+    @classmethod
+    def of(cls, length: int, missed: np.ndarray) -> SeedsLooked:
+        """From an array."""
+        return cls(length, np.ascontiguousarray(missed, np.float64).tobytes())
+
+
+NO_SEEDS = SeedsLooked(1, b"")
+"""Of a read of which none was looked up."""
+
+
 def seed_offsets(m: int, stage: Stage) -> list[int]:
     """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_seeds.Seeds` has it)."""
     room, gaps = m - stage.length, stage.number - 1

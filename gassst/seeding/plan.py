@@ -23,6 +23,8 @@ from gassst.presets import PRESETS
 from gassst.rules import rule
 from gassst.seeding.miss_model import (
     MISS_ERRORS,
+    NO_SEEDS,
+    SeedsLooked,
     Stage,
     longest_seed,
     miss_share,
@@ -30,6 +32,7 @@ from gassst.seeding.miss_model import (
     stage_miss,
     stage_misses,
 )
+from gassst.seeding.spectrum import Spectrum
 from gassst.threads import watch_forks
 
 DEFAULT_IDENTITY = 80.0
@@ -131,6 +134,8 @@ class SearchPlan:
     gaps : int
         Gap bases up to which no alignment of any read is missed.
     errors, words : uint16/uint8[MAX_READ_LENGTH + 1]
+    spectrum : Spectrum
+        Of the genome.
     settled, settled_alone : int16[stages, MAX_READ_LENGTH + 1]
         A read with an alignment of no more errors does not need this stage at this sensitivity level. The second holds
         where no other band came near. -1: no alignment is good enough.
@@ -146,8 +151,9 @@ class SearchPlan:
 
     MAX_STAGES = 8  # bits of SearchState.looked
 
-    def __init__(self, params: MapParams, k: int, n_bases: int):
+    def __init__(self, params: MapParams, k: int, n_bases: int, spectrum: Spectrum | None = None):
         self.params, self.k, self.n_bases = params, k, n_bases
+        self.spectrum = spectrum or Spectrum.none()
         self.preset = PRESETS[params.sensitivity]
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
@@ -168,6 +174,7 @@ class SearchPlan:
         self._of_length: dict[int, tuple[LengthPlan, np.ndarray]] = {}
         # Asked for the same few hundred in every batch; by a proxy, for a plan is to end with its last reference.
         self.missed = lru_cache(maxsize=1 << 16)(partial(SearchPlan._missed, proxy(self)))
+        self.looked_up = lru_cache(maxsize=1 << 14)(partial(SearchPlan._looked_up, proxy(self)))
         self._lock = threading.Lock()
         watch_forks(self)
 
@@ -254,6 +261,19 @@ class SearchPlan:
         if self.disjoint[last, m]:
             return miss_share(m, errors, w, max(complete, 1))
         return stage_miss(m, errors, Stage(w, count, False, every))
+
+    def _looked_up(self, m: int, complete: int, looked: int, passed_over: float) -> SeedsLooked:
+        """What the seeds that a search has looked up of a read of `m` bases miss: of those of the last stage, all but
+        the share `passed_over`. `complete` and `looked` are as for `_missed`."""
+        if not looked:
+            return NO_SEEDS
+        last = looked.bit_length() - 1
+        missed = np.array([self.missed(m, errors, complete, looked) for errors in range(self.errors[m] + 1)])
+        if not self.disjoint[
+            last, m
+        ]:  # of disjoint ones `complete` counts those that were looked up as planned
+            missed **= 1 - passed_over
+        return SeedsLooked.of(int(self.seed_length[last, m]), missed)
 
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -41,6 +43,8 @@ from gassst.seeding.index_file import (
     write,
 )
 from gassst.seeding.index_parts import IndexPart, open_part, remove_parts, written_parts
+from gassst.seeding.lookup import IndexParts, WholeIndex
+from gassst.seeding.spectrum import Spectrum, measured
 from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
@@ -146,6 +150,14 @@ class SeedIndex:
         """Fewest bases of a seed that a search may look up: of an index in parts, a seed lies in one of them."""
         return (cut_bases(self.k, self.step) if self.parts else 1) + self.step - 1
 
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """How many copies substrings of the reference have elsewhere: measured, or as the file has it."""
+        for section in self._sections:
+            if section.name == "spectrum":
+                return Spectrum(section.data.view(np.float32).reshape(Spectrum.SHAPE))
+        return measured(IndexParts(self) if self.parts else WholeIndex(self))
+
     @property
     def plan_k(self) -> int:
         """`k` of the index of this reference with step 1, so that plans of seeds are the same for every step."""
@@ -190,7 +202,8 @@ class SeedIndex:
     def _contents(self) -> dict[str, NDArray[Any]]:
         arrays = dict(zip(SEED_ARRAYS, (self.table, self.positions, self.following), strict=True))
         more = {"step": self.step} if self.step > 1 else {}
-        return reference_sections(self.reference, self.k, self.fasta_bytes, **more) | arrays
+        sections = reference_sections(self.reference, self.k, self.fasta_bytes, **more)
+        return sections | {"spectrum": self.spectrum.shares} | arrays
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], check: bool | None = None) -> SeedIndex:
@@ -489,7 +502,9 @@ def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
         numbers = range(1, len(metadata.parts) + 1)
         parts = tuple(open_part(path, i, reference, metadata, check) for i in numbers)
     held = tuple(sections.values())
-    integrity = Integrity(file, held, path, at_once=check is None, parts=[part.integrity for part in parts])
+    integrity = Integrity(
+        file, held, path, at_once=check is None, parts=[part.integrity for part in parts if part.integrity]
+    )
     index = SeedIndex(
         reference,
         metadata.k,
@@ -504,6 +519,7 @@ def _opened(file: IO[bytes], path: str, check: bool | None) -> SeedIndex:
         _sections=held,
     )
     _check_shapes(index)
+    _check_spectrum(sections["spectrum"], path)
     return index
 
 
@@ -540,6 +556,15 @@ def _check_shapes(index: SeedIndex) -> None:
     }
     require(index.path, shapes, "has a wrong size")
     _check_ends(index)
+
+
+def _check_spectrum(section: Section, path: str) -> None:
+    """Small, and mapping qualities trust it."""
+    check_section(section, path)
+    size = np.dtype(np.float32).itemsize * math.prod(Spectrum.SHAPE)
+    require(path, {"spectrum": len(section.data) == size}, "has a wrong size")
+    shares = section.data.view(np.float32)
+    require(path, {"spectrum": bool(np.isfinite(shares).all() and (shares >= 0).all())}, "holds no shares")
 
 
 def _check_ends(index: SeedIndex) -> None:

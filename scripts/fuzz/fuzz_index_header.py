@@ -15,7 +15,7 @@ def with_checksums(data: bytes) -> bytes:
     page, rest = bytearray(data[:HEAD].ljust(index_file.PAGE, b"\0")), data[HEAD:]
     struct.pack_into("=Q", page, 16, len(page) + len(rest))
     row = struct.Struct("=20sIQQ")
-    for at in range(64, 64 + 8 * row.size, row.size):
+    for at in range(64, 64 + 9 * row.size, row.size):
         name, _, start, size = row.unpack_from(page, at)
         if name.rstrip(b"\0") == b"metadata" and start >= len(page):
             text = rest[start - len(page) : start - len(page) + size]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+import calibration
 import duplicates
 import markdup_cost
 import mutations
@@ -62,3 +64,30 @@ def test_reads_of_the_benchmark_of_duplicates(tmp_path):
     names = [(tmp_path / f"{which}.fq").read_text().splitlines()[::4] for which in "12"]
     assert [name[:-1] for name in names[0]] == [name[:-1] for name in names[1]]
     assert 10 < sum(name.startswith("@again") for name in names[0]) < 30
+
+
+# --- calibration --------------------------------------------------------------------------------------------
+
+
+def test_calibration_counts_every_read_of_every_set(genome, tmp_path):
+    reads, found = tmp_path / "reads", tmp_path / "found.json"
+    options = ["--reads", reads, "-n", 600, "--models", "uniform", "illumina", "--json", found]
+    said = script("check/calibration.py", genome[0], *options).stdout
+    cells = json.loads(found.read_text())["cells"]
+    assert list(cells) == [
+        f"g {model} {kind}" for model in ("uniform", "illumina") for kind in calibration.KINDS
+    ]
+    assert "all single" in said and "all pairs" in said
+    # Of a genome without repeats all lie where they belong.
+    for counts in cells.values():
+        wrong, right = np.array(counts).T
+        assert 1000 < right.sum() <= 1200 and wrong.sum() < 10
+    before = sorted(reads.iterdir())
+    assert script("check/calibration.py", genome[0], *options).stdout == said
+    assert sorted(reads.iterdir()) == before
+    assert script("check/calibration.py", "--show", found).stdout.count("pairs") == 3
+
+
+def test_calibration_marks_bins_that_are_off():
+    assert not any(calibration.is_off(*one) for one in ((9, 4.5), (12, 7.0), (0, 9.0), (10, 10.0)))
+    assert calibration.is_off(12, 5.0) and calibration.is_off(4, 10.0)

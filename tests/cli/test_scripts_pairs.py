@@ -39,18 +39,6 @@ def simulate(reference: Path, folder: Path, *options) -> list[Path]:
     return files(folder)
 
 
-def test_mates_with_adapters_are_observed_once(tmp_path):
-    """Reads of which insert sizes are learned are cut and put back as well, but say nothing of pairs."""
-    index = tmp_path / "phix.gsi"
-    assert main(["index", "-q", str(PHIX), "-o", str(index)]) == 0
-    options = ("-n", 1200, "-l", 100, "-e", 0.02, "--inserts", "60,400", "--adapter", "nextera")
-    first, second = simulate(PHIX, tmp_path, *options)
-    said = script("fit/pairs.py", f"{index}={first},{second}").stdout
-    n_pairs, *_ = said.split(maxsplit=1)
-    assert 1100 < int(n_pairs.replace(",", "")) <= 1200
-    assert "fitted: PairModel" in said
-
-
 # --- peer_agreement -----------------------------------------------------------------------------------------
 
 DIFFERENT = {

@@ -1,7 +1,5 @@
 """Reads that fit the genome at one end only: placed by local score, with the mapping quality of that score."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import parasail
 import pysam
@@ -10,11 +8,6 @@ import pytest
 import gassst
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import HIT
-from gassst.local import rivals
-from gassst.local.places import Lines
-from gassst.local.reseed import PassedOver
-from gassst.local.rivals import Rivals, SeedCoverage, quality_of
 from gassst.params import Scoring
 from gassst.search.host import HostBackend
 from gassst.tools.foreign import ADAPTERS
@@ -357,64 +350,3 @@ def test_a_pair_is_no_surer_than_the_scores_of_its_clipped_mates():
     mates = [fragment_mates(rng, bases, error=0.0) for bases in fragments]
     records = map_pairs(index, mates, insert=(size, 30.0))
     assert all(r.mapq <= 3 and "S" in r.cigarstring for pair in records for r in pair)
-
-
-def test_more_rivals_are_assumed_where_seeds_were_passed_over(monkeypatch):
-    """Of 60 aligned bases: in larger genomes, in repeats, and of reads with errors."""
-    monkeypatch.setattr(rivals, "chance_places", lambda aligned, edits, n_bases: np.zeros(len(aligned)))
-    monkeypatch.setattr(rivals, "seed_length", lambda _: 16)
-
-    def quality(over, edits=2, n_bases=10**7):
-        hits = np.zeros(1, HIT)
-        hits["score"] = 60 - 5 * edits
-        lines = Lines(
-            hits,
-            np.zeros(1, np.uint32),
-            np.array([0]),
-            np.array([60]),
-            hits["score"].copy(),
-            *(np.zeros(1, np.int32),) * 3,
-        )
-        context = SimpleNamespace(
-            params=SimpleNamespace(scoring=SimpleNamespace(match=1, mismatch=4)),
-            plan=SimpleNamespace(n_bases=n_bases),
-            lengths=np.array([60], np.uint32),
-            index=None,
-        )
-        passed = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([60]))
-        seed_coverage = SeedCoverage(np.ones(1, bool), *np.zeros((2, 1)), passed)
-        return int(quality_of(context, lines, Rivals.none(1), seed_coverage)[0])
-
-    assert quality(0) > quality(0, n_bases=10**8) > quality(10, n_bases=10**8)
-    assert quality(10) > quality(20) > quality(20, edits=3) > 0
-
-
-def test_clipped_single_reads_show_the_errors_of_their_ends(monkeypatch):
-    """A rival weighs more beside a short end and beside a known rival; not in pairs. The search says what it missed."""
-    score, other = np.array([40], np.int32), np.array([30], np.int32)
-    scoring = SimpleNamespace(match=1, mismatch=4)
-    monkeypatch.setattr(rivals, "chance_places", lambda aligned, edits, n_bases: np.zeros(len(aligned)))
-    monkeypatch.setattr(rivals, "seed_length", lambda _: 18)
-    hits = np.zeros(1, HIT)
-    hits["score"] = score
-    lines = Lines(
-        hits, np.zeros(1, np.uint32), np.array([0]), np.array([40]), score, *(np.zeros(1, np.int32),) * 3
-    )
-
-    def quality(length, single=True, known=0, unseen=0.0, looked_again=True):
-        context = SimpleNamespace(
-            params=SimpleNamespace(scoring=scoring),
-            plan=SimpleNamespace(n_bases=10**8),
-            lengths=np.array([length], np.uint32),
-            index=None,
-        )
-        beside = Rivals(other, other, np.array([known]))
-        seen = np.array([looked_again]), np.zeros(1), np.array([unseen]), PassedOver.none(1)
-        seed_coverage = SeedCoverage(*seen)
-        return int(quality_of(context, lines, beside, seed_coverage, single=np.array([single]))[0])
-
-    assert quality(50) < quality(40) == quality(100) < quality(50, single=False) == quality(40, single=False)
-    assert quality(40, known=1) < quality(40)
-    first = {"looked_again": False, "known": 1}
-    assert quality(50, **first, unseen=0.01) < quality(50, **first) < quality(40, **first)
-    assert quality(50, **first, single=False, unseen=0.01) == quality(40, **first)

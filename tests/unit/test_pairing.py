@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,22 +13,11 @@ import pytest
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
-from gassst.layouts import NO_SCORE, READ_SUMMARY
+from gassst.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets
-from gassst.search.mapq import (
-    LOCAL_PAIR_MODEL,
-    MATE_MODEL,
-    PAIR_MODEL,
-    HiddenPairs,
-    phred,
-    settled_pairs,
-    unseen_local_pairs,
-    unseen_pairs,
-)
 
-BASES = 10**7  # of a genome
 CASES = [(orientation, seed) for orientation in ORIENTATIONS for seed in range(4)]
 
 
@@ -882,138 +870,3 @@ def test_choice_beyond_two_billion():
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
     (primary, proper, _, _), _ = choose(sides, (100, 100), (1, 2), (0.01, 0.01), (5, 6), (0, 0), insert, 60.0)
     assert (primary.tolist(), proper.tolist()) == ([0, 2], [1, 1])
-
-
-def test_unseen_pairs_of_local_alignments_are_more_the_shorter_these_are():
-    """At 100 bases as many as for whole reads; a mate that was found beside the other alone (1) is no help.
-
-    What errors hide in each seed of whole reads is no matter.
-    """
-    own, other = np.array([1.0, 1.0, 1e-6, 0.0]), np.array([1.0, 1e-6, 1e-6, 1.0])
-    known, odds, never = np.array([0, 0, 0.001, 0]), np.full(4, 0.01), np.zeros(4, bool)
-    sizes = [HiddenPairs(own, other, odds, known, np.full(4, float(m)), never, never) for m in (50, 100, 150)]
-    beside = LOCAL_PAIR_MODEL.equal + LOCAL_PAIR_MODEL.local_copies * known
-    weight = [unseen_local_pairs(hidden, 10**7) - beside for hidden in sizes]
-    assert np.allclose(weight[1], unseen_pairs(sizes[1], 10**7, LOCAL_PAIR_MODEL) - LOCAL_PAIR_MODEL.equal)
-    assert weight[1][0] / weight[1][1] == pytest.approx(1000)
-    assert weight[1][2] < 1e-6
-    for at in weight:
-        assert at[3] == 0
-        assert (at[:3] > 0).all()
-    assert (weight[0][:3] > 3 * weight[1][:3]).all()
-    assert (weight[1][:3] > 2 * weight[2][:3]).all()
-
-
-def test_unseen_pairs_need_both_mates_to_hide_them_and_are_likelier_beside_a_known_rival():
-    """Rivals of both mates, of one of them, beside a known pair, in a pair that was settled early, in none."""
-    own, other = np.array([1e-2, 1e-2, 1e-2, 1e-2, 0.0]), np.array([1e-2, 0.0, 1e-2, 0.0, 0.0])
-    known, before_rescue = np.array([0, 0, 0.01, 0, 0]), np.array([False, False, False, True, False])
-    odds = np.full(5, 0.01)
-    bases, never = np.full(5, 100.0), np.zeros(5, bool)
-    weight = unseen_pairs(HiddenPairs(own, other, odds, known, bases, before_rescue, never), BASES)
-    assert weight[1] == weight[4] == PAIR_MODEL.equal
-    assert weight[4] < weight[0] < weight[2] < own[0]
-    assert weight[4] < weight[3] < own[3]
-    assert np.array_equal(
-        weight, unseen_pairs(HiddenPairs(other, own, odds, known, bases, before_rescue, never), BASES)
-    )
-    # A library of fewer errors hides fewer of them.
-    assert (
-        unseen_pairs(HiddenPairs(own, other, odds / 2, known, bases, before_rescue, never), BASES) <= weight
-    ).all()
-    # No pair is surer than the search: MAPQ 50.
-    assert phred(weight)[4] in (49, 50)
-
-
-def test_short_mates_beside_a_known_rival_hide_more_pairs():
-    """Of 40, 50, 100 and 150 bases; with a known rival of the pair, with a likelier one, and without."""
-    bases, never = np.array([40.0, 50.0, 100.0, 150.0]), np.zeros(4, bool)
-    rivals, odds = np.full(4, 1e-3), np.full(4, 0.01)
-    weight = [
-        unseen_pairs(HiddenPairs(rivals, rivals, odds, np.full(4, known), bases, never, ~never), BASES)
-        for known in (0.02, 0.1, 0.0)
-    ]
-    assert weight[0][0] == weight[0][1] > 4 * weight[0][2]
-    assert weight[0][2] > weight[0][3]
-    assert (weight[1] > weight[0]).all()
-    # One rival a mismatch further, at 5 % errors: what is hidden from 50 bases counts as much, from 150 hardly.
-    assert 0.2 < weight[0][1] / 0.02 < 1
-    assert weight[0][3] / 0.02 < 0.05
-    assert np.ptp(weight[2]) == 0
-
-
-def test_mates_with_many_unseen_rivals_each_do_not_hide_as_many_pairs():
-    def hidden(rivals):
-        number, never = np.array([rivals]), np.zeros(1, bool)
-        sizes = np.array([0.01]), np.array([0.0]), np.array([100.0])
-        hidden = unseen_pairs(HiddenPairs(number, number, *sizes, never, ~never), BASES)
-        return hidden[0] - PAIR_MODEL.equal
-
-    assert hidden(1e-4) / hidden(1e-5) == pytest.approx(10, rel=0.01)
-    assert 1 < hidden(10.0) / hidden(1.0) < 2
-
-
-def test_a_mate_with_fewer_errors_than_any_seed_misses_hides_few_pairs():
-    """Beside a known pair and without one; what hardly counts is left as it is."""
-    rivals, odds = np.array([1e-2, 1e-2, 1e-4, 1e-4]), np.full(4, 0.0139)
-    known, bases, never = np.array([0, 0.01, 0, 0.01]), np.full(4, 100.0), np.zeros(4, bool)
-    seen, hidden = (
-        unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, settled), BASES)
-        - PAIR_MODEL.equal
-        for settled in (~never, never)
-    )
-    assert hidden[0] / seen[0] == pytest.approx(PAIR_MODEL.open / PAIR_MODEL.settled, rel=0.01)
-    assert hidden[[1, 3]] / seen[[1, 3]] == pytest.approx(PAIR_MODEL.open_beside / PAIR_MODEL.settled_beside)
-    assert hidden[2] / seen[2] == pytest.approx(1 / PAIR_MODEL.settled, rel=0.01)
-    summary = np.zeros(6, READ_SUMMARY)
-    summary["best"] = [2, 3, 3, 3, 0, 0]
-    seen = SimpleNamespace(complete=np.array([3, 3, 3, 2, 0, 1]))
-    settled = settled_pairs(summary, seen, np.arange(6) ^ 1)
-    assert settled.tolist() == [True, True, False, False, True, True]
-
-
-def test_what_both_mates_may_hide_in_each_seed_does_not_grow_with_the_genome():
-    """Pairs of three kinds, with as many rivals as they have in a genome of 20 Mb and in one of 133 Mb. Those with few
-    and many are left as they are, as are others."""
-    kind = np.array([2.5e-4, 1e-5, 2e-2])
-    known, odds, bases, never = np.zeros(3), np.full(3, 0.0133), np.full(3, 50.0), np.zeros(3, bool)
-    some = []
-    for n_bases in (2 * 10**7, 133 * 10**6):
-        rivals = kind * (n_bases / 1e7) ** MATE_MODEL.bases
-        weight, settled, beside = (
-            unseen_pairs(HiddenPairs(rivals, rivals, odds, rival, bases, never, seen), n_bases)
-            for rival, seen in ((known, never), (known, ~never), (known + 0.01, never))
-        )
-        model = replace(PAIR_MODEL, copies=0.0)
-        before = unseen_pairs(HiddenPairs(rivals, rivals, odds, known, bases, never, never), n_bases, model)
-        assert weight[0] > 2 * before[0]
-        assert weight[1] == before[1] and weight[2] == before[2]
-        assert (weight > settled).all() and (weight < beside).all()
-        some.append(weight[0])
-    assert some[0] == pytest.approx(some[1], rel=0.01)
-    assert phred(np.array(some)).tolist() == [35, 35]
-
-
-def test_a_known_rival_of_alignments_shows_hidden_ones_in_a_large_genome():
-    never = np.zeros(2, bool)
-    pairs = HiddenPairs(
-        *np.zeros((2, 2)), np.full(2, 0.0139), np.array([0.0139, 0.0278]), np.full(2, 100.0), never, never
-    )
-    small, large, huge = (unseen_local_pairs(pairs, size) - 1e-5 for size in (10**7, 2 * 10**8, 10**10))
-    assert small == pytest.approx(0.07 * pairs.known)
-    assert large == pytest.approx(0.07 * 20**0.96 * pairs.known)
-    assert huge == pytest.approx(1.5 * pairs.known)
-
-
-def test_beside_a_weak_rival_pairs_that_may_hide_in_each_seed_weigh_enough_for_23():
-    """At 5 and 2 % errors; beside known pairs of more weight, and where one mate has seen enough, as before."""
-    known, odds = np.array([1e-5, 1e-3, 1.1e-3, 1e-5]), np.array([0.0139, 0.0139, 0.0139, 0.0054])
-    rivals, bases, never = np.full(4, 1e-4), np.full(4, 150.0), np.zeros(4, bool)
-    model = replace(PAIR_MODEL, open_weak=0.0)
-    pairs, seen = (
-        HiddenPairs(rivals, rivals, odds, known, bases, never, settled) for settled in (never, ~never)
-    )
-    weight, before = unseen_pairs(pairs, BASES), unseen_pairs(pairs, BASES, model)
-    assert phred(known + weight).tolist() == [24, 23, 29, 27]
-    assert phred(known + before).tolist() == [40, 29, 29, 43]
-    assert np.array_equal(unseen_pairs(seen, BASES), unseen_pairs(seen, BASES, model))

@@ -19,7 +19,8 @@ from gassst.seeding import seed_index as module
 from gassst.seeding.seed_index import Index, SeedIndex, base_length
 
 ARRAYS = ("table", "positions", "following")
-SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code", *ARRAYS)
+SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code")
+SECTIONS += ("spectrum", *ARRAYS)
 
 
 def random_text(rng, n, letters="ACGT"):
@@ -329,7 +330,7 @@ def test_saved_with_a_step_is_fresh(step, tmp_path):
     fresh = SeedIndex.build(reference_of(genome("masked")), step=step)
     path = tmp_path / "genome.gsi"
     fresh.save(path)
-    assert path.read_bytes()[8:12] == bytes([6, 0, 0, 0])
+    assert path.read_bytes()[8:12] == bytes([9, 0, 0, 0])
     opened = SeedIndex.open(path, check=True)
     assert (opened.step, opened.longest_seed) == (step, fresh.longest_seed)
     for name in ARRAYS:
@@ -380,7 +381,7 @@ def flip(path, at):
 
 def test_layout_in_bytes(saved, built):
     data = saved.read_bytes()
-    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\5\0\0\0" and data[12:16] == b"\4\3\2\1"
+    assert data[:8] == b"\x89GSI\r\n\x1a\n" and data[8:12] == b"\b\0\0\0" and data[12:16] == b"\4\3\2\1"
     assert int.from_bytes(data[16:24], "little") == len(data)
     rows = layout(saved)
     assert tuple(rows) == SECTIONS
@@ -393,6 +394,7 @@ def test_layout_in_bytes(saved, built):
     assert section("following") == built.following.astype("u1").tobytes()
     assert section("table") == built.table.astype("<u4").tobytes()
     assert section("planes") == built.reference.planes.astype("<u8").tobytes()
+    assert section("spectrum") == built.spectrum.shares.astype("<f4").tobytes()
     metadata = json.loads(section("metadata"))
     assert metadata["names"] == built.reference.names and metadata["k"] == built.k
     assert metadata["md5"] == built.reference.md5 and metadata["program"].startswith("gassst ")
@@ -415,7 +417,7 @@ def test_one_flipped_bit_is_found_and_named(saved, name, where):
     "at, complaint",
     [
         (0, "not a gassst index"),
-        (8, r"a newer index format \(21, this program reads 5 to 7\): rebuild with `gassst index`"),
+        (8, r"a newer index format \(24, this program reads 8 to 10\): rebuild with `gassst index`"),
         (13, "header"),
         (17, "header"),
         (64, "header"),

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Wrong alignments beside what MAPQ promises, over genomes, error models, single reads and pairs.
+
+    scripts/check/calibration.py genome.fa other.fa --reads folder --json new.json
+    scripts/check/calibration.py --show old.json new.json
+
+Simulates reads of every genome that is named: by `gassst simulate` with uniform errors and with its Illumina profile,
+and by dwgsim where that is installed. Maps them, single and as pairs, and counts right and wrong alignments by MAPQ.
+The reads stay in the folder, so that another mapper (`--mapper`) is judged by the same ones. Prints a row for each
+genome, model and kind: the log loss, wrong/promised by bin, and right/wrong from some MAPQ on. A bin with at least ten
+promised or wrong alignments that is off by more than two times is marked with *.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gassst.tools.evaluate import is_correct
+from gassst.tools.truth import detect, read_alignments
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
+from harness import run, table, write_json  # noqa: E402
+
+BINS = (0, 1, 5, 10, 15, 20, 25, 30, 40, 61)
+THRESHOLDS = (1, 10, 20, 30, 40)
+ENOUGH, FACTOR = 10, 2.0
+MOST = 60
+# A read of MAPQ 0 may lie in as many places as it likes: half of them are taken to be wrong.
+PROMISED = np.minimum(10 ** (-np.arange(MOST + 1) / 10), 0.5)
+SETS = (50, 0.02), (100, 0.05)
+"""Bases of a read and errors per base."""
+INSERT = 300, 30
+MODELS = ("uniform", "illumina", "dwgsim")
+KINDS = ("single", "pairs")
+
+
+def simulate(
+    model: str, kind: str, genome: Path, n: int, length: int, error: float, seed: int, to: Path
+) -> list[Path]:
+    """The files of `n` reads, or of n / 2 pairs, which are simulated unless they are there."""
+    pairs = kind == "pairs"
+    stem = f"{genome.name}.{model}.{kind}.{n}.{length}.{error}.{seed}"
+    files = [to / f"{stem}.{mate}.fq" for mate in ((1, 2) if pairs else (0,))]
+    if all(file.exists() for file in files):
+        return files
+    mean, sd = INSERT
+    count = n // 2 if pairs else n
+    if model == "dwgsim":
+        given = ["-e", error, "-E", error, "-N", count, "-1", length, "-2", length if pairs else 0]
+        given += ["-d", mean, "-s", sd, "-y", 0, "-z", seed, "-o", 1, "-c", 0]
+        with tempfile.TemporaryDirectory(dir=to) as scratch:
+            run_quietly("dwgsim", *given, genome, Path(scratch) / "d")
+            for mate, file in enumerate(files, 1):
+                found = next(Path(scratch).glob(f"d.bwa.read{mate}.fastq*"))
+                subprocess.run(["gzip", "-dcf", str(found)], stdout=file.open("wb"), check=True)
+        return files
+    given = ["-n", count, "-l", length, "-e", error, "--seed", seed, "--profile", model]
+    if pairs:
+        given += ["--pairs", f"{mean},{sd}"]
+    for file in files:
+        given += ["-o", file]
+    run_quietly(sys.executable, "-m", "gassst", "simulate", genome, *given)
+    return files
+
+
+def run_quietly(*command: Any) -> None:
+    """A command whose output matters only where it fails."""
+    subprocess.run(
+        [str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def counts_of(sam: Path) -> list[list[int]]:
+    """Wrong and right mapped reads by MAPQ."""
+    counts = np.zeros((MOST + 1, 2), np.int64)
+    form = None
+    for found in read_alignments(str(sam)):
+        form = form or detect(found.names[0], str(sam))
+        correct = is_correct(found, form.truth(found, str(sam)), 10)
+        mapped = found.flags & 4 == 0
+        np.add.at(counts, (np.minimum(found.mapq, MOST)[mapped], correct[mapped].astype(np.int64)), 1)
+    return counts.tolist()
+
+
+def row_of(name: str, counts: Any) -> list[str]:
+    """What is printed of one set of counts."""
+    wrong, right = np.asarray(counts, np.int64).reshape(MOST + 1, 2).T
+    loss = -(wrong @ np.log(PROMISED) + right @ np.log1p(-PROMISED))
+    cells = [name, f"{loss:,.0f}"]
+    for low, end in zip(BINS[1:], BINS[2:], strict=False):
+        observed, promised = int(wrong[low:end].sum()), float((wrong + right)[low:end] @ PROMISED[low:end])
+        cells.append(f"{observed}/{promised:.1f}{'*' if is_off(observed, promised) else ''}")
+    cells += [f"{right[q:].sum()}/{wrong[q:].sum()}" for q in THRESHOLDS]
+    return cells
+
+
+def is_off(wrong: int, promised: float) -> bool:
+    """Whether a bin that tells something is off by more than a factor of two."""
+    return max(wrong, promised) >= ENOUGH and not promised / FACTOR <= wrong <= promised * FACTOR
+
+
+def show(cells: dict[str, Any]) -> str:
+    """All cells, and the sum of each kind of read."""
+    titles = [f"{low}-{end - 1}" for low, end in zip(BINS[1:], BINS[2:], strict=False)]
+    rows = [row_of(name, counts) for name, counts in cells.items()]
+    for word in KINDS:
+        some = [counts for name, counts in cells.items() if word in name.split()]
+        if some:
+            rows.append(row_of(f"all {word}", np.sum(some, axis=0)))
+    return table(["set", "log loss", *titles, *(f"from {q}" for q in THRESHOLDS)], rows)
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Counts by "genome model kind"."""
+    folder = Path(args.reads)
+    folder.mkdir(parents=True, exist_ok=True)
+    mapper = shlex.split(args.mapper)
+    models = [model for model in args.models if model != "dwgsim" or shutil.which("dwgsim")]
+    cells: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        for genome in map(Path, args.genomes):
+            index, sam = Path(scratch) / "genome.gsi", Path(scratch) / "out.sam"
+            run_quietly(*mapper, "index", "-q", genome, "-o", index)
+            for model in models:
+                for kind in args.kinds:
+                    total = np.zeros((MOST + 1, 2), np.int64)
+                    for number, (length, error) in enumerate(SETS):
+                        seed = args.seed + number
+                        files = simulate(model, kind, genome, args.number, length, error, seed, folder)
+                        more = shlex.split(args.options)
+                        run_quietly(*mapper, "map", "-q", "-t", args.threads, *more, index, *files, "-o", sam)
+                        total += counts_of(sam)
+                    cells[f"{genome.name.split('.')[0]} {model} {kind}"] = total.tolist()
+                    print(*row_of(*list(cells.items())[-1]), flush=True)
+    return cells
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("genomes", nargs="*", metavar="FASTA")
+    p.add_argument("--reads", default="calibration-reads", metavar="FOLDER", help="where the reads are kept")
+    p.add_argument("--mapper", default=f"{sys.executable} -m gassst", help="command [this gassst]")
+    p.add_argument("--options", default="", help="more of them for `gassst map`")
+    p.add_argument("-n", "--number", type=int, default=100_000, help="reads of a set [100000]")
+    p.add_argument("--seed", type=int, default=4001)
+    p.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    p.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    p.add_argument("-t", "--threads", type=int, default=1)
+    p.add_argument("--json", metavar="FILE", help="keep the counts")
+    p.add_argument(
+        "--show", nargs="+", type=Path, metavar="FILE", help="print the table of such files, and do no more"
+    )
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = parser().parse_args(argv)
+    if args.show:
+        for path in args.show:
+            print(path.stem, show(json.loads(path.read_text())["cells"]), sep="\n")
+        return
+    if not args.genomes:
+        parser().error("no genome is named")
+    cells = measure(args)
+    write_json(args.json, {"cells": cells})
+    print(show(cells))
+
+
+if __name__ == "__main__":
+    run(main)

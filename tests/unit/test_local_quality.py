@@ -1,0 +1,113 @@
+"""Mapping qualities of alignments that no mate vouches for (`local.rivals.quality_of`)."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gassst.layouts import HIT
+from gassst.local import rivals as local_rivals
+from gassst.local.places import MUCH_CLIPPED, Lines
+from gassst.local.reseed import PassedOver
+from gassst.local.rivals import Rivals, SeedCoverage, places_by_chance, quality_of
+from gassst.params import MapParams, Scoring
+from gassst.search.mapq import Seen
+from gassst.seeding.plan import SearchPlan
+from gassst.seeding.spectrum import Spectrum
+
+
+@pytest.fixture(autouse=True)
+def seeds_of_16_bases(monkeypatch):
+    monkeypatch.setattr(local_rivals, "seed_length", lambda _: 16)
+
+
+def spectrum(alone):
+    shares = np.zeros(Spectrum.SHAPE, np.float32)
+    shares[:, 0], shares[:, 1] = alone, 0.4
+    return Spectrum(shares)
+
+
+def quality(
+    begin=0,
+    end=60,
+    length=60,
+    edits=2,
+    over=0.0,
+    rivals=0,
+    behind=5,
+    dense=True,
+    alone=0.01,
+    n_bases=10**7,
+    complete=2,
+):
+    """Of one line: bases begin .. end - 1 of `length` ones."""
+    hits = np.zeros(1, HIT)
+    hits["score"] = end - begin - 5 * edits
+    total = hits["score"].astype(np.int32)
+    place = (np.zeros(1, np.uint32),) * 2
+    lines = Lines(
+        hits, np.zeros(1, np.uint32), np.array([begin]), np.array([end]), total, *place, np.ones(1, bool)
+    )
+    plan = SearchPlan(MapParams(), 11, n_bases, spectrum(alone))
+    plan.prepare(np.array([length], np.uint32))
+    context = SimpleNamespace(
+        params=SimpleNamespace(scoring=Scoring()),
+        plan=plan,
+        lengths=np.array([length], np.uint32),
+        index=None,
+    )
+    seen = Seen(np.array([complete]), np.zeros(1, int), np.array([3]), np.array([4]), plan)
+    passed_over = PassedOver(np.array([float(over)]), np.zeros(1, np.int64), np.array([length]))
+    coverage = SeedCoverage(np.array([dense]), seen, passed_over)
+    known = Rivals(total - np.int32(behind), total - np.int32(behind), np.array([rivals]))
+    return int(quality_of(context, lines, known, coverage)[0])
+
+
+def test_more_copies_are_assumed_where_seeds_were_passed_over():
+    assert quality() > quality(over=10) > quality(over=30) > 0
+
+
+def test_a_genome_with_more_copies_leaves_more_doubt():
+    assert quality(alone=0) > quality(alone=0.001, over=20) > quality(alone=0.1, over=20)
+
+
+def test_known_rivals_weigh_the_odds_of_what_they_score_less():
+    assert quality(rivals=1, behind=10) > quality(rivals=1) > quality(rivals=3) > 0
+    assert quality(rivals=1, behind=0) == quality(rivals=1, behind=-3) == 0
+
+
+def test_short_ends_count_as_errors():
+    short = quality(0, 60, 60 + MUCH_CLIPPED, over=5)
+    assert short < quality(0, 60, 60, over=5)
+    assert quality(5, 65, 70, edits=0) <= quality(0, 60, 60, edits=0)
+
+
+def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
+    assert quality(0, 60, 100, rivals=1) == quality(0, 60, 60, rivals=1)
+    assert quality(0, 60, 100, rivals=1, over=5) < quality(0, 60, 60, rivals=1, over=5)
+
+
+def test_what_lies_elsewhere_leaves_nothing_sure():
+    """Of 100 bases 95 begin seeds that occur too often, most of them outside of what is aligned."""
+    assert quality(0, 30, 100, edits=0, over=95) == 0
+
+
+def test_without_dense_seeds_those_of_the_search_count():
+    assert quality(dense=False, complete=4) > quality(dense=False, complete=1)
+
+
+def test_chance_puts_parts_of_a_read_anywhere():
+    """13 of 100 bases fit by chance at 88 times as many places as a read of 13 bases does."""
+
+    def number(length):
+        hits = np.zeros(1, HIT)
+        hits["score"] = 13
+        place = (np.zeros(1, np.uint32),) * 2
+        line = np.zeros(1, np.uint32), np.array([0]), np.array([13]), np.array([13], np.int32), *place
+        lines = Lines(hits, *line, np.ones(1, bool))
+        params = SimpleNamespace(scoring=Scoring())
+        context = SimpleNamespace(params=params, lengths=np.array([length], np.uint32))
+        return float(places_by_chance(context, lines, 200)[0])
+
+    assert number(100) == pytest.approx(88 * number(13))
+    assert number(13) == pytest.approx(400 / 4**13)
