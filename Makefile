@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What an editable install is made from; a change of other Python files needs no new one.
-SOURCES := setup.py pyproject.toml $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
+SOURCES := setup.py pyproject.toml gassst/version.py scripts/packaging/metadata.py $(shell find gassst ext index -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]')
 
-.PHONY: demo test lint docs docs-check thesis sanitize fuzz clean
+.PHONY: demo test lint docs docs-check thesis ablation sanitize fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python scripts/demo.py
@@ -43,6 +43,11 @@ THESIS_REAL ?= --real "100 bp=tests/data/ecoli_k12_mg1655.fa.gz,tests/data/ecoli
 thesis: $(VENV)/.installed
 	$(BIN)/python scripts/bench/thesis.py $(THESIS_GENOME) $(THESIS_REAL) --json docs/benchmarks/thesis.json
 	$(BIN)/python scripts/bench/make_benchmarks.py
+
+# What every optional rule of the core is worth; GENOME and FOREIGN are FASTA files.
+GENOME ?= tests/data/ecoli_k12_mg1655.fa.gz
+ablation: $(VENV)/.installed
+	$(BIN)/python scripts/bench/ablation.py $(GENOME) $(if $(FOREIGN),--foreign $(FOREIGN)) $(if $(RULES),--rules $(RULES))
 
 # AddressSanitizer and UBSan over the compiled modules, in build/sanitize: tests of parity, and the fuzzer.
 sanitize: $(VENV)/.tested

@@ -14,6 +14,7 @@ import functools
 import logging
 import os
 import re
+import runpy
 import shutil
 import sys
 import sysconfig
@@ -323,9 +324,22 @@ class BuildExtensions(build_ext):
         return OBJECTS / Path(c_file).with_suffix(".o")
 
 
+def described():
+    """The README and the addresses, as a package index shows them."""
+    metadata = runpy.run_path("scripts/packaging/metadata.py")
+    version = runpy.run_path("gassst/version.py")["__version__"]
+    address, readme = metadata["repository"](), Path("README.md").read_text(encoding="utf-8")
+    return {
+        "long_description": metadata["with_whole_links"](readme, address, metadata["revision"](version)),
+        "long_description_content_type": "text/markdown",
+        "project_urls": metadata["urls"](address),
+    }
+
+
 if __name__ == "__main__":  # Cython's processes import this file where they are not forked
     setup(
         ext_modules=extensions(),
         install_requires=requirements(sys.argv),
+        **described(),
         cmdclass={"build": Build, "build_ext": BuildExtensions},
     )

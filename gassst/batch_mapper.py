@@ -90,7 +90,8 @@ class BatchMapper:
         stats.bases += len(batch.bases) - int(packed.lengths.sum())
         if self.counts_details:
             stats.count_cycles(result.hits, result.cigars, self.index.reference.planes, packed)
-            count_places(stats, result, self.index.reference, batch.mate, params.orientation)
+            facing = (insert or self.insert).orientation
+            count_places(stats, result, self.index.reference, batch.mate, facing)
         return result, stats
 
     @property
@@ -114,6 +115,7 @@ class BatchMapper:
         command_line: str | None = None,
         sort: bool = False,
         comments: Sequence[str] = (),
+        fasta: str | None = None,
     ) -> str:
         """SAM header of this reference."""
         reference = self.index.reference
@@ -127,6 +129,7 @@ class BatchMapper:
             "coordinate" if sort else "unsorted",
             comments,
             reference.alt,
+            fasta,
         )
 
     def describe(self, command_line: str | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gassst.errors import UsageError
 from gassst.extension.choose import CpuExtender, FasterExtender
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
+from gassst.io.destination import Destination
 from gassst.io.encoding import Encoded
 from gassst.io.inflate import Inflaters
 from gassst.io.input_progress import InputProgress
@@ -117,14 +118,17 @@ class FileRun:
         neighbours: Neighbours = ALONE,
     ):
         self._began = time.monotonic()
-        if insert is not None and insert.orientation != mapper.params.orientation:
+        if insert is not None and insert.orientation not in mapper.params.orientations:
             raise UsageError(
                 f"insert sizes of mates that face {insert.orientation}, not {mapper.params.orientation}"
             )
         self._source, self._output, self._options = source, output, options
         self._command_line, self._shard, self._insert = command_line, shard, insert
         self._input_progress, self._watch, self._neighbours = input_progress, watch, neighbours
-        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments)
+        # Parts of a run have one header, wherever their machines keep the FASTA.
+        is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
+        fasta = mapper.index.fasta if is_cram else None
+        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments, fasta)
         self._batches: ClosableBatches | None = None
         self._has_begun = False
         self._parts: list[LanePart] | None = None

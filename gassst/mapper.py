@@ -30,7 +30,8 @@ from gassst.io.reads import Paths
 from gassst.io.records import SORT_MEMORY
 from gassst.io.shards import Shard
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, MapParams, Scoring
+from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
+from gassst.rules import check_switches
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.seeding.lookup import IndexParts, WholeIndex
@@ -113,8 +114,9 @@ class Mapper(BatchMapper):
         mate_rescue: bool = True,
         five_prime: bool = False,
         insert: tuple[float, float] | None = None,
-        orientation: str = "fr",
+        orientation: str | None = None,
     ):
+        check_switches()
         verified = MapParams(
             seed_length=seed_length,
             min_identity=min_identity,
@@ -146,10 +148,11 @@ class Mapper(BatchMapper):
                 "seed_length", f"must be at least {index.shortest_seed} bases for this index in parts"
             )
         extender = self._extender(index.reference.planes, device, threads)
+        facing = orientation or ORIENTATIONS[0]
         super().__init__(
             index=index,
             **planned(verified, index),
-            insert=InsertModel.given(orientation, *insert) if insert else InsertModel.assumed(orientation),
+            insert=InsertModel.given(facing, *insert) if insert else InsertModel.assumed(facing),
             parts=_looked_up(index, verified),
             extender=extender,
             on_device=device_search(index, extender),

@@ -113,11 +113,12 @@ class MapParams:
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
     filters : tuple of str
-        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto".
+        Names of `search.filters.FILTERS`, in the order in which they are run, or "auto": "band32", and with `all_hits`
+        "flanks" before it.
     insert : (float, float) or None
         Mean and standard deviation of the insert size of pairs, outer ends (option --insert); None: learned.
-    orientation : str
-        Of the mates of a pair (options --fr, --rf, --ff).
+    orientation : str or None
+        Of the mates of a pair (options --fr, --rf, --ff). None: learned with the insert size, "fr" where that is given.
     mode : str or None
         "global": a read is aligned from its first base to its last; "local": ends may be clipped (option --mode). None:
         local, as clipped ends are what variant callers need (docs/benchmarks/pairs.md). Global where all hits are asked
@@ -151,7 +152,7 @@ class MapParams:
     mate_rescue: bool = True
     five_prime: bool = False
     insert: tuple[float, float] | None = None
-    orientation: str = "fr"
+    orientation: str | None = None
 
     def reads_per_batch(
         self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
@@ -186,6 +187,11 @@ class MapParams:
         is_whole = self.all_hits or self.min_identity is not None
         return replace(self, mode=self.mode or ("global" if is_whole else "local"))
 
+    @property
+    def orientations(self) -> tuple[str, ...]:
+        """What the mates of a library may have, the usual one first."""
+        return ORIENTATIONS if self.orientation is None else (self.orientation,)
+
     def for_pairs(self) -> MapParams:
         """The parameters of a run on pairs: their mode is chosen."""
         return replace(self, mode=self.mode or ("global" if self.all_hits else "local"))
@@ -211,7 +217,11 @@ class MapParams:
             ("batch_size", self.batch_size is None or self.batch_size >= 1, "must be at least 1"),
             ("memory", self.memory is None or self.memory >= 1 << 20, LEAST_MEMORY),
             ("insert", self.insert is None or _is_insert(self.insert), INSERT_RANGE),
-            ("orientation", self.orientation in ORIENTATIONS, f"must be one of {', '.join(ORIENTATIONS)}"),
+            (
+                "orientation",
+                self.orientation in (None, *ORIENTATIONS),
+                f"must be one of {', '.join(ORIENTATIONS)}",
+            ),
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
             ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
         )

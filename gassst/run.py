@@ -16,12 +16,13 @@ import numpy as np
 
 from gassst.batch_mapper import BatchMapper
 from gassst.io.read_batch import ReadBatch
+from gassst.io.read_doubts import doubts_of
 from gassst.io.read_streams import Unparsed
-from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
     PairSample,
+    learned_insert,
     pair_sample,
 )
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
@@ -115,23 +116,24 @@ class MappingWork:
         stats = Stats()
         with stats.timed("parse"):
             batch = batch.parsed()
-        stats.renamed, stats.left_out = batch.renamed, batch.left_out
+        stats.renamed, stats.left_out, stats.doubts = batch.renamed, batch.left_out, doubts_of(batch)
         result, counted = self.mapper.map_batch(batch, insert)
         stats += counted
         with stats.timed("encode"):
             finished = finish(self.mapper, batch, result)
         return finished, stats
 
-    def sample(self, batch: ReadBatch) -> PairSample:
-        """The pairs of a batch that are fit to learn from, each read mapped on its own to its best place."""
-        mates = batch.mate
+    def sample(self, batch: ReadBatch) -> list[PairSample]:
+        """The pairs of a batch that are fit to learn from, by `MapParams.orientations`: each read is mapped on its own
+        to its best place."""
+        mates, orientations = batch.mate, self.mapper.params.orientations
         if mates is None:
-            return PairSample.joined([])
+            return [PairSample.joined([]) for _ in orientations]
         with self._turn():
             result = self._for_best_hits.map_batch(replace(batch, mate=None))[0]
         first = np.flatnonzero(mates[:-1] == 1)
         starts = self.mapper.reference.starts
-        return pair_sample(self.mapper.params.orientation, first, result.hits, result.cigars, starts)
+        return [pair_sample(each, first, result.hits, result.cigars, starts) for each in orientations]
 
     @cached_property
     def _for_best_hits(self) -> BatchMapper:
@@ -176,7 +178,7 @@ class MappingRun(Generic[Finished]):
         self._is_insert_new = False
         self._shared: Shared[Finish[Finished]] | None = None  # for the workers, until the last batch is done
         self._batches: Iterable[ReadBatch | Unparsed] = ()
-        self._sampled: list[Future[PairSample]] = []  # of which insert sizes are about to be learned
+        self._sampled: list[Future[list[PairSample]]] = []  # of which insert sizes are about to be learned
 
     def results(
         self, batches: Iterable[ReadBatch | Unparsed]
@@ -211,6 +213,8 @@ class MappingRun(Generic[Finished]):
         """What a worker made of a batch; raises what it raised, MemoryError included."""
         finished, stats = call.result()
         self._tell_insert()
+        for doubt in stats.doubts:
+            log.warning(doubt)
         self._odd.update({name: getattr(stats, name) for name in WARNINGS})
         return finished, stats
 
@@ -258,15 +262,15 @@ class MappingRun(Generic[Finished]):
     def _learn(self) -> None:
         """The insert sizes of the pairs among the first reads, if there are any."""
         if self._sampled:
-            pairs = PairSample.joined(future.result() for future in self._sampled)
-            errors = ErrorRate.learned(pairs.mismatches, pairs.aligned)
-            self.insert = InsertModel.learned(self.mapper.params.orientation, pairs.templates, errors)
+            samples = [future.result() for future in self._sampled]
+            by_orientation = [PairSample.joined(parts) for parts in zip(*samples, strict=True)]
+            self.insert = learned_insert(self.mapper.params.orientations, by_orientation)
             self._is_insert_new, self._sampled = True, []
 
     def _without_adapters(self, parts: list[ReadBatch]) -> list[ReadBatch]:
         """The same reads. Where adapters are common, mates that run through their fragment are cut at its end."""
         params = self.mapper.params.for_pairs()
-        if not reads_may_be_cut(params):
+        if not reads_may_be_cut(params.mode, params.orientation):
             return parts
         found = [_fragments(part, params) for part in parts]
         if sum(len(rows) for rows, _ in found) < max(ADAPTERS_COMMON * sum(map(len, parts)), 1):

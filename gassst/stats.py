@@ -112,6 +112,8 @@ class Stats:
         The same by contig.
     run : dict
         What ran, as `Mapper.describe` says; of pairs also the insert sizes.
+    doubts : list of str
+        What the first batch of a file leaves in doubt; of one batch, not of sums, nor in files.
     """
 
     reads: int = 0
@@ -140,6 +142,7 @@ class Stats:
     windows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     contigs: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     run: dict = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list, compare=False)
 
     @classmethod
     def of_runs(cls, runs: dict[str, Stats]) -> Stats:

@@ -91,17 +91,6 @@ def made_once(shared_folder) -> Callable[[str, Callable[[], Any]], Any]:
 
 
 @pytest.fixture(scope="session")
-def cram_version(tmp_path_factory) -> bytes:
-    """Major and minor number of the CRAM that pysam's htslib writes unless asked: 3.0, and 3.1 from htslib 1.22 on."""
-    import pysam
-
-    path = tmp_path_factory.mktemp("cram") / "empty.cram"
-    with pysam.AlignmentFile(path, "wc", header={"SQ": [{"SN": "c", "LN": 9, "M5": "0" * 32}]}):
-        pass
-    return path.read_bytes()[4:6]
-
-
-@pytest.fixture(scope="session")
 def small_genome() -> dict[str, bytes]:
     """60 kb in three contigs, with repeats and a run of N."""
     rng = np.random.default_rng(11)

@@ -282,6 +282,7 @@ static inline int fastx_copy_bases(uint8_t *restrict to, const uint8_t *restrict
     uint8_t bad = 0;
     for (size_t i = 0; i < n; i++) {
         uint8_t base = from[i] == '.' ? 'N' : from[i];
+        base -= (base & 0xDF) == 'U'; /* RNA: the letter before U, in either case, is T */
         to[i] = base;
         bad |= (uint8_t)((base | 0x20) - 'a') > 25;
     }

@@ -7,7 +7,6 @@
  *
  * Included after bound_band.h. */
 #define FLANK_LANES (BOUND_BYTES / 2)
-#define FLANK_AHEAD (2 * FLANK_LANES) /* candidates from prefetch to use */
 
 typedef uint16_t flank_vec __attribute__((vector_size(BOUND_BYTES)));
 typedef int16_t flank_signed __attribute__((vector_size(BOUND_BYTES)));
@@ -15,11 +14,6 @@ typedef uint16_t flank_anywhere __attribute__((vector_size(BOUND_BYTES), aligned
 #define FLANK_LOAD(p) ((flank_vec)(*(const flank_anywhere *)(p)))
 #define FLANK_SPREAD(bits, j) ((flank_vec)((flank_signed)((bits) << (15 - (j))) >> 15))
 #define FLANK_MIN(a, b) BOUND_MIN_I16((flank_signed)(a), (flank_signed)(b))
-
-/* Planes of one flank in the read and the reference, and the rows behind the end of the read. */
-typedef struct {
-    uint16_t read_low[FLANK_LANES], read_high[FLANK_LANES], low[FLANK_LANES], high[FLANK_LANES], over[FLANK_LANES];
-} flank_side;
 
 typedef struct {
     flank_vec read_low, read_high, low, high, over;
@@ -37,10 +31,10 @@ BOUND_FN flank_vec flank_mirror(flank_vec v)
     return (v >> 1 & 0x5555) | (v & 0x5555) << 1;
 }
 
-BOUND_FN flank_planes flank_open(const flank_side *side, int mirrored)
+BOUND_FN flank_planes flank_open(const flank_side *side, int start, int mirrored)
 {
-    flank_planes p = {FLANK_LOAD(side->read_low), FLANK_LOAD(side->read_high), FLANK_LOAD(side->low),
-                      FLANK_LOAD(side->high), FLANK_LOAD(side->over)};
+    flank_planes p = {FLANK_LOAD(side->read_low + start), FLANK_LOAD(side->read_high + start),
+                      FLANK_LOAD(side->low + start), FLANK_LOAD(side->high + start), FLANK_LOAD(side->over + start)};
     if (mirrored) {
         p.read_low = flank_mirror(p.read_low), p.read_high = flank_mirror(p.read_high);
         p.low = flank_mirror(p.low), p.high = flank_mirror(p.high);
@@ -95,9 +89,9 @@ BOUND_FN flank_signed flank_least(flank_vec vp, flank_vec vn)
     return FLANK + FLANK_MIN(upper, middle + lower);
 }
 
-BOUND_FN flank_bounds_t flank_bounds_of(const flank_side *side, int mirrored)
+BOUND_FN flank_bounds_t flank_bounds_of(const flank_side *side, int start, int mirrored)
 {
-    const flank_planes p = flank_open(side, mirrored);
+    const flank_planes p = flank_open(side, start, mirrored);
     flank_vec vp = ~(flank_vec){0}, vn = {0};
     flank_signed row4 = (flank_signed){0} + 4, least4 = row4, row16 = (flank_signed){0} + FLANK, least = row16;
     flank_bounds_t bounds;
@@ -124,48 +118,15 @@ BOUND_FN flank_bounds_t flank_bounds_of(const flank_side *side, int mirrored)
     return bounds;
 }
 
-BOUND_FN void flank_store(bases64_t read, bases64_t reference, int n, int lane, flank_side *side)
-{
-    side->read_low[lane] = (uint16_t)read.low, side->read_high[lane] = (uint16_t)read.high;
-    side->low[lane] = (uint16_t)reference.low, side->high[lane] = (uint16_t)reference.high;
-    side->over[lane] = n < FLANK ? (uint16_t)(0xFFFFu << n) : 0;
-}
-
-BOUND_FN void flank_fill(const job_t *job, int64_t candidate, int lane, flank_side *left, flank_side *right)
-{
-    const uint32_t read_strand = job->candidates.read_strand[candidate];
-    const int offset = job->candidates.offset[candidate], end = offset + job->candidates.length[candidate];
-    const flanks_t a = flanks_at(job->reads, 64 * read_row(job, read_strand), offset, end);
-    const flanks_t b = flanks_at(job->reference, job->candidates.diagonal[candidate], offset, end);
-    flank_store(a.left, b.left, offset, lane, left);
-    flank_store(a.right, b.right, (int)job->read_lengths[read_strand >> 1] - end, lane, right);
-}
-
-BOUND_FN void flank_prefetch(const job_t *job, int64_t candidate)
-{
-    const int64_t seed = (int64_t)job->candidates.diagonal[candidate] + job->candidates.offset[candidate];
-    prefetch_bases(job->reference, seed - FLANK, seed + job->candidates.length[candidate] + FLANK);
-}
-
-static BOUND_TARGET void flank_bounds(const job_t *job, const uint32_t *rows, int n, uint16_t *rejected_by)
+/* Lanes behind the last candidate hold anything; their results are not looked at. */
+static BOUND_TARGET void flank_bounds(const flank_block *block, int n, uint16_t *rejected_by)
 {
     for (int start = 0; start < n; start += FLANK_LANES) {
-        const int lanes = n - start < FLANK_LANES ? n - start : FLANK_LANES;
-        flank_side left, right;
-        uint16_t limits[FLANK_LANES], stages[FLANK_LANES];
-        for (int l = 0; l < FLANK_LANES; l++) { /* past the last candidate it is repeated */
-            const uint32_t candidate = rows[start + (l < lanes ? l : lanes - 1)];
-            if (start + l + FLANK_AHEAD < n)
-                flank_prefetch(job, rows[start + l + FLANK_AHEAD]);
-            flank_fill(job, candidate, l, &left, &right);
-            limits[l] = job->limits[job->candidates.read_strand[candidate] >> 1];
-        }
-        const flank_bounds_t a = flank_bounds_of(&left, 1), b = flank_bounds_of(&right, 0);
-        const flank_signed limit = (flank_signed)FLANK_LOAD(limits);
+        const flank_bounds_t a = flank_bounds_of(&block->left, start, 1), b = flank_bounds_of(&block->right, start, 0);
+        const flank_signed limit = (flank_signed)FLANK_LOAD(block->limit + start);
         const flank_signed tnw4 = a.tnw4 + b.tnw4 > limit, square = a.square + b.square > limit;
         const flank_signed frequency = ~tnw4 & (a.frequency + b.frequency > limit);
-        *(flank_anywhere *)stages =
+        *(flank_anywhere *)(rejected_by + start) =
             (flank_vec)((tnw4 & FLANK_TNW4) | (frequency & FLANK_FREQUENCY) | (square & ~tnw4 & ~frequency & FLANK_SQUARE));
-        memcpy(rejected_by + start, stages, lanes * sizeof *stages);
     }
 }

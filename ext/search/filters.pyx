@@ -79,7 +79,8 @@ cdef tuple _columns_of(candidates):
 
 cdef inline int64_t kept_inside(keep_t keep, const job_t *job) noexcept nogil:
     """How many candidates pass; -1 where there is no memory, -2 - i where candidate i lies outside."""
-    cdef int64_t outside = job.n if keep == keep_band else first_outside(job)  # keep_band looks itself
+    cdef bint looks = keep == keep_band or keep == keep_flanks  # themselves
+    cdef int64_t outside = job.n if looks else first_outside(job)
     return keep(job) if outside == job.n else -2 - outside
 
 
@@ -183,7 +184,7 @@ def flanks(candidates, limits, packed, reference_planes, str instruction_set=Non
     """
     cdef job_t job
     cdef int64_t[::1] rejections = np.zeros(FLANK_STAGES, np.int64)
-    job.rejections = &rejections[0]
+    job.gaps, job.rejections = 0, &rejections[0]
     use_kernels(&job, instruction_set)
     return _filter(keep_flanks, &job, candidates, limits, packed, reference_planes), rejections.base
 

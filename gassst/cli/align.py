@@ -11,6 +11,7 @@ import time
 from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common
+from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
 
 log = logging.getLogger("gassst")
@@ -97,6 +98,7 @@ def main(args: argparse.Namespace) -> int:
     costs.verify(int(queries.lengths.max()), int(targets.lengths.max()))
     check_format(queries, targets, form)
     hits = Hits(queries, targets, costs, Choice(args.best, args.min_score, args.both_strands), args.threads)
+    log_start(args)
     start = time.perf_counter()
     with Progress(quiet=args.quiet) as progress:
         command = shlex.join(["gassst", *args.argv])
@@ -104,8 +106,12 @@ def main(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     cells = float(queries.lengths.sum()) * float(targets.lengths.sum()) * (1 + args.both_strands)
     log.info(
-        "%d alignments of %d queries with %d targets, %.1f s, %.1f GCUPS",
-        count, len(queries), len(targets), seconds, cells / seconds / 1e9,
+        "%s of %s with %s, %.1f s, %.1f GCUPS",
+        number_of(count, "alignment"),
+        f"{len(queries):,} {'query' if len(queries) == 1 else 'queries'}",
+        number_of(len(targets), "target"),
+        seconds,
+        cells / seconds / 1e9,
     )  # fmt: skip
     return 0
 

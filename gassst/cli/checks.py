@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
 from gassst.threads import MAX_THREADS
 
+ORDER = "The reference comes first: gassst map REF READS [MATES]"
+
+log = logging.getLogger("gassst")
+
 if TYPE_CHECKING:
     from gassst.io.read_groups import ReadGroups
     from gassst.io.sample_sheet import Sample
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 
 def verified_params(args: argparse.Namespace) -> MapParams:
     """The parameters of `gassst map`. Raises UsageError, with a hint for users of other mappers."""
+    if note := habits.note_on_batches(args.bases_at_once):
+        log.info(note)
     try:
         return map_params(args).verify()
     except ParameterError as error:
@@ -36,6 +43,7 @@ def check_threads(threads: int) -> None:
 
 def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
+    check_order(args)
     from gassst.extension.devices import check_device
     from gassst.io.reads import open_pairs, open_reads
     from gassst.io.records import RecordStyle
@@ -66,6 +74,25 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     check_device(params.device, params.threads)
 
 
+def check_order(args: argparse.Namespace) -> None:
+    """Raise UsageError where the reference is named behind the reads, or not at all."""
+    from gassst.io.first_reads import peeked_line
+    from gassst.seeding.index_file import is_index
+
+    for path in [*args.reads, *(args.first or []), *(args.second or [])]:
+        if is_index(path):
+            raise UsageError(f"{path} is an index, not reads. {ORDER}")
+    line = "" if is_index(args.index) else peeked_line(args.index)
+    if line.startswith("@") or _holds_alignments(args.index):
+        raise UsageError(f"{args.index} holds reads, not a reference. {ORDER}")
+
+
+def _holds_alignments(path: str) -> bool:
+    from gassst.io.alignment_input import is_alignment_file
+
+    return os.path.isfile(path) and is_alignment_file(path)
+
+
 def check_shard(args: argparse.Namespace) -> None:
     """Raise UsageError for a part that is none, or of what has no parts, or that goes where its end is not seen."""
     if args.shard is None:
@@ -91,6 +118,8 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
     from gassst.io.sample_sheet import Sample, read_sheet
 
     if args.sheet is None:
+        if args.skip_existing:
+            raise UsageError("--skip-existing: it is for the samples of --sheet")
         reads, mates = mates_of(args)
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
@@ -150,6 +179,8 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
         return args.first, args.second
     if not args.reads:
         raise UsageError("no reads: name a file, or two of pairs, or use -1 and -2")
+    if args.interleaved:
+        _hold_no_mates(args.reads)
     if args.single or args.interleaved or len(args.reads) == 1 or _hold_both_mates(args.reads):
         return args.reads, None
     if len(args.reads) == 2:
@@ -158,6 +189,18 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
         f"{len(args.reads)} files of reads: two are those of pairs, several lanes of pairs are "
         "-1 A1 B1 -2 A2 B2; --single maps all as single reads, --interleaved has pairs in each"
     )
+
+
+def _hold_no_mates(paths: list[str]) -> None:
+    """Raise UsageError where the first reads of two neighbouring files have one name."""
+    from gassst.io.first_reads import first_name
+
+    for one, two in zip(paths, paths[1:], strict=False):
+        name = first_name(one)
+        if name and name == first_name(two):
+            raise UsageError(
+                f"--interleaved: {one} and {two} both begin with {name}: map two files of mates without it"
+            )
 
 
 def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.cli.progress import Progress
 from gassst.cli.reference import index_path
+from gassst.cli.start import log_start
 from gassst.errors import UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.params import MapParams
@@ -50,6 +51,10 @@ def map_on_cluster(
         raise UsageError("--dask-jobs and --dask-shards must be at least 1")
     index = _index_file(args.index)
     from gassst import cluster
+    from gassst.seeding.seed_index import SeedIndex
+
+    with SeedIndex.open(index, check=False) as opened:
+        log_start(args, opened)
 
     if not args.verbose:
         cluster.silence()

@@ -13,6 +13,7 @@ from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_gather_options, duplicate_rules
 from gassst.cli.reference import load_index
 from gassst.cli.reports import reports, verify_reports
+from gassst.cli.start import log_start, number_of
 from gassst.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def main(args: argparse.Namespace) -> int:
     verify(args.output, options)
     check_writable([args.output, *written, args.markdup_metrics])
     parts = complete(args.parts)
+    log_start(args)
     counts = [Stats.read_json(path) for path in args.part_stats]
     stats = _sum_of(counts, len(parts)) if counts else None
     if args.reference is not None:
@@ -71,7 +73,7 @@ def main(args: argparse.Namespace) -> int:
                 stack.enter_context(held_text(path, text))
 
         gather(parts, args.output, options, workers, write_reports)
-    log.info("%s: %d parts", args.output, len(parts))
+    log.info("%s: %s", args.output, number_of(len(parts), "part"))
     return 0
 
 

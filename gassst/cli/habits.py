@@ -33,7 +33,6 @@ HINTS = {
     "--maxins": "The insert size is learned from the reads, or set by --insert MEAN,SD.",
     "-N": "-k sets how many alignments are reported per read (-N of minimap2).",
     "--secondary": "One alignment is reported per read; -k sets how many.",
-    "-K": "--batch-size sets how many reads are worked on at once (-K of bwa and minimap2).",
     "-D": "-s sets how much work goes into a read (-D of bwa and bowtie2).",
     "-@": "-t sets the number of threads (-@ of samtools).",
     "-b": "A name that ends in .bam, or -O bam, gives BAM (-b of samtools).",
@@ -50,6 +49,14 @@ HINTS = {
     "--un-conc-gz": "--unmapped R1.fq.gz --unmapped2 R2.fq.gz takes pairs of which no mate is mapped.",
     "--use-read-groups": "--markdup-within read-group marks read groups apart.",
     "--MD": "The MD tag is always written.",
+    "--seed": "Nothing is random here (--seed of bowtie2 and minimap2). The seed length is set by -w.",
+    "--no-mixed": "Every mate is reported, paired or not (--no-mixed of bowtie2). Proper pairs have flag 0x2.",
+    "--no-discordant": "Every pair is reported (--no-discordant of bowtie2). Proper pairs have flag 0x2.",
+    "--phred64": "Qualities are Phred+33 (--phred64 of bowtie2). Convert others first (seqtk seq -Q64 -V).",
+    "--phred33": "Qualities are always Phred+33 (--phred33 of bowtie2).",
+    "--dovetail": "Mates that extend past each other are proper pairs wherever the insert size fits (--dovetail of "
+    "bowtie2).",
+    "-H": "Header lines (-H of bwa) come from SAM and BAM input. Read groups are set by -R.",
     **{
         f"--{name}{mode}": "-s sets the sensitivity, from 0 to 5."
         for name in _PRESETS
@@ -80,12 +87,39 @@ def similar(token: str, options: list[str]) -> str:
     return f"Did you mean {close[0]}?" if close else ""
 
 
+NO_LEVEL = "here -v takes no number (-v of bwa); -q says less"
+COMMANDS_ELSEWHERE = {
+    "help": "--help",
+    "version": "--version",
+    "mem": "map",
+    "aln": "map",
+    "samse": "map",
+    "sampe": "map",
+    "build": "index",
+}
+
+
+def other_command(token: str, commands: list[str]) -> str:
+    """'Did you mean `gassst map`?' for a command of another mapper, or a misspelt one, else ''."""
+    from difflib import get_close_matches
+
+    meant = COMMANDS_ELSEWHERE.get(token) or next(iter(get_close_matches(token, commands, 1)), "")
+    return f"Did you mean `gassst {meant}`?" if meant else ""
+
+
 def note_on_max_hits(max_hits: int) -> str:
     """A remark where the number of alignments looks like another mapper's seed length, else ''."""
     tool = SEED_LENGTHS.get(max_hits)
     if tool is None:
         return ""
     return f"-k {max_hits} reports up to {max_hits} alignments per read; the seed length (-k of {tool}) is set by -w"
+
+
+def note_on_batches(bases_at_once: str | None) -> str:
+    """A remark where -K of bwa is given, else ''."""
+    if bases_at_once is None:
+        return ""
+    return f"-K {bases_at_once} is ignored: records do not depend on batches"
 
 
 def note_on_mode(mode: str | None, min_identity: float | None, is_single: bool) -> str:

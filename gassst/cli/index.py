@@ -6,11 +6,14 @@ import argparse
 import logging
 import os
 import time
+from functools import partial
 
 from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_size
+from gassst.cli.progress import Progress, clock
 from gassst.cli.reference import index_path
+from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
 from gassst.params import INDEX_STEPS
 
@@ -65,27 +68,34 @@ def main(args: argparse.Namespace) -> int:
     check_threads(args.threads)
     output = args.output or index_path(args.reference)
     check_writable([output])
+    parts = (None, None) if args.parts is None else _parts(args.parts)
+    log_start(args)
     start = time.perf_counter()
-    how = args.threads, args.alt, args.step
-    if args.parts is None:
-        index = SeedIndex.build(args.reference, *how)
-        index.save(output)
-    else:
-        from gassst.seeding.build_parts import build_parts
+    with Progress(quiet=args.quiet) as progress:
+        how, told = (args.threads, args.alt, args.step), partial(_show, progress)
+        if args.parts is None:
+            index = SeedIndex.build(args.reference, *how, told=told)
+            index.save(output)
+        else:
+            from gassst.seeding.build_parts import build_parts
 
-        build_parts(args.reference, output, *_parts(args.parts), *how)
-        index = SeedIndex.open(output, check=False)
+            build_parts(args.reference, output, *parts, *how, told=told)
+            index = SeedIndex.open(output, check=False)
     if index.reference.alt is not None:
-        log.info("%d ALT contigs", int(index.reference.alt.sum()))
+        log.info("%s", number_of(int(index.reference.alt.sum()), "ALT contig"))
     reference, seconds = index.reference, time.perf_counter() - start
-    contigs, bases = len(reference.names), int(reference.lengths.sum())
+    contigs, bases = number_of(len(reference.names), "contig"), int(reference.lengths.sum())
     sizes = [os.path.getsize(path) for path in (output, *(part.path for part in index.parts))]
-    in_parts = f" in {len(index.parts)} parts" if index.parts else ""
+    in_parts = f" in {number_of(len(index.parts), 'part')}" if index.parts else ""
     log.info(
-        "%s: %d contigs, %s bases, k = %d, %s bytes%s, %.1f s",
+        "%s: %s, %s bases, k = %d, %s bytes%s, %.1f s",
         output, contigs, f"{bases:,}", index.k, f"{sum(sizes):,}", in_parts, seconds,
     )  # fmt: skip
     return 0
+
+
+def _show(progress: Progress, done: str) -> None:
+    progress.show(None, lambda seconds: f"{done}, {clock(seconds)} so far")
 
 
 def _parts(text: str) -> tuple[int | None, int | None]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from gassst.cli.checks import check_writable, mates_of, verified_params
+from gassst.cli.checks import check_order, check_writable, mates_of, verified_params
 from gassst.cli.options import add_insert_options
 from gassst.cli.reference import load_index
+from gassst.cli.start import log_start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run `gassst insert`. Raises UsageError, InputError, OutputError, DeviceError."""
     params = verified_params(args)
+    check_order(args)
     reads, mates = mates_of(args)
     check_writable([args.output])
     from gassst.io.read_source import ReadSource
     from gassst.mapper import Mapper
 
-    mapper = Mapper(load_index(args.index, args.threads, args.check), **vars(params))
+    index = load_index(args.index, args.threads, args.check)
+    log_start(args, index)
+    mapper = Mapper(index, **vars(params))
     source = ReadSource.of(
         reads,
         mates,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import logging
 import os
@@ -15,6 +16,7 @@ from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
 from gassst.errors import InputError, ParameterError, report_of
 from gassst.io import interrupt
+from gassst.threads import MAX_THREADS, most_threads, usable_threads
 
 log = logging.getLogger("gassst")
 
@@ -25,7 +27,7 @@ def _messages(quiet: bool, verbose: bool) -> Iterator[None]:
     handler = ConsoleHandler()
     handler.setFormatter(logging.Formatter("gassst: %(message)s"))
     before = log.level
-    log.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
+    log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
     log.addHandler(handler)
     try:
         yield
@@ -40,8 +42,22 @@ def _run_command(argv: list[str]) -> int:
         return 2
     args = parse(argv)
     with _messages(getattr(args, "quiet", False), getattr(args, "verbose", False)):
+        _bound_threads(args)
         code: int = COMMANDS[args.command].load().main(args)
         return code
+
+
+def _bound_threads(args: argparse.Namespace) -> None:
+    """No more threads than are of use, unless the number is none at all: the command says so."""
+    asked, most = getattr(args, "threads", 0), most_threads()
+    if most < asked <= MAX_THREADS:
+        log.info(
+            "-t %d: %d threads are used, as there are %d cores for this process",
+            asked,
+            most,
+            usable_threads(),
+        )
+        args.threads = most
 
 
 def _in_options(error: BaseException) -> BaseException:

@@ -19,6 +19,7 @@ from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
 from gassst.cli.reference import load_index
 from gassst.cli.reports import reports
+from gassst.cli.start import log_start
 
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress
@@ -47,8 +48,26 @@ def main(args: argparse.Namespace) -> int:
     params = verified_params(args)
     check_map(args, params)
     samples = samples_of(args)
+    if args.skip_existing:
+        samples = _not_completed(args, samples)
+        if not samples:
+            return 0
     with ExitStack() as stack:
         return _map(args, params, samples, _device_started(args, params, samples, stack))
+
+
+def _not_completed(args: argparse.Namespace, samples: list[Sample]) -> list[Sample]:
+    """The samples that are still to be mapped."""
+    from gassst.cli.resume import is_complete
+
+    left = [sample for sample in samples if not is_complete(sample, args)]
+    done = len(samples) - len(left)
+    log.info("--skip-existing: %d of %d samples are complete", done, len(samples))
+    if done and (args.stats or args.report or args.multiqc):
+        log.warning(
+            "--skip-existing: --stats, --report and --multiqc tell of the samples that are mapped now"
+        )
+    return left
 
 
 def _device_started(
@@ -125,6 +144,8 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
         runs = _mapped_here(args, params, samples, options_for, shard, started)
     seconds = time.monotonic() - start
     stats = Stats.of_runs(runs) if args.sheet else runs[args.output]
+    if args.dask is None:  # on a cluster, the runs are those of other machines
+        seconds = stats.run["seconds"]
     for path, text in reports(args, stats, runs):
         write_text(path, text)
     if args.verbose:
@@ -148,6 +169,7 @@ def _mapped_here(
 
     index = load_index(args.index, args.threads, args.check)
     mapper = LateMapper(index, **vars(params)).beside(started)
+    log_start(args, index)
     log.debug("extension: %s", mapper.extender.describe())
     details = bool(args.stats or args.report or args.multiqc)
 

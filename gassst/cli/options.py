@@ -117,6 +117,11 @@ def _add_input(group: Any) -> None:
         help="Map many samples with one index: a table with the columns sample, lane, R1, R2 and output.",
     )
     add(
+        "--skip-existing",
+        action="store_true",
+        help="Of --sheet, skip samples whose output this command has completed before.",
+    )
+    add(
         "--shard",
         metavar="I/N",
         help="Map only the I-th of N parts of the reads, from plain or BGZF files. `gassst gather` joins what N "
@@ -267,7 +272,7 @@ def _add_file(group: Any) -> None:
         dest="format_options",
         action="append",
         metavar="NAME=VALUE",
-        help="Option of CRAM, as samtools takes it: version=3.0, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
+        help="Option of CRAM, as samtools takes it: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
         "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM is written against the sequence of the "
         "index.",
     )
@@ -487,8 +492,8 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment; 'auto' runs those that pay, 'none' runs none "
-        f"(default: {','.join(DEFAULT_FILTERS)}). No filter loses an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that pay (band32; with --all "
+        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). No filter rejects an alignment.",
     )
 
 
@@ -532,12 +537,12 @@ def _add_pairs(group: Any) -> None:
         help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
     )
     toward = {
-        "fr": "Mates face each other. This is the default.",
+        "fr": "Mates face each other. By default, the first pairs show the orientation.",
         "rf": "Mates face away from each other.",
         "ff": "Mates face the same way.",
     }
     for name, text in toward.items():
-        add(f"--{name}", dest="orientation", action="store_const", const=name, default="fr", help=text)
+        add(f"--{name}", dest="orientation", action="store_const", const=name, help=text)
 
 
 def _add_scoring(group: Any) -> None:
@@ -609,6 +614,12 @@ def _add_machine(group: Any) -> None:
         "beside a GPU). The first and last batches of several threads have fewer.",
     )
     add(
+        "-K",
+        dest="bases_at_once",
+        metavar="BASES",
+        help="Ignored, for the sake of scripts for bwa and minimap2: records never depend on batches.",
+    )
+    add(
         "--memory",
         type=parse_size,
         metavar="SIZE",
@@ -653,7 +664,7 @@ def add_common(group: Any) -> None:
         metavar="N",
         help="Use this many threads (default: all cores, here %(default)s).",
     )
-    add("-q", "--quiet", action="store_true", help="Say nothing but errors.")
+    add("-q", "--quiet", action="store_true", help="Say nothing but errors and warnings.")
     add("-v", "--verbose", action="store_true", help="Also say what the device and the search did.")
 
 

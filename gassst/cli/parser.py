@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from gassst.arguments import output_path
 from gassst.cli import habits
 from gassst.cli.paths import check_paths
 from gassst.cli.version import PrintVersion
@@ -74,11 +76,32 @@ class Help(argparse.HelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
+class Store(argparse._StoreAction):
+    """Stores a value; an output that is named twice would not be written, and is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if self.type is output_path and self._given_in is namespace:
+            raise argparse.ArgumentError(self, f"given twice: {getattr(namespace, self.dest)} and {values}")
+        self._given_in = namespace
+        super().__call__(parser, namespace, values, option_string)
+
+    _given_in: argparse.Namespace | None = None
+
+
 class Parser(argparse.ArgumentParser):
     """Raises UsageError, which is one line with a hint, where argparse would print the whole usage and exit."""
 
     def __init__(self, **options: Any):
-        super().__init__(**{"formatter_class": Help, "add_help": False, **options})
+        # An abbreviation may mean another option than the user does: --seed of bowtie2 set --seed-length.
+        super().__init__(**{"formatter_class": Help, "add_help": False, "allow_abbrev": False, **options})
+        for name in (None, "store"):
+            self.register("action", name, Store)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(_sentences(message, habits.hint_in(message), f"See `{self.prog} --help`."))
@@ -110,6 +133,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """
     command = argv[0] if argv and argv[0] in COMMANDS else ""
     parser = build_parser(command, others=not command)  # each takes a quarter of a millisecond
+    if argv and not command and argv[0] not in parser._option_string_actions:
+        raise UsageError(_no_command(argv[0], parser))
+    if command == "map":
+        _refuse_level(argv)
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         raise UsageError(_unknown(unknown[0], subparser_of(parser, command) if command else parser))
@@ -123,6 +150,22 @@ def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.Argu
     [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     found: argparse.ArgumentParser = commands.choices[command]
     return found
+
+
+def _no_command(token: str, parser: argparse.ArgumentParser) -> str:
+    if token.startswith("-"):
+        return _unknown(token, parser)
+    hint = habits.other_command(token, [*COMMANDS])
+    where = f"See `{parser.prog} --help`."
+    return _sentences(f"unknown command {token or repr(token)}", hint, where if "--help" not in hint else "")
+
+
+def _refuse_level(argv: list[str]) -> None:
+    """-v takes no number: one behind it would be the reference, or reads. Raises UsageError."""
+    for option, value in zip(argv, [*argv[1:], ""], strict=True):
+        level = value if option == "-v" else option[2:] if option.startswith("-v") else ""
+        if level.isdecimal() and not (option == "-v" and os.path.exists(value)):
+            raise UsageError(_sentences(f"-v {level}: {habits.NO_LEVEL}", "See `gassst map --help`."))
 
 
 def _unknown(token: str, parser: argparse.ArgumentParser) -> str:

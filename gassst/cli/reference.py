@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from gassst.errors import IndexFormatError, InputError
 from gassst.io.inflate import MAGIC_SIZE, format_of
+from gassst.io.reference_files import FASTA_SUFFIXES
 
 if TYPE_CHECKING:
     from gassst.seeding.seed_index import SeedIndex
 
 log = logging.getLogger("gassst")
 SUFFIX = ".gsi"
-FASTA_SUFFIXES = (".fa", ".fasta", ".fna", ".fas")
 
 
 def index_path(fasta: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_level
+from gassst.cli.start import log_start
 from gassst.errors import UsageError
 
 log = logging.getLogger("gassst")
@@ -57,6 +58,7 @@ def main(args: argparse.Namespace) -> int:
     from gassst.io.recompress import write_bgzf
     from gassst.workers.threads import ThreadWorkers
 
+    log_start(args)
     inputs = InputProgress(args.reads)
     with ExitStack() as stack:
         workers = stack.enter_context(closing(ThreadWorkers(None, args.threads)))

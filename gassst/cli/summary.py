@@ -49,7 +49,7 @@ def internals(stats: Stats) -> str:
         ("errors per mapped read", f"{edits:.3f}", ""),
         ("reads with a seed passed over", f"{stats.capped:,}", _percent(stats.capped, stats.reads)),
         ("seed occurrences", f"{stats.occurrences:,}", ""),
-        ("candidates", f"{stats.candidates:,}", ""),
+        ("anchors made of them", f"{stats.candidates:,}", ""),
         ("bands scored", f"{stats.scored:,}", ""),
         ("of these beside a mate", f"{stats.rescued:,}", ""),
         ("alignments traced back", f"{stats.traced:,}", ""),

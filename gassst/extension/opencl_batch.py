@@ -104,7 +104,7 @@ class Worker:
 
 
 class DeviceBatch:
-    """One batch of reads on the device. The arrays of every call were checked in reads_handle.py."""
+    """One batch of reads on the device. `ReadsHandle` has verified the arrays of every call."""
 
     def __init__(self, engine: Engine, worker: Worker, planes, plane_start, lengths):
         self.engine, self.worker, self.cl = engine, worker, engine.cl

@@ -28,6 +28,7 @@ OPTIONS = {
 }
 PROFILES = ("fast", "normal", "small", "archive")
 """Names and values, as regular expressions, of those options of htslib that change the form of the file alone."""
+VERSION = "3.0"  # unless another is asked for: GATK 4.6.2, Picard 3.3 and htslib 1.11 do not read 3.1
 AT_ONCE = 1 << 22  # bases of a contig that are written at once
 
 
@@ -69,6 +70,8 @@ class CramOptions:
     def as_text(self, against_reference: bool) -> str:
         """Each option behind a comma, as htslib takes them behind the name of a format."""
         options = [option if "=" in option or option in PROFILES else f"{option}=1" for option in self.given]
+        if not any(option.startswith("version=") for option in options):
+            options.insert(0, f"version={VERSION}")
         options += [] if self.level is None else [f"level={self.level}"]
         options += [] if against_reference or not self.is_against_reference else ["no_ref=1"]
         return "".join(f",{option}" for option in options)

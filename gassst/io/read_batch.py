@@ -47,7 +47,7 @@ class ReadBatch:
     names : uint8[name_offsets[-1]]
     name_offsets : uint32[n + 1]
     bases : uint8[offsets[-1]]
-        ASCII as in the file, but "." is "N".
+        ASCII as in the file, but "." is "N", and U is T.
     quals : uint8[offsets[-1]] or None
         ASCII, phred + 33; None when the reads have no qualities (FASTA).
     offsets : uint32[n + 1]

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
-from gassst.io.source import Source, name_of
+from gassst.io.first_reads import first_line
+from gassst.io.source import name_of
 
 # Values of PL that Picard's ValidateSamFile and GATK accept, in any case.
 PLATFORMS = {
     "CAPILLARY", "DNBSEQ", "ELEMENT", "HELICOS", "ILLUMINA", "IONTORRENT", "LS454", "ONT", "OTHER", "PACBIO",
     "SINGULAR", "SOLID", "ULTIMA",
 }  # fmt: skip
-HEADER_BYTES = 1 << 12  # of the first read of a file: its name is shorter
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ def parse_read_group(text: str) -> str:
     first, *fields = line.split("\t")
     bad = [f for f in fields if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[^\x00-\x1f\x7f]+", f)]
     keys = [f[:2] for f in fields]
+    if re.match("@RGt[A-Za-z][A-Za-z0-9]:", first):
+        quoted = r"'@RG\tID:x\tSM:y'"
+        raise UsageError(f"read group {text!r}: the shell took its backslashes; put it in quotes, {quoted}")
     if first != "@RG":
         raise UsageError(f"read group {text!r}: must begin with '@RG' and a tab")
     if bad:
@@ -112,7 +115,7 @@ def groups_from_names(paths: Sequence[str], sample: str) -> ReadGroups:
 
 
 def _group_from_name(path: str, sample: str) -> str:
-    first = _first_line(path)
+    first = first_line(path)
     name, _, comment = first[1:].partition(" ")
     parts = name.split(":")
     if len(parts) < 7:
@@ -121,18 +124,6 @@ def _group_from_name(path: str, sample: str) -> str:
     barcode = re.fullmatch(r"[12]:[YN]:\d+:([A-Za-z+]+)", comment.partition("\t")[0])
     full_unit = f"{unit}.{barcode[1].replace('+', '-')}" if barcode else unit
     return parse_read_group(f"@RG\tID:{unit}\tSM:{sample}\tLB:{sample}\tPL:ILLUMINA\tPU:{full_unit}")
-
-
-def _first_line(path: str) -> str:
-    buffer = memoryview(bytearray(HEADER_BYTES))
-    size = 0
-    with Source(path) as source:
-        while size < len(buffer) and b"\n" not in bytes(buffer[:size]):
-            added = source.readinto(buffer[size:])
-            if not added:
-                break
-            size += added
-    return bytes(buffer[:size]).partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
 
 
 def doubts(lines: Sequence[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,7 +23,10 @@ from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.slices import LanePart
+from gassst.io.source import name_of
 from gassst.io.texts import ReadAhead
+
+log = logging.getLogger("gassst")
 
 Path = str | os.PathLike[str]
 Paths = Path | Iterable[Path]
@@ -212,8 +216,12 @@ def _files(
             pieces = batch_sizes.of_file(i)
             cut = None if part is None else part.slices[0]
             batches = batches_of_file(path, interleaved, options, pieces, progress, allow_truncated, cut)
+        size = 0
         for batch in batches:
+            size += len(batch)
             yield GroupBatch(batch, groups.of(lane))
+        if part is None and not size:
+            log.warning("%s: no reads", name_of(path))
 
 
 def _files_of_pairs(
@@ -228,8 +236,12 @@ def _files_of_pairs(
     options = options._replace(reads=whole_pairs(options.reads))
     for i, (lane, part) in enumerate(_parts_of_lanes(len(lanes), parts)):
         pieces, cuts = batch_sizes.of_file(i, mates=2), (None, None) if part is None else part.slices
+        size = 0
         for batch in batches_of_pair(*lanes[lane], options, pieces, progress, allow_truncated, cuts):
+            size += len(batch)
             yield GroupBatch(batch, groups.of(lane))
+        if part is None and not size:
+            log.warning("%s: no reads", " and ".join(map(name_of, lanes[lane])))
 
 
 def _parts_of_lanes(lanes: int, parts: Sequence[LanePart] | None) -> Iterable[tuple[int, LanePart | None]]:

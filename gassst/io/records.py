@@ -42,6 +42,7 @@ from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.record_sums import RecordSum
 from gassst.io.reference import ReferenceArrays
+from gassst.io.reference_files import as_uri
 from gassst.io.shards import PartOfRun
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
@@ -68,17 +69,20 @@ def header(
     sort_order: str = "unsorted",
     comments: Sequence[str] = (),
     alt: npt.NDArray[np.bool_] | None = None,
+    fasta: str | None = None,
 ) -> str:
     """SAM header text.
 
     `sort_order` is "unsorted" (records grouped by read: GO:query) or "coordinate". `read_group` has one line or several
     as bwa takes them (`@RG\\tID:x\\tSM:y`, tabs real or written as backslash and t). `comments` are whole @CO lines.
-    Contigs of `alt` (bool[c]) get AH:*, as from bwa.
+    Contigs of `alt` (bool[c]) get AH:*, as from bwa. `fasta` is the file of their sequences, for UR.
     Raises `UsageError` for a bad read group, `InputError` for a contig that SAM cannot hold.
     """
     order = "SO:coordinate" if sort_order == "coordinate" else "SO:unsorted\tGO:query"
     lines = [f"@HD\tVN:1.6\t{order}"]
-    contigs = list(_contig_lines(reference_names, lengths, md5s))
+    uri = None if fasta is None else as_uri(fasta)
+    place = "" if uri is None else f"\tUR:{uri}"
+    contigs = [line + place for line in _contig_lines(reference_names, lengths, md5s)]
     lines += contigs if alt is None else [f"{x}\tAH:*" if y else x for x, y in zip(contigs, alt, strict=True)]
     groups = [read_group] if isinstance(read_group, str) else read_group or ()
     lines += map(parse_read_group, groups)

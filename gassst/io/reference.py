@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import IO, Any, NamedTuple
@@ -102,14 +102,15 @@ class Reference:
         return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions)
 
     @classmethod
-    def from_fasta(cls, path: str | os.PathLike[str]) -> Reference:
+    def from_fasta(cls, path: str | os.PathLike[str], told: Callable[[str], None] | None = None) -> Reference:
         """Read FASTA, plain or compressed by its content; lower case, IUPAC letters and CRLF are fine.
 
         Raises InputError, naming file, contig and line. Errors are a character that is no base, text before the first
         header, and a file without contigs. So are a contig without bases or without a name, a name that SAM forbids,
         and two contigs of one name. A damaged or cut file and more than 2^32 - 1 padded bases are errors, too.
+        `told` is called with how much has been read.
         """
-        return cls._assemble(_read_fasta(path), os.fspath(path))
+        return cls._assemble(_read_fasta(path, told), os.fspath(path))
 
     @classmethod
     def from_sequences(cls, contigs: Iterable[tuple[str, bytes]], source: str = "reference") -> Reference:
@@ -235,11 +236,14 @@ def _pack(
 # --- FASTA --------------------------------------------------------------------------------------------------
 
 
-def _read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytearray]]:
+def _read_fasta(
+    path: str | os.PathLike[str], told: Callable[[str], None] | None = None
+) -> Iterator[tuple[str, bytearray]]:
     """Contigs of a file: name and clean upper-case sequence, which may be empty."""
     source = os.fspath(path)
     name = None
     sequence = bytearray()
+    size = 0
     with open_input(source) as file:
         for line, text in _stretches(file):
             if text.startswith(b">"):
@@ -248,6 +252,9 @@ def _read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytearray]]
                 name, sequence = _contig_name(text, source, line), bytearray()
             elif name is not None:
                 sequence += _clean(text, source, name, line)
+                size += len(text)
+                if told is not None:
+                    told(f"{size / 1e6:,.0f} MB of FASTA read")
             elif not text.isspace():
                 raise InputError(f"{source}: line {line}: text before the first '>': not a FASTA file")
     if name is not None:

@@ -23,6 +23,7 @@ from gassst.extension.base import WIDTHS
 from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
 from gassst.params import Scoring
+from gassst.rules import optional, rule
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 
@@ -130,6 +131,9 @@ class Aligner:
         kept = lines.hits["cigar_runs"] > 0
         return lines if kept.all() else lines.take(kept)
 
+    @optional(
+        "needless-gaps", "Prefers an ungapped alignment of the same score.", instead=lambda self, lines: None
+    )
     def _leave_out_needless_gaps(self, lines: Lines) -> None:
         """Make lines ungapped, in place, where that scores as well on the diagonal on which they begin or end.
 
@@ -223,6 +227,9 @@ def score_bands(aligner: Aligner, read_strand: U32, band_start: U32, words: U8) 
     return places.take(np.flatnonzero(places.score > 0))
 
 
+SCORES_NARROW = rule("narrow-first", "Scores a place of one diagonal in the narrowest band.")
+
+
 def score_promising(aligner: Aligner, bands: Promising) -> Places:
     """The best places in promising bands, without those that align nothing.
 
@@ -230,6 +237,7 @@ def score_promising(aligner: Aligner, bands: Promising) -> Places:
     away is behind a gap, and shorter than a seed. It is still aligned in all of its band.
     """
     read_strand, band_start, words, diagonal, alone = bands
+    alone = alone & SCORES_NARROW
     narrow = WIDTHS[0]
     wide = 64 * words.astype(np.int64)
     first = np.where(alone, diagonal - np.uint32(narrow // 2), band_start)

@@ -15,6 +15,7 @@ from gassst.local.align import Aligner
 from gassst.local.places import Targets
 from gassst.pairing.adapters import adapter_starts, worn_adapter_starts
 from gassst.params import MIN_READ_LENGTH
+from gassst.rules import optional
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
@@ -30,6 +31,11 @@ BAND = 64
 CLIP = 4  # BAM operation
 
 
+@optional(
+    "known-adapters",
+    "Cuts single reads at the adapter of a usual kit.",
+    instead=lambda context, found: np.zeros(context.n, np.uint16),
+)
 def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     """Where single reads that do not fit as a whole are to be cut.
 
@@ -66,6 +72,11 @@ def mapped(cut: BatchResult, rows: I64) -> tuple[BatchResult, I64]:
     return BatchResult(hits, cut.summary[wanted], cut.cigars), rows[wanted]
 
 
+@optional(
+    "gaps-beyond-cuts",
+    "Aligns gapped reads that were cut once more, as they were before.",
+    instead=lambda backend, result, kept: result,
+)
 def with_best_gaps(backend: SearchBackend, result: BatchResult, kept: U16) -> BatchResult:
     """The result with the alignments of cut reads that score best with what was cut off.
 

@@ -19,6 +19,7 @@ from gassst.local.joint import NOWHERE, PAIR_BONUS, SAME_PLACE, Candidates, Join
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.pairing.orientation import leads, partner_strand, partner_window
+from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, U32, Bool, Structs
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
@@ -92,6 +93,13 @@ class PairedPlaces:
         )
 
 
+@optional(
+    "placed-together",
+    "Chooses the places of both mates together, by their scores.",
+    instead=lambda aligner, pairs, decided, clear, primary, places: PairedPlaces.none(
+        aligner.context.n, primary, places
+    ),
+)
 def pair_up(
     aligner: Aligner, pairs: PairContext, decided: Bool, clear: Lines, primary: Lines, places: Places
 ) -> PairedPlaces:
@@ -169,6 +177,11 @@ def _moved(
     return PairedPlaces(primary, places, reads[both].astype(np.uint32), rescued, wrong)
 
 
+@optional(
+    "deep-look",
+    "Looks up seeds that occur often for pairs in doubt.",
+    instead=lambda lengths, *_: np.zeros(len(lengths), bool),
+)
 def in_doubt(
     lengths: U32, pairs: PairContext, paired: PairedPlaces, movable: Bool, seed_coverage: SeedCoverage
 ) -> Bool:
@@ -236,6 +249,11 @@ def pair_quality(
     quality[reads] = phred(known + unseen + chance + unknown_of_pairs(beside))
 
 
+@optional(
+    "bounded-by-scores",
+    "Bounds the mapping quality of clipped pairs by the scores of other pairs of places.",
+    instead=lambda *_: None,
+)
 def bounded_by_scores(
     context: BatchContext,
     pairs: PairContext,

@@ -35,6 +35,7 @@ from gassst.local.places import (
 from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
+from gassst.rules import optional
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
 from gassst.search.backend import SearchBackend
@@ -176,6 +177,11 @@ class _Realignment:
             clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, quality
         )
 
+    @optional(
+        "dense-seeds",
+        "Looks up seeds at every fifth base of reads that fit at one end only.",
+        instead=lambda self, known, *_: known,
+    )
     def _look_up(self, known: Looked, reads: Bool, decided: Bool, depth: Depth | None = None) -> Looked:
         """What is known with the places that dense seeds of some `reads` (bool[n]) lead to.
 
@@ -191,6 +197,11 @@ class _Realignment:
         primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
         return Looked(primary, places, passed_over.put(rows, found))
 
+    @optional(
+        "reopening",
+        "Lets a mate choose among the places of a settled read.",
+        instead=lambda self, pairs, clear, known, decided: (clear, known),
+    )
     def _reopened(
         self, pairs: PairContext, clear: Lines, known: Looked, decided: Bool
     ) -> tuple[Lines, Looked]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
+from gassst.rules import rule
 from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
@@ -21,7 +22,11 @@ SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by cha
 OCCURRENCES = 64  # of a seed that are looked at
 # A place with a gap or two more than the best one has an ungapped stretch of a third of its length. What has less is no
 # rival. Of human reads with adapters half of the buckets are left out, and 0.002 % lose their place.
-RELEVANT = 3
+RELEVANT = (
+    3
+    if rule("shadowed-buckets", "Leaves out buckets of dense seeds that a far better one covers.")
+    else 1 << 20
+)
 WORDS = 2  # of a band: room for gaps of some 50 bases
 
 

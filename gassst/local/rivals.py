@@ -23,6 +23,7 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
+from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
@@ -202,6 +203,11 @@ def part_quality(context: BatchContext, lines: Lines, places: Places, seed_cover
     return quality
 
 
+@optional(
+    "supplementary",
+    "Reports further parts of a read elsewhere.",
+    instead=lambda aligner, places, primary: primary.take(np.empty(0, np.int64)),
+)
 def supplementary(aligner: Aligner, places: Places, primary: Lines) -> Lines:
     """Alignments of parts of reads that better ones leave over, the best first."""
     context = aligner.context

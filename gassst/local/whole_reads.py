@@ -16,11 +16,17 @@ from gassst._core import local_rows as _local_rows
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.local.places import Aligned
 from gassst.params import Scoring
+from gassst.rules import optional
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext
 
 
+@optional(
+    "whole-reads",
+    "Reports reads that score too little with clipped ends as wholes.",
+    instead=lambda backend, found, result: result,
+)
 def with_whole_reads(backend: SearchBackend, found: GlobalResult, result: BatchResult) -> BatchResult:
     """The result of a batch with local ends, where reads without a place get the one that they have as a whole.
 

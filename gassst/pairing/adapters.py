@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
+from gassst.rules import optional
 
 # What the reads of usual kits run into: TruSeq, Nextera, small RNA and MGI.
 ADAPTERS = (
@@ -39,6 +40,11 @@ def adapter_starts(
     return _read_through.adapter_starts(packed, reads, first, _CODES, FIRST_PART, SHORTEST_ADAPTER)
 
 
+@optional(
+    "worn-adapters",
+    "Finds known adapters that have errors themselves.",
+    instead=lambda packed, reads, first: np.zeros(len(reads), np.uint16),
+)
 def worn_adapter_starts(
     packed: PackedReads, reads: NDArray[np.int64], first: NDArray[np.int64]
 ) -> NDArray[np.uint16]:

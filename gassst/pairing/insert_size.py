@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -153,6 +153,17 @@ class PairSample(NamedTuple):
         """The pairs of all parts."""
         empty = cls(*(np.empty(0, np.int64) for _ in cls._fields))
         return cls(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
+
+
+def learned_insert(orientations: Sequence[str], samples: Sequence[PairSample]) -> InsertModel:
+    """What the pairs of a library teach, by the orientation that most of them have.
+
+    `samples`: of the same pairs, by each of the `orientations`. The first one stands where all have too few.
+    """
+    counts = [len(sample.templates) for sample in samples]
+    chosen = counts.index(max(counts)) if max(counts) >= ENOUGH_PAIRS else 0
+    templates, *errors = samples[chosen]
+    return InsertModel.learned(orientations[chosen], templates, ErrorRate.learned(*errors))
 
 
 def pair_sample(

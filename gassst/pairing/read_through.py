@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
 from gassst.pairing.adapters import adapter_starts
-from gassst.params import MIN_READ_LENGTH, MapParams
+from gassst.params import MIN_READ_LENGTH
+from gassst.rules import optional
 
 # Mates show where their fragment ends if they differ in one base of so many at most.
 BASES_AN_ERROR = 8
@@ -33,9 +34,14 @@ class FragmentEnds(NamedTuple):
     is_sure: NDArray[np.bool_]
 
 
-def reads_may_be_cut(params: MapParams) -> bool:
-    """Whether mates may be cut where their fragment ends: ends may be clipped, and the mates face each other."""
-    return params.mode == "local" and params.orientation == "fr"
+@optional(
+    "read-through",
+    "Cuts mates where they show that their fragment ends.",
+    instead=lambda mode, orientation: False,
+)
+def reads_may_be_cut(mode: str | None, orientation: str | None) -> bool:
+    """Whether mates may be cut at the end of their fragment: ends may be clipped, and they may face each other."""
+    return mode == "local" and orientation in (None, "fr")
 
 
 def fragment_lengths(packed: PackedReads, first: NDArray[np.int64]) -> NDArray[np.uint16]:

@@ -12,6 +12,7 @@ from gassst.io.reference import GAP, Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
 from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.rules import optional, rule
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
 from gassst.seeding.lookup import WholeIndex
@@ -28,6 +29,10 @@ QUICK_EVERY = 2
 # Buckets in the window of a mate from which on its own seeds cost less than scoring all of them. Windows of usual
 # libraries are narrower, and 16 to 256 make no difference to them (docs/benchmarks/constants.md).
 WIDE_WINDOW = 64
+KNOWS_WIDE = rule(
+    "wide-windows", "Looks up the seeds of a mate before its window is scored, where that is wide."
+)
+RESCUES = rule("mate-rescue", "Scores the window that a mate leaves for the other one.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,11 +192,12 @@ class PairContext:
             begin=np.where(mate > 0, np.minimum(begin, begin[partner]), 0),
             borders=borders_of(context.reference),
             window_bases=window_bases,
-            rescuable=_long_enough(plan, present, window_bases)[lengths] & context.params.mate_rescue,
-            wide=window_bases >> plan.shift >= WIDE_WINDOW,
+            rescuable=_long_enough(plan, present, window_bases)[lengths]
+            & (RESCUES and context.params.mate_rescue),
+            wide=KNOWS_WIDE and window_bases >> plan.shift >= WIDE_WINDOW,
             missed=missed_by_row(plan, present),
             length_rank=np.cumsum(is_present) - 1,
-            may_be_cut=not is_cut and reads_may_be_cut(context.params),
+            may_be_cut=not is_cut and reads_may_be_cut(context.params.mode, insert.orientation),
         )
 
     @property
@@ -205,6 +211,11 @@ def borders_of(reference: Reference) -> I64:
     return np.append(reference.starts - GAP // 2, reference.total)
 
 
+@optional(
+    "first-stage-of-pairs",
+    "Begins with a stage in which both mates have three seeds.",
+    instead=lambda *_: np.zeros(MAX_READ_LENGTH + 1, np.int64),
+)
 def _first_stages(plan: SearchPlan, present: I64) -> I64:
     """int64[MAX_READ_LENGTH + 1]: the stage with which pairs of reads of each of the lengths `present` begin."""
     by_chance = plan.n_bases / 4.0 ** plan.seed_length[:, present]

@@ -90,20 +90,22 @@ FILTERS: dict[str, Callable[[Candidates, Batch], Candidates]] = {
 BAND_LEAD = 16
 """Diagonals of the narrow band before the candidate's own. It decides where no alignment leaves it by so many gaps."""
 
-# What "auto" stands for. A narrow band costs a third of a band and rejects three in five to nineteen in twenty. Looking
-# at the flanks before costs as much and rejects less (docs/benchmarks/sensitivity.md).
+# What "auto" stands for where the best places are wanted. A narrow band costs a third of a band and rejects three in
+# five to nineteen in twenty. Looking at the flanks before costs as much (docs/benchmarks/sensitivity.md).
 AUTO_FILTERS = ("band32",)
+# Where all places are wanted, limits are tight and chance has led to 98 in 100 candidates or more.
+AUTO_FILTERS_OF_ALL = ("flanks", "band32")
 
 
 class Cascade:
     """Filters run one after another, in the order given.
 
-    `names` from `FILTERS`, or "auto" for `AUTO_FILTERS`; `gaps`, the most gap bases an alignment may have;
+    `names` from `FILTERS`, or "auto" for those of `auto`; `gaps`, the most gap bases an alignment may have;
     `shift`: a bucket of the `duplicate` stage is `2**shift` diagonals. Raises UsageError for an unknown name.
     """
 
-    def __init__(self, names: Iterable[str], gaps: int, shift: int = 0):
-        self.names = tuple(n for name in names for n in (AUTO_FILTERS if name == AUTO else (name,)))
+    def __init__(self, names: Iterable[str], gaps: int, shift: int = 0, auto: tuple[str, ...] = AUTO_FILTERS):
+        self.names = tuple(n for name in names for n in (auto if name == AUTO else (name,)))
         self.gaps = gaps
         self.shift = shift
         for name in self.names:
@@ -117,14 +119,9 @@ class Cascade:
 
     @classmethod
     def of_run(cls, params: MapParams, plan: SearchPlan) -> Cascade:
-        """The filters that the parameters ask for.
-
-        Where all alignments are wanted, "auto" stands for none: a band may hold some without a seed.
-        """
-        names = params.filters
-        if params.all_hits:
-            names = tuple(name for name in names if name != AUTO)
-        return cls(names, plan.gaps, plan.shift)
+        """The filters that the parameters ask for."""
+        auto = AUTO_FILTERS_OF_ALL if params.all_hits else AUTO_FILTERS
+        return cls(params.filters, plan.gaps, plan.shift, auto)
 
     def run(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
 from gassst.layouts import HIT
 from gassst.params import Scoring
+from gassst.rules import optional, rule
 from gassst.sam_flags import UNMAPPED
 from gassst.search.arrays import (
     I64,
@@ -53,9 +55,7 @@ SURE_ERRORS = 4
 CLIPPING_GAIN = 11
 # Share of reads, or of pairs, that may be given up although they have a place as a whole: of 10,000 pairs of 100 bases
 # with 10 % errors 0.02 % lose theirs, and reads of another genome cost a third.
-GIVEN_UP = 0.001
-# Runs of neighbouring reads, twice their number, from which on the anchors of each are not copied as a whole.
-MANY_RUNS = 512
+GIVEN_UP = 0.001 if rule("giving-up", "Ends the search of pairs that seeds hardly place any more.") else 0.0
 
 
 class HostBackend:
@@ -122,6 +122,11 @@ class HostBackend:
     def count_candidates(self, anchors: Anchors) -> None:
         self.stats.candidates += len(anchors)
 
+    @optional(
+        "leave-to-local",
+        "Ends the search of whole reads for a read that scores more with clipped ends.",
+        instead=lambda *_: False,
+    )
     def leave_to_local(
         self,
         state: SearchState,
@@ -137,16 +142,8 @@ class HostBackend:
             return _stretches.leave_to_local(anchors, state, self.context, *reads, SURE_ERRORS, CLIPPING_GAIN)
 
     def still_searched(self, anchors: Anchors, state: SearchState) -> Candidates:
-        left = state.left_to_local[anchors.reads]
-        edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
-        if edges.size > MANY_RUNS:
-            return self.take(anchors, np.repeat(~left, np.diff(anchors.start)).view(np.uint8))
-        with self.stats.timed("candidates"):
-            runs = [slice(first, end) for first, end in anchors.start[edges].reshape(-1, 2).tolist()]
-            columns = anchors.read_strand, anchors.diagonal, anchors.offset, anchors.length
-            return Candidates(
-                *(np.concatenate([column[:0], *map(column.__getitem__, runs)]) for column in columns)
-            )
+        searched = ~state.left_to_local[anchors.reads]
+        return self.take(anchors, np.repeat(searched, np.diff(anchors.start)).view(np.uint8))
 
     def merge_scored(self, state: SearchState, reads: U32) -> None:
         with self.stats.timed("candidates"):
@@ -265,7 +262,10 @@ class HostBackend:
         bands, start = found.bands.take(found.rows), found.start
         with self.stats.timed("align"):
             ungapped = self.ungapped_ends(bands)
-            traced = self._trace(bands, np.flatnonzero(ungapped == 0))
+            gapped = np.flatnonzero(ungapped == 0)
+            if self.context.params.all_hits:
+                bands = self._centred(bands, gapped)
+            traced = self._trace(bands, gapped)
             hits, cigars = _alignments.hits_from_bands(bands, ungapped, traced, self.context)
         mapped = np.diff(start) > 0
         quality = found.quality.copy()
@@ -275,6 +275,25 @@ class HostBackend:
         parts = Parts(*columns, hits["edits"][primary].astype(np.float64))
         quality[mapped] = beside_copies(quality[mapped], parts, self.context, pairs, found.repeats)
         return BatchResult(_alignments.reported_rows(hits, start, quality), found.summary, cigars)
+
+    def _centred(self, bands: Bands, rows: I64) -> Bands:
+        """The bands with those of `rows` moved so that each has its end in the middle.
+
+        Of several bands that hold a place any may have come first. At its edge some of the equally good alignments are
+        missing, in the middle none is, so which of them is walked depends on the place alone. A band stays where it is
+        if the moved one has fewer errors: no seed led there.
+        """
+        band_start, end = bands.band_start.copy(), bands.end.copy()
+        for words, chosen in _groups(bands.words[rows]):
+            of_width, most = rows[chosen], PROFILE_CELLS // (64 * words)
+            for at in range(0, of_width.size, most):
+                part = of_width[at : at + most]
+                middle = np.uint32(32 * words)
+                first = band_start[part] + end[part] - middle
+                profile = self._bands.profile(bands.read_strand[part], first, words)
+                same = profile[:, middle] == bands.edits[part]
+                band_start[part[same]], end[part[same]] = first[same], middle
+        return replace(bands, band_start=band_start, end=end)
 
     def _trace(self, bands: Bands, rows: I64) -> Traced:
         """The tracebacks of `rows` of bands, in their order."""

@@ -11,6 +11,7 @@ from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
 from gassst.pairing.read_through import fragment_ends
+from gassst.rules import optional
 from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -59,6 +60,11 @@ class HostPairPasses:
     def participants(self, reads: U32, state: PairState, stage: int) -> U32:
         return _mate_anchors.participants(reads, state, self.pairs, stage)
 
+    @optional(
+        "quick-look",
+        "Settles pairs by half of the first seeds; a device takes it in one visit.",
+        instead=lambda self, reads: reads[:0],
+    )
     def quick_participants(self, reads: U32) -> U32:
         return _mate_anchors.pairs_with_seeds(reads, self.context, self.pairs, 0, QUICK_SEEDS)
 
@@ -90,6 +96,11 @@ class HostPairPasses:
             columns = near, self.pairs.mate, QUICK_ANCHORS, self.context.shift
             return Buckets(*_mate_anchors.quick_buckets(anchors, *columns))
 
+    @optional(
+        "repeat-buckets",
+        "Scores only the best buckets of a mate in a repeat.",
+        instead=lambda self, anchors, chosen, *_: chosen,
+    )
     def without_copies(self, anchors: Anchors, chosen: U8, search: SearchState, state: PairState) -> U8:
         context, preset = self.context, self.context.plan.preset
         if preset.repeat_buckets is None:

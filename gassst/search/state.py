@@ -8,6 +8,7 @@ import numpy as np
 
 from gassst._core.placements import Placements
 from gassst.layouts import NO_SCORE
+from gassst.rules import optional
 from gassst.search.arrays import I64, U8, U16, U64, Bands, Bool, Buckets, Diagonals, KeysByRead
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import Seen
@@ -86,6 +87,11 @@ class SearchState:
             rejected=KeysByRead.none(n),
         )
 
+    @optional(
+        "hopeless",
+        "Leaves out dense seeds where no stretch of a read fits anywhere.",
+        instead=lambda self, context: np.zeros(context.n, bool),
+    )
     def hopeless(self, context: BatchContext) -> Bool:
         """bool[n]: reads without a place of which no anchor lies on a stretch worth another look.
 

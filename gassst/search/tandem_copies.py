@@ -10,6 +10,7 @@ from gassst._core import tandem as _tandem
 from gassst.io.reference import contig_before
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.orientation import leads, partner_strand, template_length
+from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import (
@@ -57,6 +58,11 @@ class Parts(NamedTuple):
         return (np.ceil(self.loss) + MOST_BESIDE).astype(np.uint16)
 
 
+@optional(
+    "tandem-copies",
+    "Bounds the mapping quality of reads in tandem repeats by the copies beside them.",
+    instead=lambda quality, *_: quality,
+)
 def beside_copies(
     quality: U8,
     parts: Parts,

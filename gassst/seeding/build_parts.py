@@ -22,7 +22,15 @@ from gassst.seeding.index_file import (
     write,
 )
 from gassst.seeding.index_parts import IndexPart, part_path, remove_parts, written_parts
-from gassst.seeding.seed_index import Counted, SeedIndex, Source, json_section, reference_sections
+from gassst.seeding.seed_index import (
+    Counted,
+    SeedIndex,
+    Source,
+    Told,
+    json_section,
+    reference_sections,
+    share_sorted,
+)
 from gassst.version import __version__
 
 MAX_PARTS = 256
@@ -37,12 +45,13 @@ def build_parts(
     threads: int | None = None,
     alt: str | os.PathLike[str] | None = None,
     step: int = 1,
+    told: Told | None = None,
 ) -> int:
     """Index a reference, and write the index in parts of about equal size: `path`, and `part_path` of each.
 
     Parameters
     ----------
-    reference, threads, alt, step
+    reference, threads, alt, step, told
         As for `SeedIndex.build`.
     path : path
         Of the index. It holds the reference, 3 bits a base, and is what runs are given.
@@ -64,7 +73,7 @@ def build_parts(
         raise OutputError(f"{name}: not a regular file")
     if parts is not None and not 1 <= parts <= MAX_PARTS:
         raise UsageError(f"parts: {parts} is not from 1 to {MAX_PARTS}")
-    source = Source.of(reference, threads, alt, step)
+    source = Source.of(reference, threads, alt, step, told)
     k, reference = source.k, source.reference
     cut = cut_bases(k, step)
     counted = Counted.of(reference, k, source.threads, step, least=cut)
@@ -81,7 +90,8 @@ def build_parts(
     with ExitStack() as stack:
         manifest = stack.enter_context(whole_file(name))  # the last to take its name
         for number, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True), 1):
-            arrays = counted.sorted(first * prefixes, last * prefixes)
+            shares = first * prefixes / sizes.size, last * prefixes / sizes.size
+            arrays = counted.sorted(first * prefixes, last * prefixes, share_sorted(told, *shares))
             fields = {"program": f"gassst {__version__}", "part": number, "k": k, "step": step}
             sections = {"metadata": json_section(fields), **dict(zip(SEED_ARRAYS, arrays, strict=True))}
             file = stack.enter_context(whole_file(part_path(name, number)))

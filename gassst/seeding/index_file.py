@@ -151,6 +151,17 @@ def map_sections(file: IO[bytes], path: str) -> Mapped:
     return Mapped(version, int.from_bytes(page[_HEADER_CRC:], sys.byteorder), sections)
 
 
+def is_index(path: str) -> bool:
+    """Whether a file begins as an index does; False for what cannot be read, or not twice."""
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb", buffering=0) as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def _section_table(page: bytes, size: int, path: str) -> tuple[int, list[tuple[str, int, int, int]]]:
     """Format version and rows. The cheap checks come in the order in which each says most about what went wrong."""
     if not page.startswith(MAGIC):

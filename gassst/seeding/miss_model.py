@@ -14,6 +14,7 @@ import numpy as np
 
 from gassst._core.seed_misses import missed_shares
 from gassst.params import MAX_ERRORS
+from gassst.rules import optional
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
@@ -113,6 +114,9 @@ def stage_miss(m: int, errors: int, stage: Stage) -> float:
     return float(_missed_by_seeds(m, stage, most)[errors])
 
 
+@optional(
+    "settled-by-share", "Leaves out a stage that would find hardly any further place.", instead=lambda *_: -1
+)
 def settled_errors(m: int, most: int, stage: Stage, share: float) -> int:
     """Most errors, up to `most`, of which a stage misses at most `share` of the alignments; -1: none.
 

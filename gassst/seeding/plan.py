@@ -20,6 +20,7 @@ import numpy as np
 
 from gassst.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.presets import PRESETS
+from gassst.rules import rule
 from gassst.seeding.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
@@ -47,11 +48,18 @@ LONG_SEED = 20  # `presets.Preset` limits occurrences of longer and shorter seed
 # Overlapping seeds are taken this far apart at first, and all of them only where that settles nothing
 # (docs/benchmarks/tried.md, "Index and seeds").
 SPARSE = 6
+BEGINS_SPARSE = rule(
+    "sparse-seeds",
+    "Takes every sixth overlapping seed first, and the others only where that settles nothing.",
+)
 # Bases of a read for each error that it is expected to have at most. 5 to 20 place the same reads right
 # (docs/benchmarks/constants.md).
 LIKELY_ERRORS = 10
 # The last stage may leave out seeds: it takes them up to so many bases apart, or up to so many bases longer.
 WIDEST_STEP, LONGER = 8, 2
+LEAVES_OUT = rule(
+    "cheapest-last-stage", "Takes as few overlapping seeds as lose no more reads than the level allows."
+)
 # What a seed costs for each occurrence by chance on both strands, in lookups: sorted, and bounded in a narrow band.
 OCCURRENCE_COST = 2.6
 # Strata that count beyond the best one: enough to tell how far the second best is.
@@ -297,7 +305,12 @@ class SearchPlan:
         if is_lossless:
             return [*stages, Stage(w, errors + 1, True)]
         last = self._overlapping(m, w, errors, tuple(stages))
-        if self.preset.missed_alone and last.looked_up > SPARSE and last.every <= SPARSE // 2:
+        if (
+            BEGINS_SPARSE
+            and self.preset.missed_alone
+            and last.looked_up > SPARSE
+            and last.every <= SPARSE // 2
+        ):
             stages.append(last._replace(every=SPARSE))
         return [*stages, last]
 
@@ -308,7 +321,7 @@ class SearchPlan:
         disjoint seeds of the stages `before`.
         """
         everything = Stage(w, m - w + 1, False)
-        if not self.preset.lost:
+        if not (LEAVES_OUT and self.preset.lost):
             return everything
         longest = w if self.params.seed_length is not None else min(w + LONGER, self.k + 16, m)
         shares = _shares(m, 1 / LIKELY_ERRORS, errors + 1)

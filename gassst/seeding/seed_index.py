@@ -6,8 +6,9 @@ import json
 import math
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import IO, Any, TypeVar
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
 from gassst.io.reference import Exceptions, Reference, contig_starts
+from gassst.io.reference_files import fasta_beside
 from gassst.io.whole_file import whole_file
 from gassst.params import INDEX_STEPS
 from gassst.seeding.index_file import (
@@ -47,6 +49,8 @@ from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
 
 T = TypeVar("T")
+Told = Callable[[str], None]
+"""Is called with what has been done."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +77,8 @@ class SeedIndex:
     """The file it was opened from, else None."""
     fasta_bytes: int | None = None
     """Size of the FASTA file it was built from, as on disk; None where it was built from something else."""
+    fasta_path: str | None = None
+    """The FASTA file, of an index that was built by this process."""
     integrity: Integrity | None = field(default=None, repr=False)
     """The check of the file that is still to be made; None where there is none to make."""
     _sections: tuple[Section, ...] = field(default=(), repr=False)
@@ -89,6 +95,7 @@ class SeedIndex:
         threads: int | None = None,
         alt: str | os.PathLike[str] | None = None,
         step: int = 1,
+        told: Told | None = None,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -96,11 +103,20 @@ class SeedIndex:
         3 with step 4; the positions of a reference that is one single repeat take 8 bytes more each. `alt` is a list of
         ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises InputError
         as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError
-        unless 1 <= threads <= 1024 and the step is 1, 2 or 4.
+        unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what is done.
         """
-        source = Source.of(reference, threads, alt, step)
-        arrays = _build_arrays(source.reference, source.k, source.threads, step)
-        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=source.fasta_bytes)
+        source = Source.of(reference, threads, alt, step, told)
+        arrays = _build_arrays(source.reference, source.k, source.threads, step, told)
+        size = source.fasta_bytes
+        path = None if size is None or isinstance(reference, Reference) else os.fspath(reference)
+        return cls(source.reference, source.k, *arrays, step=step, fasta_bytes=size, fasta_path=path)
+
+    @property
+    def fasta(self) -> str | None:
+        """The FASTA file that it was built from, if it lies where it lay, or beside the index; else None."""
+        if self.path is None or self.fasta_bytes is None:
+            return self.fasta_path
+        return fasta_beside(self.path, self.fasta_bytes)
 
     @property
     def longest_seed(self) -> int:
@@ -251,6 +267,7 @@ class Source:
         threads: int | None,
         alt: str | os.PathLike[str] | None,
         step: int,
+        told: Told | None = None,
     ) -> Source:
         """As `SeedIndex.build` takes them, and with its errors."""
         if step not in INDEX_STEPS:
@@ -262,7 +279,7 @@ class Source:
         if not isinstance(reference, Reference):
             source = os.fspath(reference)
             fasta_bytes = _regular_size(source)
-            reference = Reference.from_fasta(reference)
+            reference = Reference.from_fasta(reference, told)
             alt = alt or alt_list(source)
         if alt is not None:
             reference = reference.with_alt(alt)
@@ -374,8 +391,13 @@ class Counted:
         )
         return cls(reference, k, step, threads, prefix, codes, ranges, counts)
 
-    def sorted(self, first: int, last: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
-        """`table`, `positions` and `following` of the k-mers that begin with the prefixes first .. last - 1."""
+    def sorted(
+        self, first: int, last: int, told: Callable[[float], None] | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
+        """`table`, `positions` and `following` of the k-mers that begin with the prefixes first .. last - 1.
+
+        `told` is called with the share that is sorted.
+        """
         k, step, prefix, codes, ranges = self.k, self.step, self.prefix, self.codes, self.ranges
         planes = self.reference.planes
         cursors = np.full_like(self.counts, _seed_index.LEFT_OUT)
@@ -398,15 +420,23 @@ class Counted:
             lambda i: _seed_index.sort_part(codes, k, step, prefix, i, bounds, table, positions, beside),
             largest_first,
             self.threads,
+            told,
         )
         return table, positions, following
 
 
 def _build_arrays(
-    reference: Reference, k: int, threads: int, step: int = 1
+    reference: Reference, k: int, threads: int, step: int = 1, told: Told | None = None
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[Any]]:
     counted = Counted.of(reference, k, threads, step)
-    return counted.sorted(0, 4**counted.prefix)
+    return counted.sorted(0, 4**counted.prefix, share_sorted(told))
+
+
+def share_sorted(told: Told | None, first: float = 0.0, last: float = 1.0) -> Callable[[float], None] | None:
+    """Tells of the sorting, which takes the shares from `first` to `last` of all that is sorted."""
+    if told is None:
+        return None
+    return lambda share: told(f"{int(100 * (first + (last - first) * share))} % of the seeds sorted")
 
 
 def _prefix_length(unmasked: int, k: int) -> int:
@@ -428,14 +458,17 @@ def _part_bounds(counts: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray
     return bounds, np.ascontiguousarray(ends.T - counts).astype(np.uint32)
 
 
-def _run(function: Callable[[T], None], items: Iterable[T], threads: int) -> None:
-    if threads == 1:
-        for item in items:
-            function(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(function, items):  # an exception or interrupt here cancels what has not begun
-            pass
+def _run(
+    function: Callable[[T], None],
+    items: Sequence[T],
+    threads: int,
+    told: Callable[[float], None] | None = None,
+) -> None:
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        calls = map(function, items) if pool is None else pool.map(function, items)
+        for done, _ in enumerate(calls, 1):  # an exception or interrupt here cancels what has not begun
+            if told is not None:
+                told(done / len(items))
 
 
 def alt_list(fasta: str) -> str | None:

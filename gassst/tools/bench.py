@@ -307,6 +307,8 @@ def main(args: argparse.Namespace) -> int:
     write_text(args.output, bench_page.render(result))
     if args.json:
         write_text(args.json, json.dumps(result, indent=1) + "\n")
+    if not {args.output, args.json} & {"-", "/dev/stdout"}:
+        print(bench_page.text(result))
     return 0
 
 

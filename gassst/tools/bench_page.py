@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gassst.tools.report_page import facts, page, panel, percent, table, tiles
 from gassst.tools.report_plots import LINES, plain, svg
 
 MARKERS = "osD^vPX"
+SIZE = 3.4, 8.4  # inches, height and width: one screen shows it with the table above
 
 
 def render(result: dict[str, Any]) -> str:
@@ -28,8 +29,19 @@ def render(result: dict[str, Any]) -> str:
     return page("Mappers compared", "", tiles(figures), sections)
 
 
-def _summary(tools: list[str], sets: list[dict[str, Any]]) -> str:
-    title = "Placed right, and CPU time"
+def text(result: dict[str, Any]) -> str:
+    """The table of the page for a terminal."""
+    tools = list(result["versions"])
+    rows = [("reads", *tools), *_rows(tools, result["sets"])]
+    rows = [tuple(cell.replace("\N{NO-BREAK SPACE}", " ").replace("–", "-") for cell in row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    head = "# reads within 10 bases of their origin, and CPU time in multiples of that of gassst"
+    return "\n".join([head, *(line.rstrip() for line in lines)])
+
+
+def _rows(tools: list[str], sets: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """For each set of reads its name, and for each mapper the share placed right and its CPU time."""
     rows = []
     for one in sets:
         unit = one["runs"]["gassst"]["cpu"]
@@ -39,6 +51,12 @@ def _summary(tools: list[str], sets: list[dict[str, Any]]) -> str:
             times = f", {run['cpu'] / unit:.1f}x" if run and unit else ""
             cells.append(f"{percent(run['right'], 1, 1)}{times}" if run else "–")
         rows.append((one["name"], *cells))
+    return rows
+
+
+def _summary(tools: list[str], sets: list[dict[str, Any]]) -> str:
+    title = "Placed right, and CPU time"
+    rows = _rows(tools, sets)
     note = (
         "Share of the reads within 10 bases of their origin, and CPU time of the whole process in multiples of "
         "that of gassst. With few reads, much of it is loading the index."
@@ -50,13 +68,14 @@ def _picture(tools: list[str], sets: list[dict[str, Any]]) -> str:
     title = "Placed right against speed"
     drawing = _points(tools, sets)
     note = "A colour for each mapper, a marker for each kind of reads. Up and to the right is better."
-    return panel(
-        "picture", title, note, f"<figure>{svg('right', title, drawing, height=5.6)}</figure>", wide=True
-    )
+    drawn = svg("right", title, drawing, *SIZE)
+    return panel("picture", title, note, f"<figure>{drawn}</figure>", wide=True)
 
 
 def _points(tools: list[str], sets: list[dict[str, Any]]) -> Callable[[Any], None]:
     def draw(figure: Any) -> None:
+        from matplotlib.ticker import LogLocator
+
         axes = figure.subplots()
         for (colour, _), tool in zip(LINES, tools, strict=False):
             axes.plot([], [], color=colour, label=tool, linewidth=3)
@@ -67,12 +86,20 @@ def _points(tools: list[str], sets: list[dict[str, Any]]) -> Callable[[Any], Non
         for marker, one in zip(MARKERS, sets, strict=False):
             axes.plot([], [], marker, color="0.5", label=one["name"])
         axes.set(xscale="log", xlabel="reads per CPU second (log scale)", ylabel="% placed right")
+        low, high = axes.get_xlim()
+        axes.xaxis.set_major_locator(LogLocator(subs=_labelled(high / low)))
         axes.xaxis.set_major_formatter(plain)
-        axes.xaxis.set_minor_formatter(plain)
-        axes.tick_params(axis="x", which="both", labelrotation=30)
-        figure.legend(loc="outside lower center", ncols=2)
+        axes.minorticks_off()
+        figure.legend(loc="outside right upper")
 
     return draw
+
+
+def _labelled(ratio: float) -> Sequence[int]:
+    """Which multiples of powers of ten get a label on an axis of this ratio of its ends: as many as do not overlap."""
+    if ratio < 2.5:  # between 1, 2 and 5
+        return range(1, 10)
+    return (1, 2, 5) if ratio < 100 else (1,)
 
 
 def _all_figures(tools: list[str], sets: list[dict[str, Any]]) -> str:

@@ -247,7 +247,15 @@ def _plot_calibration(axes, rows: list[dict]) -> None:
 def _plot_roc(axes, rows: list[dict]) -> None:
     error = np.array([row["error_share"] for row in rows])
     reads = 100 * np.array([row["reads_share"] for row in rows])
-    axes.plot(np.maximum(error, error[error > 0].min(initial=1) / 2), reads, marker="o", markersize=3)
+    count = np.cumsum([row["alignments"] for row in rows])
+    clean = error == 0
+    # As in calibration: half an error, where a logarithmic axis has no place for none.
+    error[clean] = 0.5 / (count[clean] + 1)
+    axes.plot(error, reads, color="0.7", linewidth=1)
+    axes.plot(error[~clean], reads[~clean], "o", markersize=4, label="measured")
+    if clean.any():
+        axes.plot(error[clean], reads[clean], "<", markersize=4, label="no error seen, at most")
+        axes.legend()
     axes.set(
         xscale="log", xlabel="share of wrong alignments", ylabel="reads mapped (%)", title="By least MAPQ"
     )

@@ -16,18 +16,32 @@ from gassst.tools.report_numbers import Numbers
 
 SUFFIX = "_mqc.json"
 PERCENT = {"min": 0, "max": 100, "suffix": "%", "format": "{:,.2f}"}
+HIDDEN = {"hidden": True}  # unless asked for: three columns leave room for those of other tools
 COLUMNS: dict[str, dict[str, Any]] = {
-    "reads": {"title": "Reads", "description": "Reads, both mates counted", "format": "{:,.0f}", "min": 0},
+    "reads": {
+        "title": "Reads",
+        "description": "Reads, both mates counted",
+        "format": "{:,.0f}",
+        "min": 0,
+        **HIDDEN,
+    },
     "mapped": {"title": "Mapped", "description": "Reads with an alignment", **PERCENT},
     "confident": {
         "title": f"MAPQ>={CONFIDENT}",
         "description": f"Reads with MAPQ of {CONFIDENT} or more",
         **PERCENT,
     },
-    "proper": {"title": "Proper pairs", "description": "Share of the pairs", **PERCENT},
-    "insert": {"title": "Insert", "description": "Median insert size", "suffix": " bp", "format": "{:,.0f}"},
+    "proper": {"title": "Proper pairs", "description": "Share of the pairs", **PERCENT, **HIDDEN},
+    "duplicates": {"title": "Duplicates", "description": "Share of the mapped reads", **PERCENT, **HIDDEN},
+    "insert": {
+        "title": "Insert",
+        "description": "Median insert size",
+        "suffix": " bp",
+        "format": "{:,.0f}",
+        **HIDDEN,
+    },
     "coverage": {"title": "Coverage", "description": "Mean coverage", "suffix": "X", "format": "{:,.2f}"},
-    "errors": {"title": "Errors", "description": "Errors in 100 bases of mapped reads", **PERCENT},
+    "errors": {"title": "Errors", "description": "Errors in 100 bases of mapped reads", **PERCENT, **HIDDEN},
 }
 """Keys and headers of the columns, in order."""
 
@@ -47,6 +61,8 @@ def row(run: Numbers) -> dict[str, float]:
         "proper": (n["proper"], n["pairs"]),
         "errors": (run.edits_per_read * n["reads"], n["bases"]),
     }
+    if n["duplicates"]:
+        shares["duplicates"] = n["duplicates"], n["mapped"]
     values = {"reads": float(n["reads"])}
     values |= {name: 100 * part / whole for name, (part, whole) in shares.items() if whole}
     if run.inserts:
@@ -69,8 +85,8 @@ def content(runs: dict[str, Numbers]) -> dict[str, Any]:
 def as_json(stats: dict[str, dict[str, Any]]) -> str:
     """The file for runs by output, each as of `Stats.as_dict()`. Raises InputError as `Numbers.from_dict`.
 
-    A sample is named as in its read groups, else as its output.
+    A sample is named as its output, as other tools name what they find of that file: MultiQC then has one row for all.
     """
     outputs = [("stdout" if output == "-" else output) for output in stats]
-    runs = named(outputs, [Numbers.from_dict(values) for values in stats.values()])
+    runs = named(outputs, [Numbers.from_dict(values) for values in stats.values()], by_sample=False)
     return json.dumps(content(runs), indent=1) + "\n"

@@ -21,8 +21,9 @@ from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stat
 from gassst.tools.report_page import facts, page, panel, percent, plot_and_table, table, text_of, tiles
 from gassst.tools.report_plots import bars, curves, ranking, rates, require_matplotlib, svg
 
-NOT_SHOWN = ("reference", "read_groups")  # parts of `Stats.run` that are shown in other ways
+NOT_SHOWN = ("reference", "read_groups", "seconds")  # parts of `Stats.run` that are shown in other ways
 MOST_CONTIGS = 50
+MOST_UNSEEN = 0.5  # % of reads that a plot may leave out
 
 
 def _overview(numbers: Numbers) -> str:
@@ -37,6 +38,10 @@ def _overview(numbers: Numbers) -> str:
         values.append(
             ("Proper pairs", percent(n["proper"], n["pairs"]), f"{n['proper']:,} of {n['pairs']:,}")
         )
+    if n["duplicates"]:
+        values.append(
+            ("Duplicates", percent(n["duplicates"], n["mapped"]), f"{n['duplicates']:,} mapped reads")
+        )
     if numbers.inserts:
         values.append(("Insert size", f"{numbers.median_insert:,}", "bases, the median"))
     if numbers.reference_bases:
@@ -46,7 +51,6 @@ def _overview(numbers: Numbers) -> str:
     values.append(("Errors per mapped read", edits_each, f"{edits:,} in all"))
     if seconds := numbers.run.get("seconds"):
         values.append(("Wall time", f"{seconds:,.1f} s", f"{reads / seconds:,.0f} reads a second"))
-    values.append(("Capped", percent(n["capped"], reads), f"{n['capped']:,} reads with a seed passed over"))
     return tiles(values)
 
 
@@ -102,11 +106,23 @@ def _edit_distances(numbers: Numbers) -> str:
         return ""
     title = "Edit distance"
     shares = {value: 100 * n / mapped for value, n in numbers.errors.items()}
-    plot = svg("edits", title, bars(shares, "errors of the best alignment", "% of mapped reads"))
+    plot = svg("edits", title, bars(_usual(shares), "errors of the best alignment", "% of mapped reads"))
     rows = [(value, n, shares[value]) for value, n in numbers.errors.items()]
     note = "Mismatches, inserted and deleted bases of the best alignment of each mapped read."
+    if len(_usual(shares)) < len(shares):
+        note += f" The table has all; {100 - sum(_usual(shares).values()):.2f} % of the reads lie beyond the plot."
     content = plot_and_table(plot, table(title, ("errors", "reads", "%"), rows))
     return panel("edit-distance", title, note, content)
+
+
+def _usual(shares: dict[int, float]) -> dict[int, float]:
+    """The shares in % up to the value beyond which at most 0.5 % lie: bars too low to be seen lengthen the axis."""
+    found: dict[int, float] = {}
+    for value, share in shares.items():
+        if sum(found.values()) >= 100 - MOST_UNSEEN:
+            break
+        found[value] = share
+    return found
 
 
 def _mapping_qualities(numbers: Numbers) -> str:
@@ -144,16 +160,19 @@ def _filters(numbers: Numbers) -> str:
         return ""
     title, rows = "Cascade of filters", numbers.funnel
     entered = next(iter(rows.values()))["in"]
-    left = {"candidates": entered, **{name: row["out"] for name, row in rows.items()}}
+    left = {"before": entered, **{name: row["out"] for name, row in rows.items()}}
     plot = "<p>No candidates.</p>"
     if entered:
         notes = [percent(n, entered, 1) for n in left.values()]
-        plot = svg("cascade", title, ranking(left, notes, "candidates left"), 0.7 + 0.26 * len(left))
+        plot = svg("cascade", title, ranking(left, notes, "places left"), 0.7 + 0.26 * len(left))
     values = [
         (name, int(row["in"]), int(row["out"]), *(row[key] for key in list(FUNNEL)[2:]))
         for name, row in rows.items()
     ]
-    note = "Candidates left behind each filter; no filter loses an alignment within the error limit."
+    note = (
+        "What is left behind each filter of the places that came to the filters; others were settled before. No filter "
+        "loses an alignment within the error limit."
+    )
     numbers_table = table(title, ("filter", *FUNNEL.values()), values)
     return panel("filters", title, note, f"<figure>{plot}</figure>", numbers_table)
 
@@ -176,6 +195,8 @@ def _work(numbers: Numbers) -> str:
         return ""
     title, reads = "Work done", max(numbers.counts["reads"], 1)
     rows = [(WORK[name], n, n / reads) for name, n in numbers.work.items()]
+    capped = numbers.counts["capped"]
+    rows.append(("reads with a seed passed over", capped, capped / reads))
     return panel("work", title, "", table(title, ("", "number", "per read"), rows))
 
 

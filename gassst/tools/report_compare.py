@@ -17,10 +17,12 @@ MOST_RUNS = len(LINES)  # lines of one plot that can be distinguished
 Curve = tuple[np.ndarray, np.ndarray]
 
 
-def named(paths: Sequence[str | os.PathLike[str]], runs: Sequence[Numbers]) -> dict[str, Numbers]:
+def named(
+    paths: Sequence[str | os.PathLike[str]], runs: Sequence[Numbers], by_sample: bool = True
+) -> dict[str, Numbers]:
     """The runs by sample or, without one, by file; by both, and a number, where names would be the same."""
     stems = [os.path.splitext(os.path.basename(path))[0] for path in paths]
-    names = [run.sample or stem for run, stem in zip(runs, stems, strict=True)]
+    names = [(by_sample and run.sample) or stem for run, stem in zip(runs, stems, strict=True)]
     for others in (stems, list(map(str, range(1, len(runs) + 1)))):
         names = [
             name if names.count(name) == 1 or name == other else f"{name} ({other})"

@@ -14,10 +14,10 @@ from gassst.funnel import count_of
 from gassst.stats import CYCLE_COUNTS
 
 COUNTS = ("reads", "bases", "mapped", "confident", "capped")
-PAIR_COUNTS = ("pairs", "proper")
+LATER_COUNTS = ("pairs", "proper", "duplicates")  # which older files may lack
 WORK = {
     "occurrences": "seed occurrences",
-    "candidates": "candidates",
+    "candidates": "anchors made of them",
     "scored": "bands scored",
     "traced": "alignments traced back",
 }
@@ -53,7 +53,7 @@ class Numbers:
     Attributes
     ----------
     counts, work : dict of str to int
-        `COUNTS` with `PAIR_COUNTS`, and `WORK`.
+        `COUNTS` with `LATER_COUNTS`, and `WORK`.
     errors, mapq : dict of int to int
         Value -> reads, ascending.
     nanoseconds : dict of str to int
@@ -90,7 +90,7 @@ class Numbers:
             return cls(
                 {
                     name: count_of(stats[name] if name in COUNTS else stats.get(name, 0))
-                    for name in COUNTS + PAIR_COUNTS
+                    for name in COUNTS + LATER_COUNTS
                 },
                 {name: count_of(stats[name]) for name in WORK if name in stats},
                 _histogram(stats.get("errors", {})),

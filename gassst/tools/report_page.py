@@ -12,11 +12,13 @@ STYLE = """
   color-scheme: light dark;
   --paper: #fff; --ink: #1b1f24; --muted: #57606a; --line: #d8dee4; --tile: #f3f6f9;
   --blue: #0072b2; --orange: #d55e00; --green: #009e73; --pink: #cc79a7; --gold: #b8860b; --sky: #3a8fc4;
+  --purple: #6f4bb0;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #12161b; --ink: #e6e9ec; --muted: #9aa4ae; --line: #2d343c; --tile: #1b2129;
     --blue: #56b4e9; --orange: #e69f00; --green: #2fc79a; --pink: #e39ac6; --gold: #d9b44a; --sky: #8ccbf0;
+    --purple: #b79ff0;
   }
 }
 * { box-sizing: border-box }
@@ -44,6 +46,7 @@ dl, dd, figure { margin: 0 }
 .panel { border-top: 1px solid var(--line); padding: 1rem 0 1.25rem; min-width: 0 }
 .wide { grid-column: 1/-1 }
 svg { display: block; width: 100%; max-width: 32rem; height: auto }
+.wide svg { max-width: 52rem }
 svg * { stroke-linejoin: round; stroke-linecap: butt; font-family: inherit !important }
 .scroll { overflow: auto; max-height: 22rem }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums }

@@ -14,7 +14,7 @@ from gassst.errors import UsageError
 
 # Stand-ins that matplotlib writes for the colours of the page: CSS variables of `report_page.STYLE`.
 INK, MUTED, LINE, BLUE, ORANGE = "#010101", "#020202", "#030303", "#040404", "#050505"
-GREEN, PINK, GOLD, SKY = "#060606", "#070707", "#080808", "#090909"
+GREEN, PINK, GOLD, SKY, PURPLE = "#060606", "#070707", "#080808", "#090909", "#0a0a0a"
 VARIABLES = {
     INK: "ink",
     MUTED: "muted",
@@ -25,9 +25,10 @@ VARIABLES = {
     PINK: "pink",
     GOLD: "gold",
     SKY: "sky",
+    PURPLE: "purple",
 }
 # Of several lines in one plot: no two share both a colour and a dash.
-LINES = [(colour, dash) for dash in ("-", "--") for colour in (BLUE, ORANGE, GREEN, PINK, GOLD, SKY)]
+LINES = [(colour, dash) for dash in ("-", "--") for colour in (BLUE, ORANGE, GREEN, PINK, GOLD, SKY, PURPLE)]
 WIDTH = 4.2  # inches: letters of 9.5 points stay readable where a phone shows the plot 350 pixels wide
 PLOT_STYLE = {
     "font.size": 9.5,
@@ -60,17 +61,17 @@ def require_matplotlib() -> None:
         raise UsageError("a report needs matplotlib: pip install matplotlib") from None
 
 
-def svg(name: str, title: str, draw: Callable[[Any], None], height: float = 2.4) -> str:
+def svg(name: str, title: str, draw: Callable[[Any], None], height: float = 2.4, width: float = WIDTH) -> str:
     """Inline SVG of what `draw` does to a figure; it scales with the page and is one image with a title.
 
-    `name` is a prefix of all ids inside, `height` is in inches.
+    `name` is a prefix of all ids inside, `height` and `width` are in inches.
     """
     from matplotlib import style
     from matplotlib.figure import Figure
 
     text = io.StringIO()
     with style.context(["default", PLOT_STYLE]):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
         figure.savefig(text, format="svg", metadata={"Date": None})
     return _inline(text.getvalue(), name, title)

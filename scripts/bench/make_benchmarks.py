@@ -16,12 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import all_places
 import mapq_bins
 import mapq_tables
 import peer_tables
 import plots
 import scale_tables
 import thesis_page
+from ablation import HEADER, shown
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = README.parent / "docs" / "benchmarks"
@@ -62,6 +64,15 @@ def against(result: dict) -> str:
     for name in names:
         header += [f"{name} right %", "CPU / ours"]
     return peer_tables.markdown(header, rows)
+
+
+def ablation(result: dict) -> str:
+    """What each optional rule is worth: the rows of scripts/bench/ablation.py in which something changes."""
+    machine = result["machine"]
+    where = f"Measured {machine['date']} on {machine['cpu']}, {machine['cpus']} CPUs, in one thread"
+    return f"{where}; {result['number']:,} reads or pairs a set.\n\n" + peer_tables.markdown(
+        HEADER, shown(result["rows"])
+    )
 
 
 def scatter(result: dict, figure: Path) -> str:
@@ -119,12 +130,14 @@ KINDS: dict[str, Callable[..., str]] = {
     "thesis": lambda result, _: peer_tables.thesis(result),
     "against": lambda result, _: against(result),
     "scatter": scatter,
+    "ablation": lambda result, _: ablation(result),
     "overview": lambda single, paired, figure: overview(single, paired, figure.with_name("overview.svg")),
     "scale": scale,
     "mapq": lambda result, _: mapq_tables.table(result["cells"]),
     "mapq_bins": lambda one, other, _: mapq_bins.table(one["cells"] | other["cells"]),
     "summary": lambda single, paired, _: summary(single, paired),
     "thesis_about": lambda result, _: thesis_page.about(result),
+    "all_places": lambda result, _: all_places.table(result),
     "table_4_1": lambda result, _: thesis_page.table_4_1(result),
     "table_4_2": lambda result, _: thesis_page.table_4_2(result),
     "table_4_3": lambda result, _: thesis_page.table_4_3(result),

@@ -28,6 +28,7 @@ TESTS_FAILED = 1  # exit status of pytest
 
 FILTERS_H, PLANES_H = "ext/search/filters.h", "ext/common/planes.h"
 BOUND_BAND, BOUND_FLANKS = "ext/isa/bound_band.h", "ext/isa/bound_flanks.h"
+HOST = "gassst/search/host.py"
 CIGAR_H, CONTIGS_H = "ext/common/cigar.h", "ext/common/contigs.h"
 SELECTION, BOOKKEEPING = "ext/search/selection.pyx", "ext/search/bookkeeping.pyx"
 KNOWLEDGE = "gassst/_core/bookkeeping.pxd"
@@ -41,6 +42,7 @@ SORTING_PY, FILE_RUN, RUN_DEVICE = "gassst/io/sorting.py", "gassst/file_run.py",
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
+MANY_SEEDS = "tests/property/test_filters.py::test_flanks_of_many_seeds_of_one_read"
 RECURSION = "tests/property/test_filters.py::test_tiled_score_is_the_recursion"
 COUNTING = "tests/property/test_filters.py::test_frequency_distance_is_counting"
 WHOLE_TILE = "tests/property/test_filters.py::test_a_gap_of_a_whole_tile_costs_its_bases"
@@ -182,7 +184,15 @@ MUTATIONS = [
     ),
     Mutation(
         "flanks: the left flank is not mirrored", BOUND_FLANKS,
-        "flank_bounds_of(&left, 1)", "flank_bounds_of(&left, 0)", LOSSLESS,
+        "flank_bounds_of(&block->left, start, 1)", "flank_bounds_of(&block->left, start, 0)", LOSSLESS,
+    ),
+    Mutation(
+        "flanks: those of another seed of the read are taken", FILTERS_H,
+        "if (read->seed != seed)", "if (read->seed >> 32 != seed >> 32)", MANY_SEEDS,
+    ),
+    Mutation(
+        "flanks: those of a seed of another length are taken", FILTERS_H,
+        "(uint32_t)offset << 16 | from.length[i]", "(uint32_t)offset << 16", MANY_SEEDS,
     ),
     Mutation(
         "flanks: bases behind the end of the read count", BOUND_FLANKS,
@@ -209,6 +219,17 @@ MUTATIONS = [
     Mutation(
         "search: scored buckets of a read that goes on are lost", BOOKKEEPING,
         "while i < n_a:", "while i < n_a - 1:", "tests/unit/test_strata.py",
+    ),
+    # All places.
+    Mutation(
+        "all: the band that came first chooses the alignment", HOST,
+        "if self.context.params.all_hits:\n                bands", "if False:\n                bands",
+        "tests/property/test_lossless.py::test_filters_choose_no_alignment_among_equally_good_ones",
+    ),
+    Mutation(
+        "all: a band is moved to where fewer errors are", HOST,
+        "same = profile[:, middle] == bands.edits[part]", "same = profile[:, middle] <= bands.edits[part]",
+        "tests/property/test_lossless.py::test_alignments_beside_a_better_one_that_no_seed_leads_to",
     ),
     # Selection.
     Mutation(

@@ -129,3 +129,30 @@ def test_a_high_match_score_maps_shorter_reads_only():
     longest = {m: MapParams(mode="local", scoring=Scoring(match=m)).longest_read for m in (1, 2, 3, 10)}
     assert longest == {1: MAX_READ_LENGTH, 2: MAX_READ_LENGTH, 3: 3333, 10: 1000}
     assert MapParams(scoring=Scoring(match=10)).longest_read == MAX_READ_LENGTH
+
+
+# --- RNA ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["fq", "fa", "sam"])
+@pytest.mark.parametrize("options", [(), ("--mode", "global"), ("--all",)])
+def test_u_is_t(run, small_index, small_reads, tmp_path, suffix, options):
+    """A read in letters of RNA gives the record of the same read in letters of DNA."""
+
+    def record(name: str, bases: str, quality: str) -> str:
+        if suffix == "sam":
+            return "\t".join([name, "4", "*", "0", "0", "*", "*", "0", "0", bases, quality]) + "\n"
+        return f"@{name}\n{bases}\n+\n{quality}\n" if suffix == "fq" else f">{name}\n{bases}\n"
+
+    def records(rename: dict[int, str]) -> list[str]:
+        path = tmp_path / f"reads{len(rename)}.{suffix}"
+        head = "@HD\tVN:1.6\n" if suffix == "sam" else ""
+        path.write_text(head + "".join(record(n, s.translate(rename), q) for n, s, q in small_reads[:120]))
+        code, out, error = run("map", small_index, path, "--device", "none", "-q", *options)
+        assert code == 0, error
+        return [line for line in out.splitlines() if not line.startswith("@")]
+
+    dna = records({})
+    assert sum("\t4\t" not in line for line in dna) > 80
+    assert records({ord("T"): "U"}) == dna
+    assert records({ord("T"): "u", ord("A"): "a"}) == dna

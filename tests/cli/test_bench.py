@@ -59,7 +59,12 @@ def test_mappers_are_compared_and_failures_named(on_path, small_fasta, tmp_path,
     asked = ["--tools", "bwa,minimap2,bowtie2", "-n", 200, "-t", 1, "--folder", tmp_path]
     code, result = run(small_fasta, *asked, "-o", page, "--json", figures)
     out, error = capfd.readouterr()
-    assert (code, out) == (0, "")
+    head, names, *rows = out.splitlines()
+    assert code == 0 and head.startswith("# reads within 10 bases of their origin")
+    assert names.split() == ["reads", "gassst", "bwa", "minimap2"]
+    right = [100 * result["sets"][0]["runs"][name]["right"] for name in ("gassst", "bwa")]
+    assert [row[:13].rstrip() for row in rows] == ["80 bp 2 %", "2 x 60 bp 1 %"]
+    assert rows[0][13:].split()[:3] == [f"{right[0]:.1f}", "%,", "1.0x"] and rows[0].endswith("  -")
     assert list(result["versions"]) == ["gassst", "bwa", "minimap2"] and result["versions"]["bwa"] == "0.7.99"
     assert result["not_run"] == {
         "bowtie2": "not on PATH (Debian: bowtie2)",
@@ -155,3 +160,39 @@ def test_a_mapper_that_failed_on_some_reads_has_dashes():
     }  # fmt: skip
     text = bench_page.render(result)
     assert "50.0\N{NO-BREAK SPACE}%, 1.0x" in text and '<td class="text">–</td>' in text
+
+
+def drawn(speeds):
+    """The figure of the page, drawn, for all mappers at these speeds."""
+    from matplotlib.figure import Figure
+
+    runs = {
+        tool: {"right": 0.9 - i / 50, "sensitivity": 0.9, "accuracy": 0.9, "cpu": 1e4 / speed, "wall": 1.0}
+        for i, (tool, speed) in enumerate(zip(TOOLS, speeds, strict=True))
+    }
+    figure = Figure(figsize=bench_page.SIZE[::-1], layout="constrained")
+    bench_page._points(list(TOOLS), [{"name": "one", "reads": 10_000, "runs": runs}])(figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+@pytest.mark.parametrize("fastest", [1_001, 2_000, 2_600, 9_000, 90_000, 120_000, 4_000_000])
+def test_labels_of_the_picture_do_not_overlap(fastest):
+    [axes] = drawn([1_000 + i * (fastest - 1_000) / 6 for i in range(7)]).axes
+    low, high = axes.get_xlim()
+    shown = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
+    boxes = [label.get_window_extent() for label in shown if low <= label.get_position()[0] <= high]
+    assert boxes
+    assert all(one.x1 < two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
+
+
+def test_every_mapper_has_a_colour_of_its_own():
+    [axes] = drawn([1_000] * 7).axes
+    colours = {line.get_label(): line.get_color() for line in axes.lines if line.get_label() in TOOLS}
+    assert len(set(colours.values())) == len(TOOLS) == 7
+
+
+def test_a_page_on_stdout_has_no_summary_behind_it(on_path, small_fasta, monkeypatch, capfd, tmp_path):
+    monkeypatch.setattr(bench, "KINDS", (Kind(80, 0.02),))
+    assert main(["bench", str(small_fasta), "-n", "100", "-t", "1", "-o", "-"]) == 0
+    assert capfd.readouterr().out.rstrip().endswith("</html>")

@@ -36,9 +36,9 @@ def apart(tmp_path, monkeypatch):
 
 @pytest.mark.external("samtools")
 @pytest.mark.parametrize("sort", [(), ("--sort",)], ids=["in order of reads", "sorted"])
-@pytest.mark.parametrize("form", [(), ("version=3.0", "small")], ids=str)
+@pytest.mark.parametrize("form", [(), ("version=3.1", "small")], ids=str)
 def test_samtools_reads_back_the_records_of_the_bam(
-    small_index, small_fasta, small_fastq, tmp_path, apart, sort, form, cram_version
+    small_index, small_fasta, small_fastq, tmp_path, apart, sort, form
 ):
     bam, cram = tmp_path / "o.bam", tmp_path / "out" / "o.cram"
     cram.parent.mkdir()
@@ -50,9 +50,9 @@ def test_samtools_reads_back_the_records_of_the_bam(
         (apart[1] / contig["M5"]).write_text("A" * contig["LN"])
     assert run(small_index, small_fastq, "-k", "2", "-o", cram, *sort, *options) == 0
     assert sorted(os.listdir(cram.parent)) == (["o.cram", "o.cram.crai"] if sort else ["o.cram"])
-    assert cram.read_bytes()[4:6] == (b"\3\0" if form else cram_version)
+    assert cram.read_bytes()[4:6] == (b"\3\1" if form else b"\3\0")
     with pysam.AlignmentFile(cram, reference_filename=str(small_fasta)) as file:
-        assert file.header.to_dict()["SQ"] == contigs
+        assert file.header.to_dict()["SQ"] == [contig | {"UR": str(small_fasta)} for contig in contigs]
     records = viewed(bam)
     assert viewed(cram, small_fasta) == records and len(records) > 401
 
@@ -90,3 +90,69 @@ def test_what_is_refused_before_any_work(small_index, small_fastq, tmp_path, cap
     assert run(small_index, small_fastq, "-o", tmp_path / "o.cram", "--output-fmt-option", "version=2") == 2
     assert "version takes 3.0|3.1" in capfd.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+# --- where the FASTA is ---------------------------------------------------------------------------------------
+
+
+def uris(path):
+    with pysam.AlignmentFile(path) as file:
+        return {contig.get("UR") for contig in file.header.to_dict()["SQ"]}
+
+
+@pytest.fixture
+def world(small_fasta, small_index, tmp_path, monkeypatch):
+    """A FASTA and its index in a folder of their own, which is the current one."""
+    folder = tmp_path / "world"
+    folder.mkdir()
+    for path in (small_fasta, small_index):
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.external("samtools")
+@pytest.mark.parametrize("sort", [(), ("--sort",)], ids=["in order of reads", "sorted"])
+@pytest.mark.parametrize("reference", ["small.gsi", "small.fa"])
+def test_samtools_finds_the_fasta(world, apart, small_fastq, tmp_path, sort, reference):
+    """By UR, without -T; the cache has nothing."""
+    cram, bam = tmp_path / "o.cram", tmp_path / "o.bam"
+    assert run(reference, small_fastq, "-o", cram, *sort) == 0
+    assert run(reference, small_fastq, "-o", bam, *sort) == 0
+    assert uris(cram) == {str(world / "small.fa")}
+    assert uris(bam) == {None}
+    assert viewed(cram) == viewed(bam)
+
+
+def test_fasta_without_an_index(world, small_fastq, tmp_path):
+    (world / "small.gsi").unlink()
+    assert run("small.fa", small_fastq, "-o", tmp_path / "o.cram") == 0
+    assert uris(tmp_path / "o.cram") == {str(world / "small.fa")}
+
+
+def test_fasta_that_is_not_known(world, small_fastq, tmp_path):
+    """Gone, of another size, or of a name that a header cannot hold."""
+    cram = tmp_path / "o.cram"
+    with open(world / "small.fa", "a") as file:
+        file.write("\n")
+    assert run("small.gsi", small_fastq, "-o", cram) == 0 and uris(cram) == {None}
+    (world / "small.fa").unlink()
+    assert run("small.gsi", small_fastq, "-o", cram) == 0 and uris(cram) == {None}
+
+
+def test_folder_that_a_header_cannot_hold(world, small_fastq, tmp_path):
+    odd = world.rename(world.with_name("w\u00f6rld"))
+    assert run(odd / "small.fa", small_fastq, "-o", tmp_path / "o.cram") == 0
+    assert uris(tmp_path / "o.cram") == {None}
+
+
+def test_parts_of_a_run_have_one_header(world, small_fastq, tmp_path, small_reads):
+    """Their machines may keep the FASTA elsewhere, and one may have none."""
+    reads = tmp_path / "reads.fq"
+    reads.write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in small_reads))
+    parts = [tmp_path / f"{i}.cram" for i in (1, 2)]
+    assert run("small.gsi", reads, "--shard", "1/2", "-o", parts[0]) == 0
+    (world / "small.fa").unlink()
+    assert run("small.gsi", reads, "--shard", "2/2", "-o", parts[1]) == 0
+    assert main(["gather", *map(str, parts), "-q", "-o", str(tmp_path / "whole.cram")]) == 0
+    assert uris(tmp_path / "whole.cram") == {None}

@@ -31,7 +31,7 @@ OLD = b"what was there before"
 # What each command needs beside its outputs. {ref} FASTA, {index}, {reads} and {few} FASTQ, {bam} of simulated reads,
 # {stats}.
 INPUTS = {
-    "index": ["{ref}"],
+    "index": ["-q", "{ref}"],
     "map": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "insert": ["-q", "-t", "2", "--device", "none", "{index}", "--interleaved", "{reads}"],
     "gather": ["-q", "-t", "2", "{part}", "--part-stats", "{part_stats}"],
@@ -122,6 +122,8 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     files = {"ref": small_fasta, "index": small_index}
     files |= {
         "simulated": folder / "simulated.fq",
+        "first": folder / "first.fq",
+        "second": folder / "second.fq",
         "reads": folder / "reads.fq",
         "few": folder / "few.fq",
         "bam": folder / "reads.bam",
@@ -132,6 +134,10 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
     named = {name: os.fspath(path) for name, path in files.items()}
     steps = [
         ["simulate", named["ref"], "-n", "100", "-l", "80", "-e", "0.02", "-o", named["simulated"]],
+        [
+            *["simulate", named["ref"], "-n", "100", "-l", "80", "-e", "0.02", "--pairs", "300,30"],
+            *["-o", named["first"], "-o", named["second"]],
+        ],
         [
             "map",
             "-q",
@@ -159,7 +165,9 @@ def world(small_fasta, small_index, tmp_path_factory) -> World:
         assert cli.main(argv) == 0
     nowhere = b"@nowhere\n" + b"ACGGT" * 20 + b"\n+\n" + b"I" * 100 + b"\n"
     simulated = files["simulated"].read_bytes()
-    files["reads"].write_bytes(simulated + 2 * nowhere)
+    mates = [files[name].read_bytes().splitlines(keepends=True) for name in ("first", "second")]
+    pairs = (mates[which][i : i + 4] for i in range(0, 400, 4) for which in range(2))
+    files["reads"].write_bytes(b"".join(line for record in pairs for line in record) + 2 * nowhere)
     files["few"].write_bytes(b"".join(simulated.splitlines(keepends=True)[: 4 * 20]))
     return World(named)
 
@@ -423,7 +431,7 @@ def sheet_of(world: World, folder: Path) -> tuple[list[str], list[Path]]:
     rows, outputs = ["sample,lane,R1,R2,output,metrics"], []
     for name in "ab":
         pair = folder / f"{name}.bam", folder / f"{name}.txt"
-        rows.append(f"{name},1,{world.files['reads']},,{pair[0]},{pair[1]}")
+        rows.append(f"{name},1,{world.files['simulated']},,{pair[0]},{pair[1]}")
         outputs += pair
     for path in outputs:
         path.write_bytes(OLD)

@@ -10,20 +10,21 @@ import sys
 
 import pysam
 import pytest
+from log_start import behind_start
 
 from gassst.cli.main import main
 from gassst.errors import OutputError
 from gassst.io import bgzf, gathering
 from gassst.tools import report
 
-GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a", "-R", r"@RG\tID:2\tSM:s\tLB:b"]
+GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a\tPL:ILLUMINA", "-R", r"@RG\tID:2\tSM:s\tLB:b\tPL:ILLUMINA"]
 
 
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
         code = main([*map(str, arguments)])
-        return code, capsys.readouterr().err
+        return code, behind_start(capsys.readouterr().err)
 
     return run
 
@@ -317,7 +318,8 @@ def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lane
     ],
 )
 def test_parts_that_make_no_sense(run, small_index, folder, tmp_path, more, reason):
-    code, error = run("map", small_index, folder / "0_0.fq", "-o", tmp_path / "x.bam", *more)
+    output = [] if "-o" in more else ["-o", tmp_path / "x.bam"]
+    code, error = run("map", small_index, folder / "0_0.fq", *output, *more)
     assert code == 2 and reason in error and error.count("\n") == 1
     assert not (tmp_path / "x.bam").exists()
 

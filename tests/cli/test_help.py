@@ -98,13 +98,21 @@ ANOTHER_WAY = [
     ("REF READS -I 350,50", "--insert MEAN,SD"),
     ("REF READS -X 500", "--insert MEAN,SD"),
     ("REF READS -@8", "-t sets the number of threads"),
-    ("REF READS -K 100000", "--batch-size"),
     ("REF READS --secondary=no", "-k sets how many"),
     ("REF READS --very-sensitive-local", "-s sets the sensitivity"),
     ("REF READS --local", "--mode local"),
     ("REF READS --rg-id x", "-R '@RG"),
     ("REF READS --no-unal", "--no-unmapped"),
     ("REF READS --use-read-groups", "--markdup-within read-group"),
+    ("REF READS --seed 12", "The seed length is set by -w"),
+    ("REF READS --no-mixed", "Proper pairs have flag 0x2"),
+    ("REF READS --no-discordant", "Proper pairs have flag 0x2"),
+    ("REF READS --phred64", "Qualities are Phred+33"),
+    ("REF READS --dovetail", "Mates that extend past each other are proper pairs"),
+    ("REF READS -H @CO", "Read groups are set by -R"),
+    ("REF READS -v 3", "-v takes no number"),
+    ("-v 3 REF READS", "-v takes no number"),
+    ("REF READS -v3", "-v takes no number"),
 ]
 
 
@@ -153,6 +161,12 @@ def test_misspelt_option(run):
     "line, message",
     [
         ("-q map a b", "unknown option -q. See `gassst --help`."),
+        ("help", "unknown command help. Did you mean `gassst --help`?"),
+        ("mem a b", "unknown command mem. Did you mean `gassst map`? See `gassst --help`."),
+        ("mpa a b", "unknown command mpa. Did you mean `gassst map`? See `gassst --help`."),
+        ("xyzzy", "unknown command xyzzy. See `gassst --help`."),
+        ("--verison", "unknown option --verison. Did you mean --version? See `gassst --help`."),
+        ("--vers", "unknown option --vers. Did you mean --version? See `gassst --help`."),
         ("devices a.gsi more", "unexpected argument more. See `gassst devices --help`."),
         ("map --sort", "the following arguments are required: REF. See `gassst map --help`."),
         ("map a b --level 12", "argument --level: '12' is not a level from 0 to 9. See `gassst map --help`."),
@@ -167,6 +181,14 @@ def test_usage_error_is_one_line(run, line, message):
     code, out, error = run(*line.split())
     assert (code, out) == (2, "")
     assert error.startswith("gassst: ") and error.endswith(f"{message}\n") and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_can_be_abbreviated(run, command):
+    """An abbreviation may be the name of another option elsewhere, or of a later one here."""
+    assert run(command, "--help")[0] == 0
+    code, out, error = run(command, "--hel")
+    assert (code, out, error.count("\n")) == (2, "", 1)
 
 
 # --- completion ---------------------------------------------------------------------------------------------

@@ -61,6 +61,15 @@ def inputs(small_fastq, small_reads, tmp_path_factory):
     }
 
 
+@pytest.mark.parametrize("options, has_workers", [((), True), (("--memory", "1M"), False)])
+def test_a_bound_on_memory_keeps_the_index_in_one_process(gassst_map, inputs, tmp_path, options, has_workers):
+    """Every process would keep parts of its own."""
+    code, _, said = gassst_map(*inputs["single"][1], *TWO, *options, "-v", "-v", "-o", tmp_path / "out.sam")
+    assert code == 0
+    assert ("worker processes of" in said) == has_workers
+    assert ("one process: --memory bounds" in said) != has_workers
+
+
 @pytest.mark.parametrize("kind", ["single", "pairs", "fasta", "files"])
 def test_records_do_not_depend_on_processes(gassst_map, inputs, tmp_path, kind):
     """The first of the inputs by every layout, the others by that of two processes and many batches."""

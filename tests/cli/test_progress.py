@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import logging
+import shlex
 
 import pytest
 
 from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, STDERR, Console, ConsoleHandler
 from gassst.cli.main import main
+from gassst.cli.start import number_of
 from gassst.stats import Stats
+from gassst.version import __version__
 
 
 class Terminal(io.StringIO):
@@ -126,3 +130,60 @@ def test_nobody_reads_any_more():
 )
 def test_clock(seconds, text):
     assert progress.clock(seconds) == text
+
+
+def test_an_index_says_how_far_it_is(monkeypatch, capfd, small_fasta, tmp_path):
+    monkeypatch.setattr(progress.Progress, "PLAIN_SECONDS", -1.0)
+    for more in ([], ["--parts", "3"]):
+        assert main(["index", str(small_fasta), "-o", str(tmp_path / "x.gsi"), "-t", "2", *more]) == 0
+        lines = capfd.readouterr().err.splitlines()
+        assert "gassst: 0 MB of FASTA read, 0:00 so far" in lines
+        shares = [int(line.split()[1]) for line in lines if "% of the seeds sorted, 0:00 so far" in line]
+        assert shares == sorted(shares) and shares[-1] == 100
+        assert main(["index", str(small_fasta), "-o", str(tmp_path / "x.gsi"), "-q", *more]) == 0
+        assert capfd.readouterr().err == ""
+
+
+# --- the start of the log -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference", ["index", "FASTA"])
+def test_the_log_begins_with_what_runs(run, small_index, small_fasta, small_fastq, tmp_path, reference):
+    fasta = tmp_path / "own.fa"
+    fasta.write_bytes(small_fasta.read_bytes())
+    named, used = (small_index, small_index) if reference == "index" else (fasta, "in memory")
+    command = ["map", named, small_fastq, "-o", tmp_path / "out 1.sam", "-t", "2", "--device", "none"]
+    lines = [line for line in run(*command)[2].splitlines() if "has no index" not in line]
+    assert lines[:2] == [
+        f"gassst: version {__version__}: {shlex.join(['gassst', *map(str, command)])}",
+        f"gassst: 2 threads, index {used}: 3 contigs, 60,000 bases",
+    ]
+
+
+def test_every_command_that_takes_threads_begins_so(run, small_fasta, small_index, small_fastq, tmp_path):
+    part = tmp_path / "part.bam"
+    assert (
+        run("map", small_index, small_fastq, "--shard", "1/1", "-o", part, "-q")[0] == 1
+    )  # gzip has no parts
+    reads = tmp_path / "reads.fq"
+    reads.write_bytes(gzip.decompress(small_fastq.read_bytes()))
+    assert run("map", small_index, reads, "--shard", "1/1", "-o", part, "-q")[0] == 0
+    commands = [
+        ["index", small_fasta, "-o", tmp_path / "x.gsi"],
+        ["gather", part, "-o", tmp_path / "whole.bam"],
+        ["split", reads, "-o", tmp_path / "reads.fq.gz"],
+        ["align", small_fasta, small_fasta, "-o", tmp_path / "out.tsv"],
+    ]
+    for command in commands:
+        code, _, error = run(*command, "-t", "1")
+        assert code == 0 and error.startswith(f"gassst: version {__version__}: gassst {command[0]} "), error
+        assert error.splitlines()[1] == "gassst: 1 thread"
+
+
+def test_one_is_no_plural(run, tmp_path, capfd):
+    fasta = tmp_path / "one.fa"
+    fasta.write_text(">one\n" + "ACGGTTCATG" * 30 + "\n")
+    assert ": 1 contig, 300 bases, " in run("index", fasta)[2].splitlines()[-1]
+    said = run("align", fasta, fasta, "-o", tmp_path / "out.tsv")[2]
+    assert said.splitlines()[-1].startswith("gassst: 1 alignment of 1 query with 1 target, ")
+    assert number_of(0, "part") == "0 parts" and number_of(2580, "contig") == "2,580 contigs"

@@ -55,6 +55,47 @@ def test_machine_names_no_host(script):
     assert not {"host", "node", "user"} & set(facts)
 
 
+# --- all places
+
+
+def sam_of(path: Path, *records: str) -> Path:
+    rows = [record.split() for record in records]
+    lines = [
+        "\t".join([name, flag, "c", at, "0", cigar, "*", "0", "0", "*", "*"])
+        for name, flag, at, cigar in rows
+    ]
+    path.write_text("\n".join(["@HD\tVN:1.6", *lines, ""]))
+    return path
+
+
+def test_a_place_is_missing_where_none_of_its_read_and_strand_overlaps(script, tmp_path):
+    one = sam_of(tmp_path / "one.sam", "a 0 100 10M", "a 16 100 10M", "b 256 50 4M5D4M2S", "d 4 0 *")
+    other = sam_of(tmp_path / "other.sam", "a 0 109 10M", "b 0 62 10M", "c 0 50 10M")
+    wanted, found = (script("all_places").places(path) for path in (one, other))
+    assert wanted["b", "c", False] == [(50, 62)] and ("d", "c", False) not in wanted
+    assert script("all_places").missing(wanted, found) == 1  # on the reverse strand
+    assert script("all_places").missing(found, wanted) == 1  # read c
+    assert script("all_places").differing(one, other) == 3
+
+
+def test_all_places_are_counted_and_timed(script, small_fasta, small_index, small_fastq, tmp_path, capsys):
+    one = f"small, 5 %={small_fasta},{small_index},{small_fastq}"
+    options = ("--set", one, "--rounds", 1, "--filters", "fd,band32", "--razers3", "no such program")
+    result = results_of(script("all_places"), *options, tmp_path / "out.json")
+    row = result["sets"][0]
+    assert list(row["cpu"]) == ["gassst", "no filter", "fd,band32"]
+    assert len(set(row["places"].values())) == 1 and row["places"]["gassst"] > 100
+    assert row["lost_by_filters"] == 0
+    header, _, line = capsys.readouterr().out.splitlines()[-3:]
+    assert header.count("|") == line.count("|") and line.startswith("| small, 5 % |")
+    assert line.endswith("| - | - | " + f"{row['places']['gassst']:,} | 0 | - |")
+
+
+def test_a_set_names_four_things(script):
+    with pytest.raises(argparse.ArgumentTypeError):
+        script("all_places").Set.parse("name=genome.fa,index.gsi")
+
+
 # --- filters
 
 CHAIN = "tnw4-4,fd,duplicate,tnw4-16"

@@ -411,6 +411,28 @@ def test_flanks_of_any_length_side_by_side(instruction_set):
     assert counts.tolist() == np.bincount(steps, minlength=4).tolist() and counts.min() > 20
 
 
+@pytest.mark.parametrize("instruction_set", _filters.instruction_sets())
+def test_flanks_of_many_seeds_of_one_read(instruction_set):
+    """Of all offsets and several lengths, in any order: those of a read at one seed say nothing of another."""
+    rng = np.random.default_rng(17)
+    n, m = 900, 150
+    cases = random_cases(rng, 4, m, 70, 8, 4)
+    read = np.sort(rng.integers(0, 4, n))
+    length = rng.choice([8, 9, 12], n)
+    offset = np.where(rng.random(n) < 0.5, rng.integers(0, m - length + 1), 70)
+    some = cases.candidates(0, 1).take(read)
+    candidates = Candidates(
+        some.read_strand, some.diagonal, offset.astype(np.uint16), length.astype(np.uint16)
+    )
+    limits = np.array([3, 5, 8, 10])
+    steps = np.array([flank_steps(cases, r, offset[i], length[i], limits[r]) for i, r in enumerate(read)])
+    kept, counts = _filters.flanks(candidates, *cases.batch(limits, 4)[:3], instruction_set)
+    assert kept[0].tolist() == candidates.read_strand[steps == 0].tolist()
+    assert kept[2].tolist() == candidates.offset[steps == 0].tolist()
+    assert counts.tolist() == np.bincount(steps, minlength=4).tolist()
+    assert 20 < counts[0] < n - 20
+
+
 def test_no_narrow_band_on_a_processor_without_it():
     cases = random_cases(np.random.default_rng(2), 5, 60, 20, 12, 4)
     with pytest.raises(ValueError, match="'sse5'"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import brute_force as bf
 import numpy as np
 import pytest
 
 import gassst
+from gassst._core import filters as _filters
 from gassst.io.reference import Reference
 from gassst.params import INDEX_STEPS
 
@@ -106,3 +109,109 @@ def test_tandem_repeats(step):
     total, problems = compare(reads, contigs, found, 4)
     assert not problems, "\n".join(problems[:10])
     assert total > 5 * len(reads)
+
+
+@pytest.fixture(scope="module")
+def masked_genome() -> dict[str, bytes]:
+    """Repeats, ambiguous bases alone and in runs, and contigs that are hardly longer than a read, or shorter."""
+    rng = np.random.default_rng(19)
+    genome = {"long": bf.repetitive_genome(rng, 12_000), "short": bf.random_bases(rng, 130)}
+    genome["tiny"] = genome["long"][4000:4030]
+    masked = bytearray(genome["long"])
+    for at in rng.integers(0, len(masked) - 40, 60):
+        masked[at] = int(rng.choice(list(b"NRYW")))
+    masked[7000:7030] = b"N" * 30
+    return {**genome, "long": bytes(masked)}
+
+
+@pytest.fixture(scope="module")
+def masked_index(masked_genome) -> gassst.Index:
+    return gassst.Index.build(Reference.from_sequences(masked_genome.items()))
+
+
+def masked_reads(genome: dict[str, bytes], length: int, errors: int, n: int) -> list[bytes]:
+    """Reads of the long contig, of its ends and of the other contigs, with up to `errors` errors, some with an N."""
+    rng = np.random.default_rng(1000 * length + errors)
+    contigs = {"one": genome["long"], "two": genome["short"] * 3}
+    return [read.translate(AMBIGUOUS) for read in sample(rng, contigs, length, errors, n)]
+
+
+def all_records(index: gassst.Index, reads: list[bytes], errors: int, **options) -> list[str]:
+    """What the most sensitive search for all alignments writes."""
+    identity = 100 * (1 - errors / len(reads[0]))
+    options = {"sensitivity": 5, "min_identity": identity, **options}
+    mapper = gassst.Mapper(index, all_hits=True, device="none", **options)
+    named = [(str(i), read.decode(), None) for i, read in enumerate(reads)]
+    return [segment.to_string() for segment in mapper.map(named)]
+
+
+@pytest.fixture(params=_filters.instruction_sets())
+def vector_code(request, monkeypatch):
+    """The vector code of an instruction set in the filters."""
+    for name in ("flanks", "band32"):
+        kernel = partial(getattr(_filters, name), instruction_set=request.param)
+        monkeypatch.setattr(f"gassst.search.filters._filters.{name}", kernel)
+
+
+AMBIGUOUS = bytes.maketrans(b"RYW", b"NNN")
+SHAPES = [(20, 1), (25, 2), (36, 3), (36, 5), (50, 5), (75, 7), (100, 5), (100, 12), (150, 20), (250, 25)]
+
+
+@pytest.mark.parametrize("length, errors", SHAPES)
+def test_default_filters_change_no_byte(masked_genome, masked_index, vector_code, length, errors):
+    """Nor does a smaller band, as of fewer gap bases: any of 64 diagonals holds all errors here."""
+    reads = masked_reads(masked_genome, length, errors, 150)
+    for gaps in (None, min(errors, 3)):
+        without = all_records(masked_index, reads, errors, gaps=gaps, filters=())
+        assert all_records(masked_index, reads, errors, gaps=gaps) == without
+        assert len(without) > len(reads)
+
+
+@pytest.mark.parametrize("length, errors", [(25, 2), (36, 3), (50, 5), (100, 6)])
+def test_default_filters_lose_nothing_that_brute_force_finds(
+    masked_genome, masked_index, vector_code, length, errors
+):
+    reads = masked_reads(masked_genome, length, errors, 12)
+    options = {"all_hits": True, "sensitivity": 5, "min_identity": 100 * (1 - errors / length)}
+    mapper = gassst.Mapper(masked_index, device="none", **options)
+    found = reported(mapper.map([(str(i), r.decode(), None) for i, r in enumerate(reads)]))
+    total, problems = compare(reads, masked_genome, found, errors)
+    assert not problems, f"{len(problems)} of {total}\n" + "\n".join(problems[:10])
+    assert total >= len(reads) - 3
+
+
+def tandem_genome(rng: np.random.Generator, copies: int) -> bytes:
+    """Tandem repeats of several periods, with an error in ten bases, each `copies` times."""
+    pieces = []
+    for period in (2, 3, 4, 5, 6, 7, 8, 11) * copies:
+        repeat = bf.mutate(rng, bf.random_bases(rng, period) * (240 // period), 24, 0.5)
+        pieces += [bf.random_bases(rng, 200), repeat]
+    return b"".join(pieces)
+
+
+def reads_of(rng: np.random.Generator, genome: bytes, length: int, errors: int, n: int) -> list[bytes]:
+    """Reads with `errors` errors, half of them inserted or deleted bases."""
+    starts = rng.integers(0, len(genome) - length - errors, n)
+    return [bf.mutate(rng, genome[at : at + length + errors], errors, 0.5)[:length] for at in starts]
+
+
+@pytest.fixture(scope="module")
+def tandems() -> tuple[bytes, gassst.Index]:
+    genome = tandem_genome(np.random.default_rng(1), 12)
+    return genome, gassst.Index.build(Reference.from_sequences([("tandems", genome)]))
+
+
+def test_filters_choose_no_alignment_among_equally_good_ones(tandems):
+    """Most bands around a tandem repeat hold a place, some of them at their edge; filters leave fewer of them."""
+    genome, index = tandems
+    reads = reads_of(np.random.default_rng(2), genome, 36, 4, 600)
+    without = all_records(index, reads, 4, filters=())
+    for filters in (("auto",), ("band32",), ("fd", "tnw5-full")):
+        assert all_records(index, reads, 4, filters=filters) == without
+
+
+def test_alignments_beside_a_better_one_that_no_seed_leads_to(tandems):
+    """The better one ends on the same base, in another band, which so says nothing of how this one goes."""
+    genome, index = tandems
+    reads = reads_of(np.random.default_rng(1), genome, 50, 10, 200)
+    assert len(all_records(index, reads, 10, sensitivity=0)) > len(reads)

@@ -274,6 +274,31 @@ def test_filters_change_nothing_but_time(small_index, small_reads):
         assert records(mapper, small_reads) == expected
 
 
+FLANKS_AND_BAND = ["flanks-tnw4", "flanks-fd", "flanks-nw16", "band32"]
+
+
+@pytest.mark.parametrize(
+    "options, steps",
+    [
+        ({"all_hits": True}, FLANKS_AND_BAND),
+        ({"all_hits": True, "filters": ("fd", "auto")}, ["fd", *FLANKS_AND_BAND]),
+        ({"all_hits": True, "filters": ()}, []),
+        ({"mode": "global"}, ["band32"]),
+    ],
+    ids=str,
+)
+def test_what_auto_stands_for_is_counted(tmp_path, small_index, small_reads, options, steps):
+    mapper = gassst.Mapper(small_index, device="none", **options)
+    fastq = tmp_path / "reads.fq"
+    fastq.write_text("".join(f"@{name}\n{bases}\n+\n{quality}\n" for name, bases, quality in small_reads))
+    funnel = mapper.map_file(fastq, tmp_path / "out.sam").as_dict()["funnel"]
+    assert list(funnel) == steps
+    left = [row["in"] for row in funnel.values()] + [row["out"] for row in funnel.values()][-1:]
+    assert left == sorted(left, reverse=True)
+    if steps:
+        assert left[0] > left[-1] > 0
+
+
 @pytest.mark.parametrize("sensitivity", [0, 2])
 def test_capped_seeds_are_chosen_alike_on_both_strands(sensitivity):
     """Inverted repeats, where seeds of both strands occur equally often, too often."""

@@ -368,3 +368,16 @@ def test_the_picture_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(UsageError, match="matplotlib"):
         run(sam(tmp_path, record(READ)), "--plot", tmp_path / "o.png")
+
+
+def test_no_errors_are_drawn_as_a_bound():
+    """Two of 300 alignments are wrong, all with MAPQ 0: the 200 with more lie left of any measured share."""
+    from matplotlib.figure import Figure
+
+    counts = evaluate.Tally()
+    counts.mapped[0, 60, 1], counts.mapped[0, 30, 1], counts.mapped[0, 0] = 100, 100, (2, 98)
+    axes = Figure().subplots()
+    evaluate._plot_roc(axes, evaluate.by_mapq(counts.mapped.sum(axis=0), 300))
+    lines = {line.get_label(): line for line in axes.lines}
+    assert lines["measured"].get_xdata().tolist() == pytest.approx([2 / 300])
+    assert lines["no error seen, at most"].get_xdata().tolist() == pytest.approx([0.5 / 101, 0.5 / 201])

@@ -13,7 +13,7 @@ import pytest
 from gassst.cli.main import main
 from gassst.errors import UsageError
 from gassst.stats import Stats
-from gassst.tools.multiqc import COLUMNS, content, row, verify_name
+from gassst.tools.multiqc import COLUMNS, as_json, content, row, verify_name
 from gassst.tools.report_numbers import Numbers
 
 SCHEMA = json.loads(resources.files("gassst.tools").joinpath("data/stats.schema.json").read_text("utf-8"))
@@ -27,7 +27,7 @@ def folder(small_index, small_reads, tmp_path_factory):
     reads.write_text("".join(f"@r{i // 2}\n{s}\n+\n{q}\n" for i, (_, s, q) in enumerate(small_reads[:200])))
     common = ["map", "-q", "--device", "none", str(small_index), str(reads), "--sort"]
     for name, more in {
-        "pairs": ["--interleaved", "--filters", "fd", "-R", r"@RG\tID:l1\tSM:mouse"],
+        "pairs": ["--interleaved", "--markdup", "--filters", "fd", "-R", r"@RG\tID:l1\tSM:mouse"],
         "single": [],
     }.items():
         path = str(folder / name)
@@ -67,15 +67,34 @@ def test_the_schema_refuses(folder, change):
 def test_columns_for_multiqc(folder):
     stats = Numbers.from_dict(read(folder / "pairs.json"))
     written = read(folder / "pairs_mqc.json")
-    assert written == content({"mouse": stats})
+    assert written == content({"pairs": stats})
     assert (written["plot_type"], list(written["headers"])) == ("generalstats", list(COLUMNS))
-    values = written["data"]["mouse"]
-    assert values.keys() == COLUMNS.keys() and values["reads"] == 200
+    values = written["data"]["pairs"]
+    assert values.keys() | {"duplicates"} == COLUMNS.keys() and values["reads"] == 200
     assert values["mapped"] == pytest.approx(stats.counts["mapped"] / 2)
     assert values["proper"] == pytest.approx(stats.counts["proper"])
     edits = sum(errors * n for errors, n in stats.errors.items())
     length = stats.counts["bases"] / 200
     assert values["errors"] == pytest.approx(100 * edits / stats.counts["mapped"] / length, abs=1e-4)
+
+
+def test_three_columns_are_visible(folder):
+    headers = read(folder / "pairs_mqc.json")["headers"]
+    assert [name for name in headers if not headers[name].get("hidden")] == [
+        "mapped",
+        "confident",
+        "coverage",
+    ]
+
+
+def test_duplicates_where_any_are_marked(folder):
+    marked = Numbers.from_dict({**read(folder / "pairs.json"), "duplicates": 5})
+    assert row(marked)["duplicates"] == pytest.approx(500 / marked.counts["mapped"], abs=1e-4)
+
+
+def test_outputs_of_one_name_are_told_apart(folder):
+    stats = read(folder / "single.json")
+    assert list(json.loads(as_json({"a/x.bam": stats, "b/x.bam": stats}))["data"]) == ["x (1)", "x (2)"]
 
 
 def test_a_run_without_pairs_has_no_columns_of_pairs(folder):
@@ -110,7 +129,7 @@ def test_multiqc_shows_it(folder, tmp_path):
     table = (tmp_path / "multiqc_data" / "multiqc_general_stats.txt").read_text().splitlines()
     head, *rows = (line.split("\t") for line in table)
     assert [name.rpartition("-")[2] for name in head[1:]] == list(COLUMNS)
-    assert {row[0]: float(row[1]) for row in rows} == {"mouse": 200.0, "single": 200.0}
+    assert {row[0]: float(row[1]) for row in rows} == {"pairs": 200.0, "single": 200.0}
 
 
 def test_the_program_line_is_the_command_alone(folder, small_index):

@@ -28,7 +28,7 @@ from gassst.io.reads import open_pairs, open_reads
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
 COMMENT = st.sampled_from(["", " ", " 1:N:0:ACGT", "\tx y", " /1"])
-SEQUENCE = st.text(st.sampled_from("ACGTNacgtnURYKMSWBDHV."), max_size=150)
+SEQUENCE = st.text(st.sampled_from("ACGTNacgtnUuRYKMSWBDHV."), max_size=150)
 QUALITY = st.characters(min_codepoint=33, max_codepoint=126)
 
 
@@ -78,6 +78,10 @@ def naive_parse(data):
     return naive_fastq(lines) if text[:1] == "@" else naive_fasta(lines)
 
 
+def plain_bases(sequence):
+    return sequence.translate(str.maketrans(".Uu", "NTt")).encode()
+
+
 def naive_fastq(lines):
     records = []
     while lines:
@@ -89,7 +93,7 @@ def naive_fastq(lines):
         if not naive_fastq_valid(record):
             return len(records) + 1
         name, sequence, quality = naive_name(record[0]), record[1], record[3]
-        records.append((name, sequence.replace(".", "N").encode(), quality.encode()))
+        records.append((name, plain_bases(sequence), quality.encode()))
     return records
 
 
@@ -110,7 +114,7 @@ def naive_fasta(lines):
         header, *rest = part.split("\n")
         if not naive_name(">" + header) or not all(re.fullmatch(r"[A-Za-z.]*", line) for line in rest):
             return len(records) + 1
-        records.append((naive_name(">" + header), "".join(rest).replace(".", "N").encode(), None))
+        records.append((naive_name(">" + header), plain_bases("".join(rest)), None))
     return records
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from gassst._core.build_facts import PYSAM
+from gassst.cli.main import main
+from gassst.version import __version__
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -75,3 +78,61 @@ def test_a_wheel_that_takes_several_series_is_found(monkeypatch):
     from check_wheel import names_one_series
 
     assert names_one_series(NARROW) and not names_one_series(WIDE)
+
+
+# --- one version, and where the project is --------------------------------------------------------------------
+
+
+def test_one_version_everywhere(tmp_path, small_index, small_fastq, capfd):
+    """What --version prints, what records say, and what the changelog calls this."""
+    assert main(["--version"]) == 0
+    assert capfd.readouterr().out.splitlines()[0] == f"gassst {__version__}"
+    path = tmp_path / "out.sam"
+    assert main(["map", "-q", "--device", "none", str(small_index), str(small_fastq), "-o", str(path)]) == 0
+    [program] = [line.split("\t") for line in path.read_text().splitlines() if line.startswith("@PG\t")]
+    assert f"VN:{__version__}" in program
+    latest, *released = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGES.md").read_text(), re.MULTILINE)
+    if ".dev" in __version__:  # on the way to a version that is not there yet
+        assert latest == "Unreleased"
+        assert as_numbers(__version__.partition(".dev")[0]) > max(map(as_numbers, released))
+    else:
+        assert latest == __version__
+
+
+def as_numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def test_the_version_has_one_source():
+    text = (ROOT / "pyproject.toml").read_text()
+    assert 'version = { attr = "gassst.version.__version__" }' in text
+    assert not re.search(r'^version = "', text, re.MULTILINE)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", __version__)
+    assert "\nversion:" not in (ROOT / "CITATION.cff").read_text()
+
+
+def packaging(monkeypatch, **environment: str):
+    for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return runpy.run_path(str(PACKAGING / "metadata.py"))
+
+
+def test_links_of_the_readme_work_elsewhere(monkeypatch):
+    known = packaging(monkeypatch, GITHUB_SERVER_URL="https://host", GITHUB_REPOSITORY="we/gassst")
+    readme = (ROOT / "README.md").read_text()
+    text = known["with_whole_links"](readme, known["repository"](), known["revision"]("1.2.3"))
+    links = re.findall(r"\]\((\S+?)\)", text)
+    assert len(links) > 30 and all(link.startswith("https://") for link in links)
+    paths = [link.partition("/v1.2.3/")[2] for link in links if link.startswith("https://host/we/gassst/")]
+    assert all((ROOT / path.partition("#")[0]).exists() for path in paths)
+    assert re.search(r"!\[[^]]*\]\(https://host/we/gassst/raw/v1\.2\.3/docs/\S+\.svg\)", text)
+    assert known["urls"](known["repository"]())["Source"] == "https://host/we/gassst"
+
+
+def test_links_of_a_development_version_lead_to_its_commit(monkeypatch):
+    assert packaging(monkeypatch, GITHUB_SHA="abc")["revision"]("1.2.3.dev0") == "abc"
+    unknown = packaging(monkeypatch)
+    assert unknown["repository"]() == "" and list(unknown["urls"]("")) == ["Paper"]
+    assert unknown["with_whole_links"]("[a](b.md)", "", "HEAD") == "[a](b.md)"

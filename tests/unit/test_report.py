@@ -263,7 +263,7 @@ def test_overview(page, stats):
     reads, shown = stats["reads"], page.definitions
     assert shown["Reads"] == f"{reads:,}"
     assert shown["Reads, remark"] == f"{stats['bases']:,} bases"
-    for name, key in (("Mapped", "mapped"), ("MAPQ ≥ 20", "confident"), ("Capped", "capped")):
+    for name, key in (("Mapped", "mapped"), ("MAPQ ≥ 20", "confident")):
         assert shown[name] == f"{100 * stats[key] / reads:.2f}\xa0%"
         assert shown[f"{name}, remark"].split()[0] == f"{stats[key]:,}"
 
@@ -302,10 +302,34 @@ def test_funnel_times_and_work(page, stats):
     assert list(times).index("seeds") < list(times).index("filters") < list(times).index("align")
     assert {row[0]: row[1] for row in page.numbers("Work done")} == {
         "seed occurrences": stats["occurrences"],
-        "candidates": stats["candidates"],
+        "anchors made of them": stats["candidates"],
         "bands scored": stats["scored"],
         "alignments traced back": stats["traced"],
+        "reads with a seed passed over": stats["capped"],
     }
+
+
+def test_no_two_figures_have_one_name(page, stats):
+    """Anchors and what comes to the filters were both called candidates, and the wall time stood there twice."""
+    assert "seconds" not in page.definitions and "Capped" not in page.definitions
+    assert not any(row[0] == "candidates" for row in page.tables["Work done"])
+
+
+def test_duplicates_are_shown_where_there_are_any(page, stats):
+    assert "Duplicates" not in page.definitions
+    marked = Page(report.render({**stats, "duplicates": 30})).definitions
+    assert marked["Duplicates"] == f"{100 * 30 / stats['mapped']:.2f}\xa0%"
+
+
+def test_bars_that_nobody_sees_lengthen_no_axis(stats):
+    """Six usual numbers of errors, and a few reads with up to 36."""
+    errors = {str(value): 1000 for value in range(7)} | {str(value): 1 for value in range(20, 37)}
+    shares = {int(value): 100 * n / 7017 for value, n in errors.items()}
+    assert list(report._usual(shares)) == list(range(7))
+    assert report._usual({0: 60.0, 9: 40.0}) == {0: 60.0, 9: 40.0}
+    text = report.render({**stats, "errors": errors})
+    assert "0.24 % of the reads lie beyond the plot" in text
+    assert {row[0] for row in Page(text).tables["Edit distance"][1:]} == errors.keys()
 
 
 def test_what_ran(page, stats):
@@ -592,8 +616,8 @@ def test_a_run_without_a_curve_keeps_its_column(runs, tmp_path):
 
 
 def test_more_runs_than_lines(runs, capfd):
-    assert main(["report", *[str(runs / "pairs.json")] * 13]) == 2
-    assert capfd.readouterr().err == "gassst: 13 runs: at most 12 fit side by side\n"
+    assert main(["report", *[str(runs / "pairs.json")] * 15]) == 2
+    assert capfd.readouterr().err == "gassst: 15 runs: at most 14 fit side by side\n"
 
 
 @pytest.mark.external("chromium")

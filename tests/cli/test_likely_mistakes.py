@@ -1,0 +1,208 @@
+"""Mistakes that would map something else than was meant: each is one line that says what to do."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from log_start import behind_start
+
+from gassst import threads
+from gassst.cli import main as command
+
+PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVK"
+
+
+def fastq(path, records, mate=""):
+    text = "".join(f"@{n}{mate}\n{s}\n+\n{q}\n" for n, s, q in records)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.fixture
+def pair(small_reads, tmp_path):
+    """Two files of mates, the first compressed."""
+    return (
+        fastq(tmp_path / "a.fq.gz", small_reads[:100], "/1"),
+        fastq(tmp_path / "b.fq", [(n, s[::-1], q) for n, s, q in small_reads[:100]], "/2"),
+    )
+
+
+@pytest.fixture
+def interleaved(small_reads, tmp_path):
+    return fastq(tmp_path / "both.fq", [read for read in small_reads[:100] for _ in "12"])
+
+
+@pytest.fixture
+def mapped(run, small_index, tmp_path):
+    """Maps, and gives the warnings: what is said before the summary."""
+
+    def mapped(*argv: object) -> list[str]:
+        code, _, error = run("map", small_index, *argv, "--device", "none", "-o", tmp_path / "out.sam")
+        assert code == 0, error
+        lines = behind_start(error).splitlines()
+        return [line.removeprefix("gassst: ") for line in lines if line.startswith("gassst: ")]
+
+    return mapped
+
+
+def refused(run, *argv: object) -> str:
+    code, out, error = run(*argv)
+    assert (code, out, error.count("\n")) == (2, "", 1), error
+    return error.removeprefix("gassst: ").rstrip()
+
+
+# --- pairs ----------------------------------------------------------------------------------------------------
+
+
+def test_two_files_of_mates_are_not_interleaved(run, small_index, pair):
+    line = refused(run, "map", small_index, "--interleaved", *pair)
+    assert line == (
+        f"--interleaved: {pair[0]} and {pair[1]} both begin with read0: map two files of mates without it"
+    )
+    assert "--interleaved" in refused(run, "insert", small_index, "--interleaved", *pair)
+
+
+def test_lanes_of_interleaved_reads_are_no_mates(mapped, interleaved, small_reads, tmp_path):
+    other = fastq(tmp_path / "lane2.fq", [read for read in small_reads[100:150] for _ in "12"])
+    assert not [line for line in mapped("--interleaved", interleaved, other) if "insert sizes" not in line]
+
+
+def test_interleaved_reads_without_the_option(mapped, interleaved):
+    expected = (
+        f"{interleaved}: neighbouring reads have one name, as mates do; --interleaved maps them as pairs"
+    )
+    assert mapped(interleaved) == [expected]
+    assert mapped(interleaved, "--batch-size", "7", "-t", "3") == [expected]
+    assert mapped(interleaved, "-t", "4", "--processes", "2", "--batch-size", "20") == [expected]
+
+
+def test_single_reads_with_the_option_of_pairs(mapped, pair):
+    *_, line = mapped("--interleaved", pair[1])
+    assert line == f"{pair[1]}: --interleaved finds no mates: no neighbouring reads have one name"
+    assert mapped(pair[1]) == []
+
+
+# --- the order of arguments -----------------------------------------------------------------------------------
+
+ORDER = "The reference comes first: gassst map REF READS [MATES]"
+
+
+@pytest.mark.parametrize("subcommand", ["map", "insert"])
+def test_reference_behind_the_reads(run, small_index, small_fasta, pair, subcommand):
+    expected = f"{small_index} is an index, not reads. {ORDER}"
+    assert refused(run, subcommand, pair[0], small_index) == expected
+    assert refused(run, subcommand, pair[0], pair[1], small_index) == expected
+    assert refused(run, subcommand, small_fasta, "-1", small_index, "-2", pair[1]) == expected
+
+
+@pytest.mark.parametrize("subcommand", ["map", "insert"])
+def test_no_reference(run, pair, subcommand, tmp_path):
+    assert refused(run, subcommand, *pair) == f"{pair[0]} holds reads, not a reference. {ORDER}"
+    sam = tmp_path / "reads.sam"
+    sam.write_text("@HD\tVN:1.6\n")
+    assert refused(run, subcommand, sam, pair[0]) == f"{sam} holds reads, not a reference. {ORDER}"
+
+
+# --- what is no DNA with Phred+33 -----------------------------------------------------------------------------
+
+
+def test_protein(mapped, tmp_path):
+    path = tmp_path / "protein.fa"
+    path.write_text("".join(f">p{i}\n{PROTEIN}\n" for i in range(20)))
+    assert mapped(path) == [f"{path}: its letters are those of protein, and gassst maps DNA"]
+
+
+def phred(small_reads, lowest, highest):
+    """The same reads with qualities that rise and fall between two characters."""
+    span = ord(highest) - ord(lowest) + 1
+    return [(n, s, "".join(chr(ord(lowest) + i % span) for i in range(len(s)))) for n, s, _ in small_reads]
+
+
+@pytest.mark.parametrize("lowest, highest", ["@h", "Bi", ";h"])
+def test_phred64(mapped, small_reads, tmp_path, lowest, highest):
+    path = fastq(tmp_path / "old.fq", phred(small_reads[:40], lowest, highest))
+    (line,) = mapped(path)
+    assert line.startswith(f"{path}: its qualities seem to be Phred+64, and are read as Phred+33; ")
+
+
+@pytest.mark.parametrize("lowest, highest", ["!I", "FF", "#F", "!~", "~~", "?S"])
+def test_phred33(mapped, small_reads, tmp_path, lowest, highest):
+    """Among them binned qualities, those of Element, and long reads without a doubt."""
+    assert mapped(fastq(tmp_path / "new.fq", phred(small_reads[:40], lowest, highest))) == []
+
+
+def test_iupac_is_no_protein(mapped, tmp_path):
+    path = tmp_path / "reads.fa"
+    path.write_text("".join(f">{i}\nACGTNRYSWKMBDHVXACGU\n" for i in range(20)))
+    assert mapped(path) == []
+
+
+@pytest.mark.parametrize("suffix", ["fq", "fa", "fq.gz"])
+def test_empty_file(mapped, tmp_path, small_fastq, suffix):
+    path = tmp_path / f"empty.{suffix}"
+    path.write_bytes(gzip.compress(b"") if suffix.endswith("gz") else b"")
+    assert mapped(path) == [f"{path}: no reads"]
+    assert mapped("--single", path, small_fastq) == [f"{path}: no reads"]
+    other = path.with_name("other.fq")
+    other.write_bytes(b"")
+    assert mapped(path, other)[0] == f"{path} and {other}: no reads"
+
+
+# --- what one command says ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cores, used", [(2, 8), (12, 12), (1024, 1000)])
+def test_more_threads_than_are_of_use(monkeypatch, caplog, cores, used):
+    class Done(Exception):
+        pass
+
+    def main(args):
+        assert args.threads == used
+        raise Done
+
+    monkeypatch.setattr(threads, "usable_threads", lambda: cores)
+    monkeypatch.setattr(command, "usable_threads", lambda: cores)
+    monkeypatch.setattr("gassst.cli.split.main", main)
+    with pytest.raises(Done):
+        command.main(["split", "a.fq.gz", "-o", "b.fq.gz", "-t", "1000"])
+    capped = f"-t 1000: {used} threads are used, as there are {cores} cores for this process"
+    assert caplog.messages == ([capped] if used < 1000 else [])
+
+
+@pytest.mark.parametrize("option", ["-o", "--stats", "--unmapped"])
+def test_output_named_twice(run, tmp_path, option):
+    line = refused(run, "map", "ref.gsi", "a.fq", option, tmp_path / "a", option, tmp_path / "b")
+    assert f"given twice: {tmp_path / 'a'} and {tmp_path / 'b'}." in line
+    assert "given twice: - and -" in refused(run, "map", "ref.gsi", "a.fq", option, "-", option, "-")
+
+
+def test_read_group_without_its_backslashes(run, small_index, pair):
+    line = refused(run, "map", small_index, *pair, "-R", "@RGtID:xtSM:y")
+    assert line.endswith(r"the shell took its backslashes; put it in quotes, '@RG\tID:x\tSM:y'")
+
+
+def test_batches_of_bwa_are_ignored(run, small_index, small_fastq):
+    plain = run("map", small_index, small_fastq, "--device", "none")
+    code, out, error = run("map", small_index, small_fastq, "--device", "none", "-K", "100000000")
+    assert (
+        code == 0
+        and "gassst: -K 100000000 is ignored: records do not depend on batches" in error.splitlines()
+    )
+
+    def records(text):
+        return [line for line in text.splitlines() if not line.startswith("@PG")]
+
+    assert records(out) == records(plain[1])
+
+
+def test_quiet_runs_warn(run, small_index, small_fastq, tmp_path):
+    """What may be wrong is said even where progress and summary are not."""
+    empty = tmp_path / "empty.fq"
+    empty.write_bytes(b"")
+    quiet = ("--device", "none", "-o", tmp_path / "out.bam", "-q")
+    assert run("map", small_index, empty, *quiet) == (0, "", f"gassst: {empty}: no reads\n")
+    assert run("map", small_index, small_fastq, *quiet) == (0, "", "")
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"sample,R1,output\na,{small_fastq},{tmp_path / 'a.bam'}\n")
+    assert run("map", small_index, "--sheet", sheet, "--device", "none", "-q")[2].count("\n") == 1  # no PL

@@ -1,0 +1,79 @@
+"""The orientation of a library is learned from its first pairs."""
+
+import brute_force as bf
+import numpy as np
+import pytest
+
+import gassst
+from gassst.io.reference import Reference
+from gassst.pairing.insert_size import ENOUGH_PAIRS, PairSample, learned_insert
+
+M = 60
+
+
+@pytest.fixture(scope="module")
+def world():
+    rng = np.random.default_rng(8)
+    genome = bf.random_bases(rng, 60_000)
+    return genome, gassst.Index.build(Reference.from_sequences([("c", genome)]))
+
+
+def pairs_of(genome, orientation, n, seed=3):
+    """Pairs on both strands, some 3 % of them out of place."""
+    rng, mates = np.random.default_rng(seed), ([], [])
+    for i in range(n):
+        size, at = int(rng.normal(400, 20)), int(rng.integers(0, len(genome) - 600))
+        piece = genome[at : at + size]
+        piece = bf.reverse_complement(piece) if rng.random() < 0.5 else piece
+        first, last = piece[:M], piece[-M:]
+        if rng.random() < 0.03:
+            last = genome[:M]
+        if orientation != "rf":
+            pair = first, last if orientation == "ff" else bf.reverse_complement(last)
+        else:
+            pair = bf.reverse_complement(first), last
+        for reads, bases in zip(mates, pair, strict=True):
+            reads.append((f"p{i}", bases.decode(), None))
+    return mates
+
+
+def records(index, mates, **options):
+    return [str(record) for record in gassst.Mapper(index, device="none", **options).map(*mates)]
+
+
+@pytest.mark.parametrize("orientation", ["fr", "rf", "ff"])
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_pairs_are_proper_in_the_orientation_that_most_have(world, orientation, mode):
+    genome, index = world
+    mates = pairs_of(genome, orientation, 300)
+    found = records(index, mates, mode=mode)
+    assert found == records(index, mates, mode=mode, orientation=orientation)
+    assert sum(int(record.split("\t")[1]) & 2 > 0 for record in found) > 0.9 * len(found)
+
+
+def test_threads_and_batches_learn_the_same(world):
+    genome, index = world
+    mates = pairs_of(genome, "rf", 300)
+    assert records(index, mates) == records(index, mates, threads=4, batch_size=17)
+
+
+def test_few_pairs_teach_no_orientation(world):
+    genome, index = world
+    mates = pairs_of(genome, "rf", ENOUGH_PAIRS - 20)
+    assert records(index, mates) == records(index, mates, orientation="fr")
+
+
+def test_an_insert_size_that_is_given_is_of_mates_that_face_each_other(world):
+    genome, index = world
+    mates = pairs_of(genome, "rf", 300)
+    given = {"insert": (400.0, 20.0)}
+    assert records(index, mates, **given) == records(index, mates, orientation="fr", **given)
+
+
+@pytest.mark.parametrize(
+    "counts, expected", [((70, 60, 0), "fr"), ((70, 71, 0), "rf"), ((9, 0, ENOUGH_PAIRS - 1), "fr")]
+)
+def test_the_most_frequent_orientation_is_taken_where_enough_pairs_have_it(counts, expected):
+    none = np.empty(0, np.int64)
+    samples = [PairSample(np.full(n, 300), none, none) for n in counts]
+    assert learned_insert(("fr", "rf", "ff"), samples).orientation == expected

@@ -1,0 +1,72 @@
+"""Optional rules of the core: each can be switched off, and a name that no rule has is an error."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import core_budget
+import pysam
+import pytest
+
+import gassst.mapper  # registers all rules
+from gassst import rules
+from gassst.rules import PURPOSES, VARIABLE
+
+assert gassst.mapper
+
+
+def mapped(index, reads, output, without):
+    command = [sys.executable, "-m", "gassst", "map", str(index), *map(str, reads), "-o", str(output)]
+    environment = {**os.environ, VARIABLE: without}
+    return subprocess.run(
+        [*command, "-q", "-t", "1", "--device", "none"], env=environment, capture_output=True, text=True
+    )
+
+
+def test_the_sources_name_the_rules_that_are_registered():
+    assert {rule.name: rule.purpose for rule in core_budget.counted().rules} == PURPOSES
+
+
+@pytest.mark.parametrize("name", sorted(PURPOSES))
+def test_reads_map_without_a_rule(small_index, small_fastq, tmp_path, name):
+    """As single reads and as pairs: every read has its records, and they are sound."""
+    other = tmp_path / "other.fq.gz"
+    shutil.copy(small_fastq, other)
+    for files in ([small_fastq], [small_fastq, other]):
+        done = mapped(small_index, files, tmp_path / "out.bam", name)
+        assert (done.returncode, done.stderr) == (0, "")
+        with pysam.AlignmentFile(tmp_path / "out.bam", check_sq=False) as file:
+            primary = [record for record in file if not record.flag & 0x900]
+        with pysam.FastxFile(str(files[0])) as reads:
+            assert len(primary) == len(files) * sum(1 for _ in reads)
+        assert sum(not record.is_unmapped for record in primary) > len(primary) / 2
+
+
+def test_a_name_that_no_rule_has_is_an_error(small_index, small_fastq, tmp_path):
+    done = mapped(small_index, [small_fastq], tmp_path / "out.sam", "deep-look,no-such-rule")
+    assert done.returncode == 2 and not (tmp_path / "out.sam").exists()
+    assert len(done.stderr.splitlines()) == 1 and "'no-such-rule'" in done.stderr
+
+
+def test_two_rules_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two rules"):
+        rules.rule("deep-look", "Does another thing.")
+
+
+def test_the_core_holds_no_more_than_its_page_allows():
+    """A rule, a number or a line more pays with one that goes: scripts/check/core_budget.py --write."""
+    most = core_budget.allowed(core_budget.PAGE.read_text())
+    totals = core_budget.counted().totals
+    assert totals.keys() == most.keys()
+    assert all(totals[name] <= most[name] for name in most), (totals, most)
+
+
+def test_what_grows_is_said_and_not_written(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "budget.md"
+    lines = core_budget.counted().totals["lines"]
+    page.write_text(core_budget.page(core_budget.counted()).replace(f"{lines:,} |", f"{lines - 1:,} |"))
+    monkeypatch.setattr(core_budget, "PAGE", page)
+    before = page.read_text()
+    assert core_budget.main(["--write"]) == 1
+    assert f"lines: {lines:,}" in capsys.readouterr().err and page.read_text() == before
