@@ -262,32 +262,29 @@ def unseen_pairs(
     # Many pairs are alike.
     key = ((own * len(mates.length) + other) * 3 + beside) * 2 + before_rescue
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    one, two = mates.take(own[first]), mates.take(other[first])
+    one, two, early = mates.take(own[first]), mates.take(other[first]), before_rescue[first].astype(bool)
+    lengths = one.length << 34 | two.length << 2 | beside[first]
+    cases, which = np.unique(lengths, return_inverse=True)
+    shares = np.array([_of_both(spectrum, c >> 34, c >> 2 & 0xFFFFFFFF, c & 3) for c in cases.tolist()])
     weight = np.zeros(len(first))
-    key = (one.length << 32 | two.length) << 3 | beside[first] << 1 | before_rescue[first]
-    for case in _distinct(key):
-        rows = np.flatnonzero(key == case)
-        shares = _of_both(spectrum, case >> 35, case >> 3 & 0xFFFFFFFF, case >> 1 & 3)
-        weight[rows] = _hidden(one.take(rows), two.take(rows), shares, bool(case & 1))
+    for is_early in (False, True):
+        rows = np.flatnonzero(early == is_early)
+        weight[rows] = _hidden(one.take(rows), two.take(rows), shares, which[rows], is_early)
     return weight[inverse]
 
 
-def _distinct(keys: np.ndarray) -> list[int]:
-    """Ascending."""
-    ordered = np.sort(keys)
-    return ordered[np.diff(ordered, prepend=-1) > 0].tolist()
-
-
-def _hidden(one: Mates, two: Mates, shares: np.ndarray, is_early: bool) -> np.ndarray:
-    """`unseen_pairs` of pairs of the same lengths; `shares`: as `_of_both` has them."""
+def _hidden(one: Mates, two: Mates, shares: np.ndarray, which: np.ndarray, is_early: bool) -> np.ndarray:
+    """`unseen_pairs` of some cases; `which` of the `shares`, as `_of_both` has them, are those of each."""
 
     def together(first: np.ndarray, last: np.ndarray) -> np.ndarray:
         # A product of matrices would round a row by how many there are.
         sums = np.zeros_like(last)
-        for column, share in zip(first.T, shares, strict=True):
-            sums += column[:, None] * share
+        for d in range(DIFFERENCES):
+            sums += first[:, d, None] * shares[which, d]
         return (sums * last).sum(axis=1)
 
+    if not len(which):
+        return np.zeros(0)
     if is_early:
         found = [some.any * (1 - some.lost)[:, None] - some.missed + some.both for some in (one, two)]
         seen = (1 - one.lost) * (1 - two.lost)
@@ -298,6 +295,7 @@ def _hidden(one: Mates, two: Mates, shares: np.ndarray, is_early: bool) -> np.nd
     return np.maximum(hidden, 0) / np.maximum(seen, 1e-9) * np.sqrt(one.family * two.family)
 
 
+@lru_cache(maxsize=1 << 11)
 def _of_both(spectrum: Spectrum, m: int, other: int, known: int) -> np.ndarray:
     """float64[DIFFERENCES, DIFFERENCES]: share of pairs whose nearest copy has so many differences in either mate.
 
@@ -312,7 +310,7 @@ def _of_both(spectrum: Spectrum, m: int, other: int, known: int) -> np.ndarray:
     return np.where(inside, shares[np.where(inside, both, 0)] * _divided(m, other)[one, two], 0.0)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 11)
 def _divided(m: int, other: int) -> np.ndarray:
     """float64[DIFFERENCES, DIFFERENCES]: how likely differences of a pair lie so in its mates, for each sum of both."""
     log = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2 * DIFFERENCES)))])
