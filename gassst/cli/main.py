@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _raise_limit_of_files() -> None:
-    """As many open files as the system lets this process have: the usual limit is low for the sake of old programs."""
+    """Let this process open as many files as the system allows: the usual limit is low for the sake of old programs."""
     with suppress(OSError, ValueError):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -353,7 +353,7 @@ class Axis:
         return self._keys(places - self.reach - 1), self._keys(places + self.reach + 2)
 
     def _keys(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Of records at these places, as of `sort_keys`."""
+        """uint64[n]: the keys that `sort_keys` gives records at these places."""
         contigs = np.maximum(np.searchsorted(self.origins, places, "right") - 1, 0)
         positions = np.maximum(places - self.origins[contigs], -1)
         return (contigs << 33 | (positions + 1) << 1).astype(np.uint64)
@@ -388,7 +388,7 @@ class Judge:
     records: Shared[list[AnyRun]]
 
     def of(self, rows: NDArray[np.uint64], ends: NDArray[np.uint64]) -> list[Judgement]:
-        """Of a whole range, sorted. Raises OSError."""
+        """Judge the templates of a whole range, sorted. Raises OSError."""
         first, undecided = self._judged(rows, ends, settled=False)
         if not len(undecided):
             return [first]

@@ -501,7 +501,7 @@ def run_of(_work: object, bam: bytes, records: int) -> Run:
 
 
 def signed_run_of(signer: Signer, path: str, _work: object, bam: bytes, records: int) -> SignedRun:
-    """The same of records in the order of the reads, with the signatures of their templates.
+    """Read records in the order of the reads in the same way, with the signatures of their templates.
 
     Raises InputError, which names the part, where the first record is not primary.
     """

@@ -25,7 +25,7 @@ def doubts_of(batch: ReadBatch) -> list[str]:
 
 
 def _pairing(batch: ReadBatch, n: int) -> str:
-    """Of mates that are read as single reads, and of single reads that should be mates."""
+    """Whether mates seem to be read as single reads, or the other way round."""
     if batch.mate is not None:
         return "" if batch.mate.any() else "--interleaved finds no mates: no neighbouring reads have one name"
     names = [batch.name(i) for i in range(n - n % 2)]

@@ -27,7 +27,7 @@ from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
-from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, family, phred
+from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, phred, weight_of_unseen
 from gassst.seeding.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.seeding.plan import EXTRA_STRATA
 
@@ -137,7 +137,7 @@ class Looked(NamedTuple):
         return cls(aligned, errors, seeds, share, elsewhere)
 
     def copies(self, odds: F64, counted: int | None) -> list[Copies]:
-        """Of each line, as `search.copies.copies`."""
+        """What `search.copies.copies` finds of each line."""
         columns = self.aligned.tolist(), self.errors.tolist(), np.minimum(odds, 1).tolist(), self.seeds
         return [copies(*some, counted) for some in zip(*columns, strict=True)]
 
@@ -170,20 +170,9 @@ def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: Se
     odds = np.minimum(edit_odds(looked.errors, looked.aligned), 1)
     further = np.maximum(lines.total - rivals.total, 0) / (scoring.match + scoring.mismatch)
     known = (rivals.count > 0) & (further <= EXTRA_STRATA)
-    unseen = np.array(
-        [
-            (plan.spectrum.of_length(m)[0, beside] * some.unseen).sum()
-            for m, beside, some in zip(
-                looked.aligned.tolist(),
-                known.astype(np.int64).tolist(),
-                looked.copies(odds, None),
-                strict=True,
-            )
-        ]
-    )
-    weight = np.where(rivals.count > 0, rivals.count * odds**further, 0.0) + unseen * family(
-        looked.passed_over
-    )
+    found = looked.copies(odds, None)
+    unseen = weight_of_unseen(plan.spectrum, looked.aligned, known, found, looked.passed_over)
+    weight = np.where(rivals.count > 0, rivals.count * odds**further, 0.0) + unseen
     quality = phred(weight + places_by_chance(context, lines, plan.n_bases) + UNKNOWN)
     quality[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
     return quality

@@ -65,7 +65,8 @@ def _log_factorials(n: int) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
-def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[j]: logarithms of binomial coefficients, of n (int64[j]) up to 4,096."""
     log = _log_factorials(1 << 12)
     return log[n] - log[k] - log[n - k]
 
@@ -79,9 +80,9 @@ def _cases(m: int, errors: int) -> _Cases:
     fits = (hit <= errors) & (differences - hit <= m - errors)
     differences, hit, same = differences[fits], hit[fits], same[fits]
     e, every = np.full_like(hit, errors), np.full_like(hit, m)
-    log = _log_choose(e, hit) + _log_choose(every - e, differences - hit) - _log_choose(every, differences)
+    log = log_choose(e, hit) + log_choose(every - e, differences - hit) - log_choose(every, differences)
     # One error in three makes a base look like that of the copy.
-    log += _log_choose(hit, same) + same * np.log(1 / 3) + (hit - same) * np.log(2 / 3)
+    log += log_choose(hit, same) + same * np.log(1 / 3) + (hit - same) * np.log(2 / 3)
     chance, further = np.exp(log), differences - hit - same
     odds = max((errors + 0.1) / (3 * m), LEAST_ODDS)
     kept = chance * odds ** further.astype(np.float64) > NEGLIGIBLE

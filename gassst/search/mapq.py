@@ -12,7 +12,7 @@ from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
 from gassst.params import MIN_READ_LENGTH
-from gassst.search.copies import Copies, copies
+from gassst.search.copies import Copies, copies, log_choose
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 from gassst.seeding.spectrum import DIFFERENCES, Spectrum
 
@@ -70,7 +70,7 @@ def mapping_quality(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.
     Returns
     -------
     uint8[n]
-        At most 60; 0 for ties and unmapped reads.
+        At most 50; 0 for ties and unmapped reads.
     """
     first, case = _selection.distinct_cases(summary, lengths, seen)
     some, some_lengths = summary[first], lengths[first]
@@ -149,17 +149,37 @@ def family(passed_over: np.ndarray) -> np.ndarray:
 def unseen_weight(summary: np.ndarray, lengths: np.ndarray, seen: Seen) -> np.ndarray:
     """float64[n]: what the copies weigh that were not seen or not counted, relative to the best place of each read."""
     best, further = _errors(summary), _further(summary)
-    passed_over, odds, plan = clipped(seen), edit_odds(best, lengths), seen.plan
-    weight = np.zeros(len(best))
-    columns = best, further, lengths, seen.complete, seen.looked, passed_over, odds
-    for i, (errors, more, m, complete, looked, share, one) in enumerate(
-        zip(*map(np.ndarray.tolist, columns), strict=True)
-    ):
-        counted = more if 0 < more <= EXTRA_STRATA else EXTRA_STRATA
-        known = int(0 < more <= EXTRA_STRATA)
-        some = copies(m, errors, min(one, 1.0), plan.looked_up(m, complete, looked, share), counted)
-        weight[i] = (plan.spectrum.of_length(m)[0, known] * some.unseen).sum()
-    return weight * family(passed_over)
+    passed_over, odds, plan = clipped(seen), np.minimum(edit_odds(best, lengths), 1), seen.plan
+    known = (further > 0) & (further <= EXTRA_STRATA)
+    columns = (
+        best,
+        np.where(known, further, EXTRA_STRATA),
+        lengths,
+        seen.complete,
+        seen.looked,
+        passed_over,
+        odds,
+    )
+    found = [
+        copies(m, errors, one, plan.looked_up(m, complete, looked, share), counted)
+        for errors, counted, m, complete, looked, share, one in zip(
+            *map(np.ndarray.tolist, columns), strict=True
+        )
+    ]
+    return weight_of_unseen(plan.spectrum, lengths, known, found, passed_over)
+
+
+def weight_of_unseen(
+    spectrum: Spectrum, lengths: np.ndarray, known: np.ndarray, found: list[Copies], passed_over: np.ndarray
+) -> np.ndarray:
+    """float64[n]: what the copies weigh that were not seen. `known` bool[n]: a near copy is known; `found`: those of
+    each read, by its seeds, of which a share was `passed_over`."""
+    columns = lengths.tolist(), known.astype(np.int64).tolist(), found
+    weight = [
+        (spectrum.of_length(m)[0, beside] * some.unseen).sum()
+        for m, beside, some in zip(*columns, strict=True)
+    ]
+    return np.array(weight, np.float64) * family(passed_over)
 
 
 def near_known(summary: np.ndarray) -> np.ndarray:
@@ -300,23 +320,15 @@ def _of_both(spectrum: Spectrum, m: int, other: int, known: int) -> np.ndarray:
     """float64[DIFFERENCES, DIFFERENCES]: share of pairs whose nearest copy has so many differences in either mate.
 
     Of mates of `m` and `other` bases, of which so many have a near copy that is `known`. Between none and both there
-    is the geometric mean.
+    is the geometric mean. The differences of a pair lie anywhere in its bases.
     """
     alone, beside = spectrum.of_length(round(np.sqrt(m * other)))[1]
     shares = alone ** (1 - known / 2) * beside ** (known / 2)
     one, two = np.indices((DIFFERENCES, DIFFERENCES))
-    both = one + two
-    inside = both < DIFFERENCES
-    return np.where(inside, shares[np.where(inside, both, 0)] * _divided(m, other)[one, two], 0.0)
-
-
-@lru_cache(maxsize=1 << 11)
-def _divided(m: int, other: int) -> np.ndarray:
-    """float64[DIFFERENCES, DIFFERENCES]: how likely differences of a pair lie so in its mates, for each sum of both."""
-    log = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2 * DIFFERENCES)))])
-    one, two = np.indices((DIFFERENCES, DIFFERENCES))
     share = max(m, 1) / (max(m, 1) + max(other, 1))  # mates may be empty
-    return np.exp(log[one + two] - log[one] - log[two] + one * np.log(share) + two * np.log(1 - share))
+    divided = np.exp(log_choose(one + two, one) + one * np.log(share) + two * np.log(1 - share))
+    inside = one + two < DIFFERENCES
+    return np.where(inside, shares[np.where(inside, one + two, 0)] * divided, 0.0)
 
 
 def clipped(seen: Seen) -> np.ndarray:

@@ -269,9 +269,8 @@ class SearchPlan:
             return NO_SEEDS
         last = looked.bit_length() - 1
         missed = np.array([self.missed(m, errors, complete, looked) for errors in range(self.errors[m] + 1)])
-        if not self.disjoint[
-            last, m
-        ]:  # of disjoint ones `complete` counts those that were looked up as planned
+        # Of disjoint seeds `complete` counts those that were looked up as planned.
+        if not self.disjoint[last, m]:
             missed **= 1 - passed_over
         return SeedsLooked.of(int(self.seed_length[last, m]), missed)
 
@@ -305,12 +304,8 @@ class SearchPlan:
         if is_lossless:
             return [*stages, Stage(w, errors + 1, True)]
         last = self._overlapping(m, w, errors, tuple(stages))
-        if (
-            BEGINS_SPARSE
-            and self.preset.missed_alone
-            and last.looked_up > SPARSE
-            and last.every <= SPARSE // 2
-        ):
+        is_dense = last.looked_up > SPARSE and last.every <= SPARSE // 2
+        if BEGINS_SPARSE and self.preset.missed_alone and is_dense:
             stages.append(last._replace(every=SPARSE))
         return [*stages, last]
 
@@ -325,16 +320,18 @@ class SearchPlan:
             return everything
         longest = w if self.params.seed_length is not None else min(w + LONGER, self.k + 16, m)
         shares = _shares(m, 1 / LIKELY_ERRORS, errors + 1)
-        seen = np.ones(errors + 1)
-        if before:
-            seen = stage_misses(m, before, errors + 1).min(axis=0)
-        most = self.preset.lost + shares @ np.minimum(seen, stage_misses(m, (everything,), errors + 1)[0])
-        enough = [everything]
-        for length in range(w, longest + 1):
-            for every in range(1, WIDEST_STEP + 1):
-                stage = Stage(length, m - length + 1, False, every)
-                if shares @ np.minimum(seen, stage_misses(m, (stage,), errors + 1)[0]) <= most:
-                    enough.append(stage)
+        seen = stage_misses(m, before, errors + 1).min(axis=0, initial=1.0)
+
+        def missed(stage: Stage) -> float:
+            return float(shares @ np.minimum(seen, stage_misses(m, (stage,), errors + 1)[0]))
+
+        most = self.preset.lost + missed(everything)
+        stages = (
+            Stage(length, m - length + 1, False, every)
+            for length in range(w, longest + 1)
+            for every in range(1, WIDEST_STEP + 1)
+        )
+        enough = [stage for stage in stages if missed(stage) <= most]  # all seeds of `w` bases are
         return min(enough, key=self._cost)
 
     def occurrence_cap(self, w: int) -> int:

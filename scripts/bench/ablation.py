@@ -18,13 +18,12 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import benchmark_parser, describe_machine, run, table, write_json
+from harness import benchmark_parser, describe_machine, run, simulated, table, write_json
 
 import gassst.mapper  # registers all rules
 from gassst.cli.main import main as command
@@ -50,19 +49,10 @@ FOREIGN = {
     "100 b foreign": ("-l", "100", "-e", "0.01"),
     "2x100 b foreign": ("-l", "100", "-e", "0.01", *PAIRED),
 }
+SEED = "--seed", "90210"
 CONFIDENT = 20
 MOST_WRONG = 1e-4
 LEAST_CHANGE = 0.05
-
-
-def simulated(genome: str, name: str, options: Sequence[str], number: int, folder: Path) -> list[str]:
-    """The files of a set, made where they are not there yet."""
-    mates = (1, 2) if name.startswith("2x") else (1,)
-    paths = [str(folder / f"{name.replace(' ', '_').replace('%', '')}_{mate}.fq") for mate in mates]
-    if not all(map(os.path.exists, paths)):
-        outputs = [word for path in paths for word in ("-o", path)]
-        command(["simulate", genome, "-n", str(number), *options, "--seed", "90210", *outputs])
-    return paths
 
 
 @dataclass

@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import harness
 from harness import benchmark_parser, describe_machine, run, table, write_json
 
 import gassst
-from gassst.cli.main import main as command
 from gassst.errors import UsageError
 from gassst.tools.evaluate import evaluate
 
@@ -130,11 +130,7 @@ def simulated(args: argparse.Namespace, name: str, folder: Path) -> list[str]:
     """The files of a set, made where they are not there yet."""
     stem = name.replace(" ", "_").replace("_%", "")
     paired = any(option in SETS[name] for option in ("--pairs", "--inserts"))
-    paths = [str(folder / f"{stem}_{mate}.fq") for mate in ((1, 2) if paired else (1,))]
-    if not all(Path(path).exists() for path in paths):
-        outputs = [word for path in paths for word in ("-o", path)]
-        command(["simulate", args.reference, "-n", str(args.number), *SETS[name], *outputs])
-    return paths
+    return harness.simulated(args.reference, stem, SETS[name], args.number, 1 + paired, folder)
 
 
 def measure(

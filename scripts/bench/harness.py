@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gassst import __version__
+from gassst.cli.main import main as command
 from gassst.errors import GassstError
 from gassst.threads import usable_threads
 
@@ -154,6 +155,17 @@ def pyplot() -> Any:
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def simulated(
+    genome: str, stem: str, options: Sequence[str], number: int, mates: int, folder: Path
+) -> list[str]:
+    """The files of a set of simulated reads, one for each mate, made where they are not there yet."""
+    paths = [str(folder / f"{stem}_{mate + 1}.fq") for mate in range(mates)]
+    if not all(map(os.path.exists, paths)):
+        outputs = [word for path in paths for word in ("-o", path)]
+        command(["simulate", genome, "-n", str(number), *options, *outputs])
+    return paths
 
 
 def numbers(text: str) -> tuple[int, ...]:
