@@ -302,14 +302,8 @@ def leave_to_local(anchors, state, context, among, chosen, partner, int sure_err
 cdef struct group_t:
     # The anchors of a read in one bucket.
     int64_t row             # of the longest
-    stretch_t best          # on its diagonal, in the read as sequenced
+    int32_t total           # of the best stretch on its diagonal
     bint alone              # no other diagonal in the band has an anchor
-
-
-cdef inline bint is_shadowed(const group_t *group, const group_t *best, int relevant) noexcept nogil:
-    """Whether a stretch is of the same part of the read as the best one and scores but a fraction of it."""
-    cdef int64_t common = min(group.best.end, best.best.end) - max(group.best.begin, best.best.begin)
-    return group.best.total * relevant < best.best.total and 2 * common >= group.best.end - group.best.begin
 
 
 cdef inline bint is_alone(const uint32_t *read_strand, const uint32_t *diagonal, int64_t first, int64_t after,
@@ -323,12 +317,11 @@ cdef inline bint is_alone(const uint32_t *read_strand, const uint32_t *diagonal,
     return not (after < end and read_strand[after] == read_strand[row] and diagonal[after] - diagonal[row] <= reach)
 
 
-def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t reach, stretches=None):
+def promising_buckets(anchors, context, Py_ssize_t most, int64_t reach, stretches=None):
     """The buckets of each read that may hold its best local alignment, a rival of that, or one of another part.
 
     A bucket is judged by the best ungapped stretch on the diagonal of its longest anchor. Bases that seeds cover say
-    less: in runs of one base they cover the same ones on every diagonal. Left out are buckets whose stretch scores less
-    than a fraction of the best one for the same part of the read.
+    less: in runs of one base they cover the same ones on every diagonal.
 
     Parameters
     ----------
@@ -338,12 +331,10 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
         Read: `shift`, `lengths`, `packed`, `reference.planes`, `params.scoring`.
     most : int
         Buckets of a read: those of the best stretches.
-    relevant : int
-        The fraction is one by this.
     reach : int
         How far from the diagonal of an anchor the bands of its bucket may reach.
-    stretches : search.dense.Stretches, optional
-        Of the anchors, where they are known.
+    stretches : uint32[c], optional
+        Of the anchors, where they are known: as `stretches_of` returns them.
 
     Returns
     -------
@@ -360,12 +351,11 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(scoring)
     cdef int shift = context.shift
-    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, kept, best, k = 0
+    cdef Py_ssize_t a = start.shape[0] - 1, i, j, g, n, k = 0
     cdef int64_t first
     cdef group_t group
     cdef bint are_known = stretches is not None
-    cdef const uint32_t[::1] total = stretches.total if are_known else None
-    cdef const uint32_t[::1] ends = stretches.ends if are_known else None
+    cdef const uint32_t[::1] total = stretches
     cdef Py_ssize_t widest = max(1, int(np.diff(anchors.start).max(initial=0)))
     columns, alone_array = np.empty((3, read_strand.shape[0]), np.uint32), np.empty(read_strand.shape[0], np.uint8)
     cdef uint32_t[:, ::1] out = columns
@@ -378,7 +368,7 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
         for i in range(a):
             n, j = 0, start[i]
             while j < start[i + 1]:
-                group, first = group_t(j, stretch_t(0, 0, 0), False), j
+                group, first = group_t(j, 0, False), j
                 while (j < start[i + 1] and read_strand[j] == read_strand[group.row]
                        and diagonal[j] >> shift == diagonal[group.row] >> shift):
                     if length[j] > length[group.row]:
@@ -389,25 +379,15 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
                 if not are_known:
                     prefetch_bases(bases, diagonal[group.row], diagonal[group.row] + <int64_t>READ)
                 n += 1
-            kept = best = 0
-            if n > 1:
-                for g in range(n):
-                    j = groups[g].row
-                    if are_known:
-                        groups[g].best = stretch_t(<int32_t>total[j], ends[j] >> 16, ends[j] & 0xffff)
-                    else:
-                        groups[g].best = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths,
-                                                         plane_start, costs)
-                    if groups[g].best.total > groups[best].best.total:
-                        best = g
-                group = groups[best]
-                for g in range(n):
-                    if not is_shadowed(&groups[g], &group, relevant):
-                        groups[kept] = groups[g]
-                        kept += 1
-                n = kept
+            for g in range(n if n > most else 0):
+                j = groups[g].row
+                if are_known:
+                    groups[g].total = <int32_t>total[j]
+                else:
+                    groups[g].total = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start,
+                                                      costs)
             for g in range(n):
-                keys[0, g] = <uint64_t>(~<uint32_t>groups[g].best.total) << 32 | <uint64_t>g
+                keys[0, g] = <uint64_t>(~<uint32_t>groups[g].total) << 32 | <uint64_t>g
             if n > most:
                 sort_keys(&keys[0, 0], &keys[1, 0], n)
             for j in range(min(n, most)):
@@ -422,10 +402,9 @@ def promising_buckets(anchors, context, Py_ssize_t most, int relevant, int64_t r
 
 
 def stretches_of(candidates, context):
-    """The best ungapped stretch on the diagonal of each of `c` candidates.
+    """Scores of the best ungapped stretches on the diagonals of `c` candidates, with the bonus of each end reached.
 
-    Read are their `read_strand` and `diagonal`, and of the context what `promising_buckets` reads. Returns uint32[c]
-    twice, as `search.dense.Stretches` has them.
+    Read are their `read_strand` and `diagonal`, and of the context what `promising_buckets` reads. Returns uint32[c].
     """
     packed = context.packed
     cdef const uint32_t[::1] read_strand = candidates.read_strand, diagonal = candidates.diagonal
@@ -433,24 +412,17 @@ def stretches_of(candidates, context):
     cdef planes_t bases = planes_of(context.reference.planes), strands = planes_of(packed.planes)
     cdef costs_t costs = costs_of(context.params.scoring)
     cdef Py_ssize_t j
-    cdef stretch_t found
-    columns = np.empty((2, read_strand.shape[0]), np.uint32)
-    cdef uint32_t[:, ::1] out = columns
+    out_array = np.empty(read_strand.shape[0], np.uint32)
+    cdef uint32_t[::1] out = out_array
     with nogil:
         for j in range(read_strand.shape[0]):
-            found = stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs)
-            out[0, j], out[1, j] = <uint32_t>found.total, <uint32_t>(found.begin << 16 | found.end)
-    return columns[0], columns[1]
+            out[j] = <uint32_t>stretch_of_read(bases, strands, read_strand[j], diagonal[j], lengths, plane_start, costs)
+    return out_array
 
 
-cdef inline stretch_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,
-                                      const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
-                                      costs_t costs) noexcept nogil:
-    """`best_stretch`, its bases counted in the read as sequenced."""
+cdef inline int32_t stretch_of_read(planes_t bases, planes_t strands, uint32_t read_strand, uint32_t diagonal,
+                                    const uint32_t[::1] lengths, const uint32_t[::1] plane_start,
+                                    costs_t costs) noexcept nogil:
     cdef uint32_t r = read_strand >> 1
     cdef int64_t m = lengths[r]
-    cdef stretch_t found = best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs,
-                                        INT32_MIN)
-    if read_strand & 1:
-        return stretch_t(found.total, m - found.end, m - found.begin)
-    return found
+    return best_stretch(bases, diagonal, strands, first_base(plane_start[r], read_strand, m), m, costs, INT32_MIN).total

@@ -24,16 +24,6 @@ def close_cut(
 def adapter_starts(
     packed: PackedReads, rows: I64, first: I64, adapters: U8, first_part: int, shortest: int
 ) -> U16: ...
-def worn_adapter_starts(
-    packed: PackedReads,
-    rows: I64,
-    first: I64,
-    adapters: U8,
-    offsets: I64,
-    part: int,
-    bases_an_error: int,
-    most_moved: int,
-) -> U16: ...
 def first_bases_of(packed: PackedReads, rows: I64, kept: U16) -> tuple[U32, U64, U32]: ...
 def with_tails(
     hits: Structs, cigars: U32, tails: U32, clipped: bool = False

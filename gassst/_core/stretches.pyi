@@ -4,7 +4,6 @@ from numpy.typing import NDArray
 from gassst.local.places import Lines
 from gassst.search.arrays import I64, U8, U32, Anchors, Bool, Candidates
 from gassst.search.context import BatchContext
-from gassst.search.dense import Stretches
 from gassst.search.state import SearchState
 
 def ungapped_instead(
@@ -24,8 +23,7 @@ def promising_buckets(
     anchors: Anchors,
     context: BatchContext,
     most: int,
-    relevant: int,
     reach: int,
-    stretches: Stretches | None = None,
+    stretches: U32 | None = None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], Bool]: ...
-def stretches_of(candidates: Candidates, context: BatchContext) -> tuple[U32, U32]: ...
+def stretches_of(candidates: Candidates, context: BatchContext) -> U32: ...

@@ -13,7 +13,7 @@ import numpy as np
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner
 from gassst.local.places import Targets
-from gassst.pairing.adapters import adapter_starts, worn_adapter_starts
+from gassst.pairing.adapters import adapter_starts
 from gassst.params import MIN_READ_LENGTH
 from gassst.rules import optional
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
@@ -24,8 +24,6 @@ from gassst.search.context import BatchContext
 # Errors from which on an adapter is looked for in a read that has a place as a whole, and most bases of the adapter for
 # each of them. Of random bases more than half differ.
 LEAST_ERRORS, TAIL_BASES_AN_ERROR = 5, 4
-# The same for one that has errors itself: only long tails show it.
-LEAST_ERRORS_WORN = 12
 # Diagonals of the band in which a gapped alignment may go on into an adapter by chance.
 BAND = 64
 CLIP = 4  # BAM operation
@@ -57,8 +55,6 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     first = np.maximum(context.lengths[reads] - longest_tail, MIN_READ_LENGTH)
     kept = np.zeros(context.n, np.uint16)
     kept[reads] = adapter_starts(context.packed, reads, first)
-    left = np.flatnonzero((kept[reads] == 0) & (longest_tail >= TAIL_BASES_AN_ERROR * LEAST_ERRORS_WORN))
-    kept[reads[left]] = worn_adapter_starts(context.packed, reads[left], first[left])
     return kept
 
 

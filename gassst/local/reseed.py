@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
-from gassst.rules import rule
 from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
@@ -20,13 +19,6 @@ NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretche
 STRIDE = 5
 SPECIFIC = 4  # bases by which a seed is longer than one that occurs once by chance; 2 and 6 place fewer right
 OCCURRENCES = 64  # of a seed that are looked at
-# A place with a gap or two more than the best one has an ungapped stretch of a third of its length. What has less is no
-# rival. Of human reads with adapters half of the buckets are left out, and 0.002 % lose their place.
-RELEVANT = (
-    3
-    if rule("shadowed-buckets", "Leaves out buckets of dense seeds that a far better one covers.")
-    else 1 << 20
-)
 WORDS = 2  # of a band: room for gaps of some 50 bases
 
 
@@ -120,7 +112,7 @@ def look_again(
     seeds = DenseSeeds(seed_length(context.index), STRIDE, occurrences, within_plan)
     looked = backend.look_densely(reads, seeds)
     reach = 64 * max(int(context.words.max(initial=0)), WORDS)
-    found = _stretches.promising_buckets(looked.anchors, context, places, RELEVANT, reach, looked.stretches)
+    found = _stretches.promising_buckets(looked.anchors, context, places, reach, looked.stretches)
     read_strand, bucket, diagonal, alone = found
     words = np.maximum(context.words[read_strand >> 1], np.uint8(WORDS))
     lead = 32 * words.astype(np.uint32) - np.uint32((1 << context.shift) >> 1)

@@ -36,21 +36,6 @@ class DenseSeeds(NamedTuple):
         return np.full_like(plan.caps, self.occurrences)
 
 
-class Stretches(NamedTuple):
-    """The best ungapped stretch on the diagonal of each of `c` anchors.
-
-    Attributes
-    ----------
-    total : uint32[c]
-        Its score, and the bonus of each end of the read that it reaches.
-    ends : uint32[c]
-        Its first base in the upper half, and where it ends in the lower half, of the read as sequenced.
-    """
-
-    total: U32
-    ends: U32
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DenselyLooked:
     """What dense seeds of `a` reads lead to.
@@ -62,12 +47,13 @@ class DenselyLooked:
         Seeds of which not every occurrence is looked at.
     first, last : int64[a]
         Where the first and the last of these begin in the read as sequenced; -1 where there is none.
-    stretches : Stretches or None
-        Of the anchors, where they are known.
+    stretches : uint32[c] or None
+        Of each anchor, where it is known: the score of the best ungapped stretch on its diagonal, with the bonus of
+        each end of the read that the stretch reaches.
     """
 
     anchors: Anchors
     clipped: U16
     first: I64
     last: I64
-    stretches: Stretches | None = None
+    stretches: U32 | None = None

@@ -12,7 +12,7 @@ from gassst.params import MapParams
 from gassst.search.arrays import I32, I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
-from gassst.search.dense import DenselyLooked, DenseSeeds, Stretches
+from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
@@ -211,8 +211,8 @@ class Densely(NamedTuple):
         Reads of other requests before these.
     read_strand, diagonal : uint32[c], offset, length : uint16[c]
         As `Anchors` has them; reads count from `before` on.
-    total, ends : uint32[c]
-        As `Stretches` has them.
+    total : uint32[c]
+        As `DenselyLooked.stretches` has them.
     start : int64[n + 1]
         Anchors of read r are start[r] - start[0] .. start[r + 1] - start[0].
     clipped, first, last : int32[n]
@@ -225,7 +225,6 @@ class Densely(NamedTuple):
     offset: U16
     length: U16
     total: U32
-    ends: U32
     start: I64
     clipped: I32
     first: I32
@@ -238,8 +237,7 @@ class Densely(NamedTuple):
         columns = self.diagonal.copy(), self.offset.copy(), self.length.copy()
         anchors = Anchors(read_strand, *columns, self.start - self.start[0], reads)
         span = self.first.astype(np.int64), self.last.astype(np.int64)
-        stretches = Stretches(self.total.copy(), self.ends.copy())
-        return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, stretches)
+        return DenselyLooked(anchors, self.clipped.astype(np.uint16), *span, self.total.copy())
 
 
 def copied(found: Any) -> Any:

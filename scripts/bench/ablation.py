@@ -145,11 +145,10 @@ def measure(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         sets |= {name: (args.foreign, options) for name, options in FOREIGN.items()}
     rows, output = list[dict[str, Any]](), folder / "out.sam"
     for name, (genome, options) in sets.items():
-        reads, best, found = (
-            simulated(genome, name, options, args.number, folder),
-            dict[str, float](),
-            dict[str, Mapped](),
-        )
+        mates = 2 if name.startswith("2x") else 1
+        stem = name.replace(" ", "_").replace("%", "")
+        reads = simulated(genome, stem, (*options, *SEED), args.number, mates, folder)
+        best, found = dict[str, float](), dict[str, Mapped]()
         for _ in range(args.rounds):
             for rule in ("", *chosen):
                 seconds = mapped(index, reads, rule, output)

@@ -55,6 +55,24 @@ def test_machine_names_no_host(script):
     assert not {"host", "node", "user"} & set(facts)
 
 
+# --- ablation
+
+
+def test_ablation_maps_the_same_reads_with_and_without_a_rule(script, tmp_path, monkeypatch):
+    genome = tmp_path / "genome.fa"
+    bases = np.random.default_rng(1).choice(list("ACGT"), 20_000)
+    genome.write_text(">a\n" + "".join(bases) + "\n")
+    out, argv = tmp_path / "out.json", ["ablation.py", str(genome), "-n", "30", "--rounds", "1"]
+    monkeypatch.setattr(sys, "argv", [*argv, "--rules", "mate-rescue", "--json", str(out)])
+    ablation = script("ablation")
+    monkeypatch.setattr(ablation, "SETS", {name: ablation.SETS[name] for name in ("50 b 5 %", "2x50 b 5 %")})
+    ablation.main()
+    rows = json.loads(out.read_text())["rows"]
+    assert [(row["rule"], row["set"]) for row in rows] == [("mate-rescue", name) for name in ablation.SETS]
+    assert all(row["cpu"] > 0 for row in rows)
+    assert rows[0]["places"] == rows[0]["qualities"] == 0  # no single read has a mate
+
+
 # --- all places
 
 

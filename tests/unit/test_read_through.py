@@ -15,7 +15,6 @@ from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
 from gassst.local.places import Aligned
-from gassst.pairing.adapters import adapter_starts, worn_adapter_starts
 from gassst.pairing.read_through import FragmentEnds, fragment_ends
 from gassst.params import Scoring
 from gassst.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
@@ -146,42 +145,6 @@ def test_known_adapters_are_found_where_they_begin():
     expected = [adapter_by_trying(reads[row], first[row], adapters, 12, 8) for row in rows]
     assert found.tolist() == expected
     assert 0.5 < np.count_nonzero(found) / len(found) < 0.95
-
-
-def worn(rng, adapter, kind):
-    """The adapter with what hides its beginning: two or more substitutions, a base more or less, all in its first 8."""
-    bases, at = list(adapter), int(rng.integers(1, 7))
-    if kind == 0:
-        for i in rng.choice(8, 2, replace=False):
-            bases[i] = "ACGT"[("ACGT".index(bases[i]) + 1) % 4]
-    elif kind == 1:
-        bases.insert(at, rng.choice([b for b in "ACGT" if b not in bases[at - 1 : at + 1]]))
-    else:
-        del bases[at]
-    return "".join(bases)
-
-
-@pytest.mark.parametrize("name", sorted(ADAPTERS))
-@pytest.mark.parametrize("mate", [0, 1])
-def test_adapters_with_errors_in_their_first_bases_are_found(name, mate):
-    rng = np.random.default_rng(5)
-    reads, sizes = [], []
-    for i in range(300):
-        size = int(rng.integers(40, 110))
-        tail = random_bases(rng, M) if i % 4 == 3 else worn(rng, ADAPTERS[name][mate], i % 4)
-        reads.append((random_bases(rng, size) + tail + random_bases(rng, M))[:M])
-        sizes.append(0 if i % 4 == 3 else size)
-    rows, first = np.arange(0, 300), np.full(300, 36)
-    plain = adapter_starts(packed(reads), rows, first)
-    found = worn_adapter_starts(packed(reads), rows, first).astype(np.int64)
-    sizes = np.array(sizes)
-    substituted, moved = np.arange(300) % 4 == 0, np.isin(np.arange(300) % 4, (1, 2))
-    assert (found[substituted] == sizes[substituted]).all() and not plain[substituted].all()
-    # A base less may look like one more.
-    assert (np.abs(found - sizes)[moved] <= 2).all() and (found == sizes)[moved].mean() > 0.8
-    assert np.count_nonzero(found[sizes == 0]) <= 1
-    late = worn_adapter_starts(packed(reads), rows, sizes + 3)
-    assert not late[sizes > 0].any()
 
 
 def test_cut_reads_are_packed_like_short_ones():

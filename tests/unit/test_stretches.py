@@ -219,12 +219,12 @@ def test_promising_buckets_are_rivals_and_other_parts():
         params=SimpleNamespace(scoring=Scoring()),
     )
 
-    def found(most, relevant):
-        strands, buckets, diagonals, alone = promising_buckets(anchors, context, most, relevant, 100)
+    def found(most):
+        strands, buckets, diagonals, alone = promising_buckets(anchors, context, most, 100)
         assert (strands == 0).all() and alone.all()
         np.testing.assert_array_equal(diagonals >> 5, buckets)
         return sorted(np.searchsorted(diagonal >> 5, buckets).tolist())
 
-    assert found(32, 3) == [0, 1, 2]
-    assert found(32, 100) == [0, 1, 2, 3, 4]
-    assert found(1, 3) == [0]
+    assert found(32) == [0, 1, 2, 3, 4]
+    assert found(3) == [0, 1, 2]
+    assert found(1) == [0]

@@ -13,16 +13,11 @@ static ulong differing(__global const ulong *planes, ulong rows, long at, __glob
            (bits_at(planes, rows, at, 1) ^ bits_at(reads, read_rows, own, 1)) | *masked;
 }
 
-typedef struct {
-    int total, begin, end;
-} stretch;
-
-/* The stretch with the highest total on a diagonal; of equals one that reaches the end of the read, else the first. */
-static stretch best_stretch(__global const ulong *planes, ulong rows, long at, __global const ulong *reads, ulong read_rows,
+/* The highest total of a stretch on a diagonal. */
+static int best_stretch(__global const ulong *planes, ulong rows, long at, __global const ulong *reads, ulong read_rows,
                         long own, int length, stretch_costs costs)
 {
-    stretch best = {0, 0, 0};
-    int behind = 0, begin = 0, running = costs.bonus;
+    int best = 0, behind = 0, begin = 0, running = costs.bonus;
     for (int word = 0; word < length; word += 64) {
         ulong masked, differ = differing(planes, rows, at + word, reads, read_rows, own + word, &masked);
         if (length - word < 64)
@@ -30,11 +25,8 @@ static stretch best_stretch(__global const ulong *planes, ulong rows, long at, _
         for (; differ; differ &= differ - 1) {
             int bit = 63 - (int)clz(differ & (0 - differ)), here = word + bit;
             running += (here - behind) * costs.match;
-            if (here > begin && running > best.total) {
-                best.total = running;
-                best.begin = begin;
-                best.end = here;
-            }
+            if (here > begin)
+                best = max(best, running);
             running -= masked >> bit & 1 ? 1 : costs.mismatch;
             behind = here + 1;
             if (running < 0) {
@@ -44,12 +36,7 @@ static stretch best_stretch(__global const ulong *planes, ulong rows, long at, _
         }
     }
     running += (length - behind) * costs.match + costs.bonus;
-    if (length > begin && running >= best.total) {
-        best.total = running;
-        best.begin = begin;
-        best.end = length;
-    }
-    return best;
+    return length > begin ? max(best, running) : best;
 }
 
 /* How many bases of a read differ on a diagonal, or a number above `limit`. */
@@ -96,7 +83,7 @@ __kernel void leave_to_local(READ_ARGS, ulong read_rows, uint n_reads, uint n_ac
     long forward = 64 * (long)row_of(read_row[read], length, 0), reverse = 64 * (long)row_of(read_row[read], length, 1);
     uint flip = read_flip[read];
     int total = best_stretch(planes, rows, anchor_diagonal(anchors[chosen]), reads, read_rows,
-                             anchor_strand(anchors[chosen]) ^ flip ? reverse : forward, length, costs).total;
+                             anchor_strand(anchors[chosen]) ^ flip ? reverse : forward, length, costs);
     STATE(EVIDENCE, read) = max(STATE(EVIDENCE, read), (ushort)total);
     int fewest = best == NO_SCORE ? PLAN(ERRORS, length) + 1 : best;
     if (total < max(total_of(fewest, length, costs) + gain, least))
@@ -113,8 +100,7 @@ __kernel void leave_to_local(READ_ARGS, ulong read_rows, uint n_reads, uint n_ac
             anchors[j] |= ANCHOR_DROPPED;
 }
 
-/* The best stretch on the diagonal of every anchor, as `collect_anchors` has left them: stretches uint[2, n], its total, and
- * its ends in the read as sequenced, begin << 16 | end. */
+/* The total of the best stretch on the diagonal of every anchor, as `collect_anchors` has left them: stretches uint[n]. */
 __kernel void score_stretches(READ_ARGS, ulong read_rows, uint n, __global const ulong *planes, ulong rows, int match,
                               int mismatch, int bonus, __global const uint *columns, __global uint *stretches)
 {
@@ -124,9 +110,6 @@ __kernel void score_stretches(READ_ARGS, ulong read_rows, uint n, __global const
     stretch_costs costs = {match, mismatch, bonus};
     uint read = columns[i] >> 1, reverse = columns[i] & 1;
     int length = read_length[read];
-    stretch best = best_stretch(planes, rows, columns[n + i], reads, read_rows,
+    stretches[i] = best_stretch(planes, rows, columns[n + i], reads, read_rows,
                                 64 * (long)row_of(read_row[read], length, reverse), length, costs);
-    uint begin = reverse ? length - best.end : best.begin, end = reverse ? length - best.begin : best.end;
-    stretches[i] = best.total;
-    stretches[n + i] = begin << 16 | end;
 }
