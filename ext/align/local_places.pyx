@@ -19,21 +19,22 @@ cdef enum:
     ROW_BITS = 15           # of a place among those of its read
 
 
-def at_one_place(known):
-    """Reads all of whose bands that count are at the chosen band's place.
+def at_one_place(known, int worse):
+    """Reads all of whose bands with at most `worse` errors more than the chosen one are at its place.
 
     Parameters
     ----------
     known : local.realign.Known
-        Of n reads. Read: `bands`, `start`, `chosen`, `worst`.
+        Of n reads. Read: `found.bands`, `start`, `chosen`.
+    worse : int
 
     Returns
     -------
     uint8[n]
-        1 where all bands of the read are on one strand and end near the chosen one; 0 where there is none.
+        1 where all such bands of the read are on one strand and end near the chosen one; 0 where there is none.
     """
     cdef const uint32_t[::1] read_strand = known.found.bands.read_strand, band_start = known.found.bands.band_start
-    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits, worst = known.worst
+    cdef const uint16_t[::1] end = known.found.bands.end, edits = known.found.bands.edits
     cdef const int64_t[::1] start = known.start, chosen = known.chosen
     cdef Py_ssize_t n = chosen.shape[0], r, row
     cdef int64_t diagonal
@@ -46,7 +47,7 @@ def at_one_place(known):
             alone[r] = 1
             diagonal = <int64_t>band_start[chosen[r]] + end[chosen[r]]
             for row in range(start[r], start[r + 1]):
-                if edits[row] > worst[r]:
+                if edits[row] > edits[chosen[r]] + worse:
                     continue
                 if (read_strand[row] != read_strand[chosen[r]]
                         or not same_place(<int64_t>band_start[row] + end[row], diagonal)):

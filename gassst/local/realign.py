@@ -22,7 +22,7 @@ from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
-from gassst.local.mates import PairedPlaces, bounded_by_scores, in_doubt, pair_quality, pair_up
+from gassst.local.mates import PairedPlaces, in_doubt, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -47,9 +47,6 @@ from gassst.seeding.plan import EXTRA_STRATA
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
 # reads right (docs/benchmarks/constants.md).
 WORSE = 7
-# Diagonals by which a place that a pair decided on may move: a gap of that length. 16 to 256 differ by one read in
-# 20,000 (docs/benchmarks/constants.md).
-NEAR = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,30 +141,24 @@ class _Realignment:
 
     def run(self, quality: U8) -> BatchResult:
         n, lengths = self.context.n, self.context.lengths
-        clear_parts = self._clear()
-        rest = self.known.chosen >= 0
-        for some in clear_parts:
-            rest[some.read] = False
+        clear = self._clear()
+        settled = of_reads(clear, n)
+        decided = self._decided(settled)
+        rest = (self.known.chosen >= 0) & ~settled
         rows = _local_places.known_places(self.known, rest.view(np.uint8), self.context.flip)
-        clear = Lines.concatenate(clear_parts)
         places = self._known_places(rows)
-        primary = self._primary(places, self.known.found.proper)
+        primary = self._primary(places)
         # Reads to look up once more: those without an alignment, or with much of it clipped.
-        far = ~of_reads(clear, n) & ~self.known.found.hopeless
+        far = ~settled & ~self.known.found.hopeless
         much = primary.clipped(lengths) >= MUCH_CLIPPED
         far[primary.read] = much | self.known.found.left_to_local[primary.read]
-        decided, known = self.known.found.proper.copy(), Looked(primary, places, PassedOver.none(n))
+        known = Looked(primary, places, PassedOver.none(n))
         if far.any():
-            # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
-            decided[far] = False
-            if self.pairs is not None:
-                decided[self.pairs.partner[far]] = False
-            known = self._look_up(known, far, decided)
+            known = self._look_up(known, far)
         # A mate may vouch for what scores less than -T.
         known = known._replace(primary=self._reportable(known.primary, self._paired()))
         paired = PairedPlaces.none(n, known.primary, known.places)
         if self.pairs is not None:
-            clear, known = self._reopened(self.pairs, clear, known, decided)
             paired, far, passed_over = self._pair_up(self.pairs, known, far, decided, clear)
             known = known._replace(passed_over=passed_over)
             clear, paired = self._concordant(self.pairs, clear, paired, decided)
@@ -177,44 +168,28 @@ class _Realignment:
             clear, paired, parts, self._seed_coverage(far, known.passed_over), decided, quality
         )
 
+    def _decided(self, settled: Bool) -> Bool:
+        """bool[n]: mates of the pairs that the search of whole reads has placed, as both are `settled` (bool[n])."""
+        if self.pairs is None:
+            return np.zeros(self.context.n, bool)
+        return self.known.found.proper & settled & settled[self.pairs.partner]
+
     @optional(
         "dense-seeds",
         "Looks up seeds at every fifth base of reads that fit at one end only.",
         instead=lambda self, known, *_: known,
     )
-    def _look_up(self, known: Looked, reads: Bool, decided: Bool, depth: Depth | None = None) -> Looked:
-        """What is known with the places that dense seeds of some `reads` (bool[n]) lead to.
-
-        `decided` bool[n]: reads that stay near the place that the search chose.
-        """
+    def _look_up(self, known: Looked, reads: Bool, depth: Depth | None = None) -> Looked:
+        """What is known with the places that dense seeds of some `reads` (bool[n]) lead to."""
         primary, places, passed_over = known
         rows = np.flatnonzero(reads).astype(np.uint32)
         promising, found = look_again(self.backend, rows, depth)
         new = score_promising(self.aligner, promising)
         enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
         places = Places.concatenate([places, new.take(enough)])
-        better = self._primary(places.take(reads[places.read]), decided)
+        better = self._primary(places.take(reads[places.read]))
         primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
         return Looked(primary, places, passed_over.put(rows, found))
-
-    @optional(
-        "reopening",
-        "Lets a mate choose among the places of a settled read.",
-        instead=lambda self, pairs, clear, known, decided: (clear, known),
-    )
-    def _reopened(
-        self, pairs: PairContext, clear: Lines, known: Looked, decided: Bool
-    ) -> tuple[Lines, Looked]:
-        """Settled reads of open pairs are no longer `clear`: the mate may tell which of several places it is."""
-        settled = of_reads(clear, self.context.n)
-        again = settled & pairs.paired & ~decided & ~settled[pairs.partner]
-        if not again.any():
-            return clear, known
-        rows = _local_places.known_places(self.known, again.view(np.uint8), self.context.flip)
-        places = Places.concatenate([known.places, self._known_places(rows)])
-        is_open = again[clear.read]
-        primary = Lines.concatenate([known.primary, clear.take(is_open)])
-        return clear.take(~is_open), known._replace(primary=primary, places=places)
 
     def _pair_up(
         self, pairs: PairContext, known: Looked, far: Bool, decided: Bool, clear: Lines
@@ -224,7 +199,8 @@ class _Realignment:
         Pairs in doubt are looked up with seeds that occur often, and placed once more.
         """
         paired = pair_up(self.aligner, pairs, decided, clear, known.primary, known.places)
-        movable = ~decided & ~of_reads(clear, self.context.n)
+        # Where whole reads make a concordant pair, more seeds find no other one.
+        movable = ~of_reads(clear, self.context.n) & ~(self.known.found.proper & ~far & ~far[pairs.partner])
         coverage = self._seed_coverage(far, known.passed_over)
         doubtful = in_doubt(self.context.lengths, pairs, paired, movable, coverage)
         if not doubtful.any():
@@ -232,7 +208,7 @@ class _Realignment:
         # Few pairs: all else stays as it is, and is not copied.
         concerned = doubtful | doubtful[pairs.partner]
         primary, places = (some.take(concerned[some.read]) for some in (known.primary, known.places))
-        deep = self._look_up(Looked(primary, places, known.passed_over), doubtful, ~concerned, DEEP)
+        deep = self._look_up(Looked(primary, places, known.passed_over), doubtful, DEEP)
         primary = self._reportable(deep.primary, self._paired())
         again = pair_up(self.aligner, pairs, decided | ~concerned, clear, primary, deep.places)
         return paired.put(again, concerned), far | doubtful, deep.passed_over
@@ -270,8 +246,8 @@ class _Realignment:
 
     # --- reads with one place ------------------------------------------------------------------------------------
 
-    def _clear(self) -> list[Lines]:
-        """Alignments of the reads that need no more.
+    def _clear(self) -> Lines:
+        """Alignments of the reads that need no more: their places are not scored.
 
         Of these, some keep a whole-read alignment: it is ungapped, the best that touches its diagonal, and has no error
         or no close rival. The others have a single known place, and are aligned there.
@@ -301,15 +277,30 @@ class _Realignment:
         stand = np.flatnonzero(stands)
         whole = self.aligner.ungapped(bands.read_strand[stand], diagonal[stand])
         enough = (lines.clipped(context.lengths) < MUCH_CLIPPED) & (lines.hits["score"] > 0)
-        return [self._reportable(some, self._paired()) for some in (settled, whole, lines.take(enough))]
+        clear = Lines.concatenate([settled, whole, lines.take(enough)])
+        return self._reportable(clear.take(self._settled(clear)), self._paired())
+
+    def _at_one_place(self, worse: int) -> Bool:
+        """bool[n]: reads without another place of at most `worse` errors more than the chosen one."""
+        return _local_places.at_one_place(self.known, worse).view(bool)
 
     def _single(self) -> Bool:
         """bool[n]: reads of which a single place is known, and no more is asked."""
-        known = self.known
-        single = _local_places.at_one_place(known).view(bool)
+        single = self._at_one_place(WORSE)
         if self.pairs is None:
             return single
-        return single & ~(self.pairs.paired & ~known.found.proper)
+        return single & ~(self.pairs.paired & ~self.known.found.proper)
+
+    def _settled(self, clear: Lines) -> Bool:
+        """bool[k]: lines whose read needs no mate, or whose mate has one, too.
+
+        Else the mate may tell which of several places it is: of those that it can make up for.
+        """
+        if self.pairs is None:
+            return np.ones(len(clear.read), bool)
+        alone = self._at_one_place(PAIR_BONUS // (self.scoring.match + self.scoring.mismatch))
+        settled = alone | ~self.pairs.paired | of_reads(clear, self.context.n)[self.pairs.partner]
+        return settled[clear.read]
 
     # --- places --------------------------------------------------------------------------------------------------
 
@@ -326,20 +317,10 @@ class _Realignment:
         places = self.aligner.score(targets, plain)
         return places.take(np.flatnonzero(places.score > 0))
 
-    def _primary(self, places: Places, decided: Bool) -> Lines:
-        """The primary line of every read that has a place. `decided` bool[n]: reads that stay near the given one."""
-        rows = best_of(places, self._eligible(places, decided), self.context)
+    def _primary(self, places: Places) -> Lines:
+        """The primary line of every read that has a place."""
+        rows = best_of(places, np.ones(len(places.read), bool), self.context)
         return self.aligner.align_places(places.take(rows))
-
-    def _eligible(self, places: Places, decided: Bool) -> Bool:
-        """bool[k]: places that may become their read's primary: all, or those near the one that its pair decided on."""
-        known = self.known
-        eligible = places.given | ~decided[places.read]
-        others = np.flatnonzero(~eligible)
-        home = known.take(known.chosen[places.read[others]])
-        moved = places.diagonal[others].astype(np.int64) - (home.band_start + home.end)
-        eligible[others] = (home.read_strand == places.read_strand[others]) & (np.abs(moved) <= NEAR)
-        return eligible
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -366,9 +347,10 @@ class _Realignment:
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
         if self.pairs is not None:
-            bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             summary = self.known.found.summary
-            pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, quality)
+            pair_quality(
+                context, self.pairs, paired, seed_coverage, summary, rivals, self.known.found.proper, quality
+            )
         quality = self._beside_copies(clear, primary, quality)
         summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE

@@ -23,6 +23,7 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
+from gassst.params import Scoring
 from gassst.rules import optional
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
@@ -48,6 +49,14 @@ class Rivals(Columns):
     total: np.ndarray
     score: np.ndarray
     count: I64
+
+    def further(self, scoring: Scoring, lines: Lines) -> F64:
+        """float64[k]: mismatches that cost what they score less than the lines."""
+        return np.maximum(lines.total - self.total, 0) / (scoring.match + scoring.mismatch)
+
+    def are_near(self, scoring: Scoring, lines: Lines) -> Bool:
+        """bool[k]: lines that have a rival with hardly more errors."""
+        return (self.count > 0) & (self.further(scoring, lines) <= EXTRA_STRATA)
 
     @classmethod
     def none(cls, k: int) -> Rivals:
@@ -168,11 +177,10 @@ def quality_of(context: BatchContext, lines: Lines, rivals: Rivals, coverage: Se
     looked = Looked.of(context, lines, coverage)
     scoring, plan = context.params.scoring, context.plan
     odds = np.minimum(edit_odds(looked.errors, looked.aligned), 1)
-    further = np.maximum(lines.total - rivals.total, 0) / (scoring.match + scoring.mismatch)
-    known = (rivals.count > 0) & (further <= EXTRA_STRATA)
     found = looked.copies(odds, None)
-    unseen = weight_of_unseen(plan.spectrum, looked.aligned, known, found, looked.passed_over)
-    weight = np.where(rivals.count > 0, rivals.count * odds**further, 0.0) + unseen
+    near = rivals.are_near(scoring, lines)
+    unseen = weight_of_unseen(plan.spectrum, looked.aligned, near, found, looked.passed_over)
+    weight = np.where(rivals.count > 0, rivals.count * odds ** rivals.further(scoring, lines), 0.0) + unseen
     quality = phred(weight + places_by_chance(context, lines, plan.n_bases) + UNKNOWN)
     quality[looked.elsewhere | (rivals.count > 0) & (lines.total <= rivals.total)] = 0
     return quality

@@ -1,7 +1,7 @@
 """What the constants of the search are worth: each is varied alone, on reads with known places.
 
     python scripts/bench/constants.py human13.fa --index human13.gsi -n 10000 --groups pairs clipped
-    python scripts/bench/constants.py human13.fa --only WORSE,NEAR --json constants.json
+    python scripts/bench/constants.py human13.fa --only WORSE,SURE_ERRORS --json constants.json
 
 Reads are simulated once for each set. A row is one value of one constant on one set: reads placed right, right and
 wrong at MAPQ >= 20, and CPU seconds of mapping in one thread, the median of --rounds that go through all values in
@@ -67,7 +67,6 @@ GROUPS = {
     ],
     "clipped": [
         Varied("WORSE", "gassst.local.realign", (3, 7, 12), CLIPPED),
-        Varied("NEAR", "gassst.local.realign", (16, 64, 256), CLIPPED),
         Varied("MOST_BUCKETS", "gassst.local.mates", (32, 256, 1024), CLIPPED),
         Varied("MUCH_CLIPPED", "gassst.local.places", (10, 20, 40), CLIPPED),
         Varied("SURE_ERRORS", "gassst.search.host", (2, 4, 8), CLIPPED),

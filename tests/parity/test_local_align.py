@@ -238,18 +238,18 @@ def test_known_places_are_the_best_of_each_diagonal():
     assert len(expected) < wanted.sum() * 32 and max(np.bincount(bands.read_strand[rows] >> 1)) == 32
 
 
-def test_reads_with_one_place_are_told():
+@pytest.mark.parametrize("worse", [0, 3, 12])
+def test_reads_with_one_place_are_told(worse):
     rng = np.random.default_rng(2)
     bands, start, chosen = random_bands(rng)
     diagonal = bands.band_start + bands.end
-    worst = rng.integers(0, 30, 40).astype(np.uint16)
-    found = _local_places.at_one_place(
-        SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen, worst=worst)
-    )
+    known = SimpleNamespace(found=SimpleNamespace(bands=bands), start=start, chosen=chosen)
+    found = _local_places.at_one_place(known, worse)
     expected = []
     for r in range(40):
-        mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= worst[r]]
         c = chosen[r]
+        most = int(bands.edits[c]) + worse
+        mine = [i for i in range(start[r], start[r + 1]) if bands.edits[i] <= most]
         near = [abs(int(diagonal[i]) - int(diagonal[c])) <= 10 for i in mine]
         same = [bands.read_strand[i] == bands.read_strand[c] for i in mine]
         expected.append(c >= 0 and all(near) and all(same))
