@@ -15,7 +15,7 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import selection as _selection
 from gassst.io.reference import contig_before
 from gassst.local.align import Aligner, score_bands
-from gassst.local.joint import NOWHERE, PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
+from gassst.local.joint import PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads
 from gassst.local.rivals import Looked, Rivals, SeedCoverage, places_by_chance
 from gassst.pairing.orientation import leads, partner_strand, partner_window
@@ -26,7 +26,6 @@ from gassst.search.mapq import (
     AS_LIKELY,
     Mates,
     beside_known,
-    library_odds,
     near_known,
     odds_of_copies,
     phred,
@@ -247,70 +246,6 @@ def pair_quality(
     beside = beside_known(near, near[mate], known)
     unseen = unseen_pairs(mates, np.arange(len(reads)), mate, beside, never, context.plan.spectrum)
     quality[reads] = phred(known + unseen + chance + unknown_of_pairs(beside))
-
-
-@optional(
-    "bounded-by-scores",
-    "Bounds the mapping quality of clipped pairs by the scores of other pairs of places.",
-    instead=lambda *_: None,
-)
-def bounded_by_scores(
-    context: BatchContext,
-    pairs: PairContext,
-    decided: Bool,
-    primary: Lines,
-    places: Places,
-    behind: Places,
-    quality: U8,
-) -> None:
-    """Lower `quality` (uint8[n], changed in place) of decided pairs to what the scores of their alignments allow.
-
-    Whole reads decided on these pairs (`decided`, bool[n]). Where a mate ends up clipped, the errors that made the
-    difference may lie in what is clipped: an adapter looks more like one copy by chance. So other pairs of places are
-    weighed by the scores of both mates. `behind`: the rivals of the lines `primary` among the `places`.
-    """
-    n, mismatch = context.n, context.params.scoring.match + context.params.scoring.mismatch
-    line, clipped = line_of_read(primary, n), np.zeros(n, bool)
-    clipped[primary.read] = primary.clipped(context.lengths) > 0
-    concerned = decided & (line >= 0) & pairs.paired
-    concerned &= concerned[pairs.partner] & (clipped | clipped[pairs.partner])
-    rivals = behind.take(concerned[behind.read])
-    read = rivals.read
-    partner = pairs.partner[read]
-    total = _best_concordant(context, pairs, rivals, places.take(concerned[places.read]))
-    some = np.flatnonzero(total > NOWHERE)
-    if not some.size:
-        return
-    reported = at(primary.total, line[read]) + at(primary.total, line[partner])
-    lost = np.maximum(reported - rivals.total - total, 0) / mismatch
-    odds = library_odds(
-        primary.mismatches(context.params.scoring), primary.end - primary.begin, pairs.insert.errors
-    )
-    weight = np.bincount(read[some], (odds[line[read]] ** lost)[some], n)
-    reads = np.flatnonzero(weight)
-    quality[reads] = np.minimum(quality[reads], phred(weight[reads]))
-
-
-def _best_concordant(context: BatchContext, pairs: PairContext, places: Places, others: Places) -> I64:
-    """int64[k]: the best total among `others` of a place of the mate in the window that each of the `places` leaves;
-    NOWHERE where none lies there."""
-    length = context.lengths.astype(np.int64)
-    read, strand = places.read, (places.read_strand & 1).astype(np.int64)
-    partner, insert = pairs.partner[read].astype(np.int64), pairs.insert
-    leading = leads(insert.orientation, strand, pairs.mate[read].astype(np.int64))
-    window = partner_window(
-        leading, places.diagonal.astype(np.int64), length[read], length[partner], insert.low, insert.high
-    )
-    side = (2 * partner + partner_strand(insert.orientation, strand)) << 32
-    keys = others.read_strand.astype(np.int64) << 32 | others.diagonal.astype(np.int64)
-    order = np.argsort(keys, kind="stable")
-    low, high = (side + np.clip(diagonal, 0, 0xFFFFFFFF) for diagonal in window)
-    first = np.searchsorted(keys[order], low)
-    count = np.maximum(np.searchsorted(keys[order], high, side="right") - first, 0)
-    row = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-    best = np.full(len(read), NOWHERE, np.int64)
-    np.maximum.at(best, np.repeat(np.arange(len(read)), count), others.total[order[row]].astype(np.int64))
-    return best
 
 
 def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> tuple[I64, I64, I64]:

@@ -22,7 +22,7 @@ from gassst._core import ungapped as _ungapped
 from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
-from gassst.local.mates import PairedPlaces, bounded_by_scores, in_doubt, pair_quality, pair_up
+from gassst.local.mates import PairedPlaces, in_doubt, pair_quality, pair_up
 from gassst.local.places import (
     MUCH_CLIPPED,
     Lines,
@@ -157,11 +157,12 @@ class _Realignment:
         much = primary.clipped(lengths) >= MUCH_CLIPPED
         far[primary.read] = much | self.known.found.left_to_local[primary.read]
         decided, known = self.known.found.proper.copy(), Looked(primary, places, PassedOver.none(n))
-        if far.any():
+        if self.pairs is not None:
             # A pair that was decided on by whole reads is not, where a mate does not fit as a whole.
-            decided[far] = False
-            if self.pairs is not None:
-                decided[self.pairs.partner[far]] = False
+            part = far.copy()
+            part[primary.read] |= primary.clipped(lengths) > 0
+            decided &= ~(part | part[self.pairs.partner])
+        if far.any():
             known = self._look_up(known, far, decided)
         # A mate may vouch for what scores less than -T.
         known = known._replace(primary=self._reportable(known.primary, self._paired()))
@@ -366,7 +367,6 @@ class _Realignment:
             some = lines.take(own)
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
         if self.pairs is not None:
-            bounded_by_scores(context, self.pairs, decided, primary, places, behind, quality)
             summary = self.known.found.summary
             pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, quality)
         quality = self._beside_copies(clear, primary, quality)
