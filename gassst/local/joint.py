@@ -35,7 +35,8 @@ class Candidates(Columns):
 
     Attributes
     ----------
-    read_strand, diagonal : uint32[k]
+    read_strand, diagonal, first_diagonal : uint32[k]
+        The diagonals on which the alignment ends and begins.
     inside : int64[k]
         Coordinate of an aligned base.
     begin, end : int64[k]
@@ -50,6 +51,7 @@ class Candidates(Columns):
 
     read_strand: U32
     diagonal: U32
+    first_diagonal: U32
     inside: I64
     begin: I64
     end: I64
@@ -77,6 +79,7 @@ class Candidates(Columns):
         found = cls(
             np.concatenate([some.read_strand, lines.read_strand]),
             np.concatenate([some.diagonal, lines.last_diagonal]),
+            np.concatenate([some.first_diagonal, lines.first_diagonal]),
             np.concatenate([inside, lines.hits["position"].astype(np.int64)]),
             np.concatenate([begin, lines.begin]),
             np.concatenate([end, lines.end]),
@@ -109,6 +112,12 @@ class Candidates(Columns):
         ranks = rank(ordered.read)
         best = ordered.total[np.maximum.accumulate(np.where(ranks == 0, np.arange(len(order)), 0))]
         return ordered.take((ranks < GUIDES) & (ordered.total >= best - PAIR_BONUS))
+
+    def share_a_diagonal(self, rows: I64) -> Bool:
+        """bool[k]: whether each begins or ends where the one in `rows` (int64[k]) does, on the same strand."""
+        ends = [some.astype(np.int64) for some in (self.first_diagonal, self.diagonal)]
+        near = [np.abs(own - other[rows]) <= SAME_PLACE for own in ends for other in ends]
+        return np.any(near, axis=0) & (self.read_strand == self.read_strand[rows])
 
     def any_within(self, strand: I64, low: I64, high: I64) -> Bool:
         """bool[w]: whether one lies on low .. high (diagonals, int64[w]) of a strand of a read (2 * read + reverse)."""
@@ -146,7 +155,8 @@ def choose(
     primary, proper, wrong = _weighed(context, pairs, reads, candidates, lines)
     chosen = primary[np.searchsorted(reads, candidates.read)]
     begin, end = candidates.begin, candidates.end
-    is_rival = overlap(begin, end, begin[chosen], end[chosen])
+    is_rival = overlap(begin, end, begin[chosen], end[chosen]) & ~candidates.share_a_diagonal(chosen)
+    is_rival[primary[primary >= 0]] = True
     if not is_rival.all():
         _, _, wrong = _weighed(context, pairs, reads, candidates.take(is_rival), lines)
     joined = np.flatnonzero(proper)

@@ -28,11 +28,13 @@ from gassst.local.places import (
     Lines,
     Places,
     Targets,
+    at,
     best_of,
+    line_of_read,
     of_reads,
     rank,
 )
-from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
+from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.rules import optional
@@ -195,8 +197,20 @@ class _Realignment:
         enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
         places = Places.concatenate([places, new.take(enough)])
         better = self._primary(places.take(reads[places.read]), decided)
+        places = self._begun(places, better)
         primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
         return Looked(primary, places, passed_over.put(rows, found))
+
+    def _begun(self, places: Places, lines: Lines) -> Places:
+        """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
+        line = line_of_read(lines, self.context.n)[places.read]
+        away = np.abs(places.diagonal.astype(np.int64) - at(lines.last_diagonal, line))
+        near = away <= 64 * np.maximum(self.context.words[places.read].astype(np.int64), WORDS)
+        near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
+        crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
+        rows, first = np.flatnonzero(near & crowded[places.read]), places.first_diagonal.copy()
+        first[rows] = self.aligner.begun(places.take(rows))
+        return replace(places, first_diagonal=first)
 
     @optional(
         "reopening",

@@ -205,6 +205,7 @@ def random_candidates(rng, k):
     return Candidates(
         rng.integers(0, 6, k).astype(np.uint32),
         (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.uint32),
+        np.zeros(k, np.uint32),
         np.arange(k),
         np.zeros(k, np.int64),
         np.full(k, 50),
