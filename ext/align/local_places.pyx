@@ -239,13 +239,16 @@ cdef struct line_t:
     int64_t begin, end, first_diagonal, last_diagonal
 
 
-cdef inline bint is_rival(uint32_t read_strand, uint32_t diagonal, int64_t first, int64_t last, int64_t m,
-                          const line_t *line) noexcept nogil:
+cdef inline bint on_a_diagonal_of(uint32_t diagonal, const line_t *line) noexcept nogil:
+    return same_place(diagonal, line.first_diagonal) or same_place(diagonal, line.last_diagonal)
+
+
+cdef inline bint is_rival(uint32_t read_strand, uint32_t first_diagonal, uint32_t diagonal, int64_t first, int64_t last,
+                          int64_t m, const line_t *line) noexcept nogil:
     """Whether a place, which aligns first..last of the strand of m bases, is another place for the same bases as the
     line: half of the shorter stretch."""
     cdef int64_t begin = first, end = last
-    if read_strand == line.read_strand and (same_place(diagonal, line.first_diagonal)
-                                            or same_place(diagonal, line.last_diagonal)):
+    if read_strand == line.read_strand and (on_a_diagonal_of(diagonal, line) or on_a_diagonal_of(first_diagonal, line)):
         return False
     if read_strand & 1:
         begin, end = m - last, m - first
@@ -283,6 +286,7 @@ def rivals(lines, places, context):
     cdef const uint32_t[::1] line_strand = lines.read_strand, lengths = context.lengths
     cdef const int64_t[::1] line_begin = lines.begin, line_end = lines.end
     cdef const uint32_t[::1] first_diagonal = lines.first_diagonal, last_diagonal = lines.last_diagonal
+    cdef const uint32_t[::1] place_first = places.first_diagonal
     cdef int32_t match = context.params.scoring.match
     cdef places_t columns = places_t(NULL, NULL, NULL)
     cdef Py_ssize_t k = read_strand.shape[0], n_lines = line_strand.shape[0], i, l, widest = 1, n_rivals = 0
@@ -308,7 +312,7 @@ def rivals(lines, places, context):
             m, last = lengths[read_strand[i] >> 1], strand_end[i]
             first = 0 if reached[i] & 1 else max(0, last - whole_bases(score[i], match))
             line = line_t(line_strand[l], line_begin[l], line_end[l], first_diagonal[l], last_diagonal[l])
-            if is_rival(read_strand[i], diagonal[i], first, last, m, &line):
+            if is_rival(read_strand[i], place_first[i], diagonal[i], first, last, m, &line):
                 of_place[i] = <int32_t>l
                 start[l + 1] += 1
         for l in range(n_lines):

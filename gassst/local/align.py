@@ -101,7 +101,7 @@ class Aligner:
             widen(found[0], found[1])
         total = score + self.scoring.clip * ((reached & 1) + (reached >> 1)).astype(np.int32)
         columns = targets.read_strand, targets.band_start, targets.width
-        return Places(*columns, score, total, reached, strand_end, diagonal, targets.given)
+        return Places(*columns, score, total, reached, strand_end, diagonal, targets.given, diagonal)
 
     def _score_plain(self, targets: Targets, rows: I64, into: tuple[np.ndarray, ...]) -> None:
         """Scores of targets whose best alignment is that of the whole read along their diagonal."""
@@ -169,6 +169,11 @@ class Aligner:
         ends = np.zeros(len(hits), np.int64), lengths.astype(np.int64)
         return Lines(hits, read_strand, *ends, total, diagonal, diagonal.copy(), np.ones(len(hits), bool))
 
+    def begun(self, places: Places) -> U32:
+        """uint32[k]: the diagonals on which the alignments of places begin."""
+        columns = places.read_strand, places.diagonal, places.band_start, places.width
+        return self._align(Targets(*columns, self.loss(places), places.given)).first_diagonal
+
     def _align(self, targets: Targets, plain: Bool | None = None) -> Lines:
         k = len(targets.width)
         position, n_runs = targets.diagonal.copy(), np.ones(k, np.uint16)
@@ -233,15 +238,20 @@ SCORES_NARROW = rule("narrow-first", "Scores a place of one diagonal in the narr
 def score_promising(aligner: Aligner, bands: Promising) -> Places:
     """The best places in promising bands, without those that align nothing.
 
-    Where anchors show one diagonal alone, the narrowest band around it says how good the place is: what lies further
-    away is behind a gap, and shorter than a seed. It is still aligned in all of its band.
+    The narrowest band around the diagonal of a bucket says how good a place it is. Where anchors show other diagonals,
+    too, the whole band may hold a better one with a gap. Then both are places: of a read that is split within the band,
+    each part is the best one on its own diagonal only.
     """
     read_strand, band_start, words, diagonal, alone = bands
-    alone = alone & SCORES_NARROW
-    narrow = WIDTHS[0]
-    wide = 64 * words.astype(np.int64)
-    first = np.where(alone, diagonal - np.uint32(narrow // 2), band_start)
+    wide, narrow = 64 * words.astype(np.int64), np.full(len(words), WIDTHS[0])
     loss = np.full(len(words), np.iinfo(np.int64).max)  # more than a narrow band can prove
-    width, given = np.where(alone, narrow, wide), np.zeros(len(words), bool)
-    scored = aligner.score(Targets(read_strand, diagonal, first, width, loss, given))
-    return replace(scored, band_start=band_start, width=wide).take(np.flatnonzero(scored.score > 0))
+    first, given = diagonal - np.uint32(WIDTHS[0] // 2), np.zeros(len(words), bool)
+    targets = Targets(read_strand, diagonal, first, narrow, loss, given)
+    places = aligner.score(targets)
+    rest = np.flatnonzero(~(alone & SCORES_NARROW))
+    part = places.take(rest)
+    whole = aligner.score(replace(targets, band_start=band_start, width=wide).take(rest))
+    other = (part.diagonal != whole.diagonal) | (part.score > whole.score)
+    places = replace(places, band_start=band_start, width=wide).put(rest, whole)
+    places = Places.concatenate([places, part.take(other)])
+    return places.take(np.flatnonzero(places.score > 0))

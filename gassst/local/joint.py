@@ -10,9 +10,9 @@ import numpy as np
 
 from gassst._core import pair_scoring as _pair_scoring
 from gassst.local.align import Aligner
-from gassst.local.places import Columns, Lines, Places, rank
+from gassst.local.places import Columns, Lines, Places, overlap, rank
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairedReads, PlacesByRead
-from gassst.search.arrays import F64, I64, U32, Bool
+from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.mapq import library_odds
 
@@ -35,9 +35,12 @@ class Candidates(Columns):
 
     Attributes
     ----------
-    read_strand, diagonal : uint32[k]
+    read_strand, diagonal, first_diagonal : uint32[k]
+        The diagonals on which the alignment ends and begins.
     inside : int64[k]
         Coordinate of an aligned base.
+    begin, end : int64[k]
+        The aligned bases of the read as sequenced.
     total : int64[k]
         Score and bonus of each end that is reached.
     given : bool[k]
@@ -48,7 +51,10 @@ class Candidates(Columns):
 
     read_strand: U32
     diagonal: U32
+    first_diagonal: U32
     inside: I64
+    begin: I64
+    end: I64
     total: I64
     given: Bool
     row: I64
@@ -69,10 +75,14 @@ class Candidates(Columns):
         rows, some = rows[enough], some.take(enough)
         # The last aligned base of a place and the first one of a line.
         inside = some.diagonal.astype(np.int64) + some.strand_end - 1
+        begin, end = some.parts(aligner.lengths, aligner.scoring.match)
         found = cls(
             np.concatenate([some.read_strand, lines.read_strand]),
             np.concatenate([some.diagonal, lines.last_diagonal]),
+            np.concatenate([some.first_diagonal, lines.first_diagonal]),
             np.concatenate([inside, lines.hits["position"].astype(np.int64)]),
+            np.concatenate([begin, lines.begin]),
+            np.concatenate([end, lines.end]),
             np.concatenate([some.total, lines.total]).astype(np.int64),
             np.concatenate([some.given, np.ones(len(lines.read), bool)]),
             np.concatenate([rows, np.full(len(lines.read), -1)]),
@@ -105,6 +115,12 @@ class Candidates(Columns):
         best = ordered.total[np.maximum.accumulate(np.where(ranks == 0, np.arange(len(order)), 0))]
         return ordered.take((ranks < GUIDES) & (ordered.total >= best - PAIR_BONUS))
 
+    def share_a_diagonal(self, rows: I64) -> Bool:
+        """bool[k]: whether each begins or ends where the one in `rows` (int64[k]) does, on the same strand."""
+        ends = [some.astype(np.int64) for some in (self.first_diagonal, self.diagonal)]
+        near = [np.abs(own - other[rows]) <= SAME_PLACE for own in ends for other in ends]
+        return np.any(near, axis=0) & (self.read_strand == self.read_strand[rows])
+
     def any_within(self, strand: I64, low: I64, high: I64) -> Bool:
         """bool[w]: whether one lies on low .. high (diagonals, int64[w]) of a strand of a read (2 * read + reverse)."""
         keys = self.read_strand.astype(np.int64) << 32 | self.diagonal
@@ -122,7 +138,8 @@ class Joint(NamedTuple):
     rows : int64[j]
         Of each its place among the candidates.
     wrong : float64[j]
-        Weight of all pairs of places without that one, relative to those with it.
+        Weight of all pairs of places without that one, relative to those with it. A place of other bases of the read
+        is no rival, and does not count.
     """
 
     reads: I64
@@ -137,6 +154,22 @@ def choose(
 
     What one point of score says of a place comes from the errors of the `lines`, at most one a read.
     """
+    primary, proper, wrong = _weighed(context, pairs, reads, candidates, lines)
+    chosen = primary[np.searchsorted(reads, candidates.read)]
+    begin, end = candidates.begin, candidates.end
+    is_rival = overlap(begin, end, begin[chosen], end[chosen]) & ~candidates.share_a_diagonal(chosen)
+    is_rival[primary[primary >= 0]] = True
+    if not is_rival.all():
+        _, _, wrong = _weighed(context, pairs, reads, candidates.take(is_rival), lines)
+    joined = np.flatnonzero(proper)
+    return Joint(reads[joined], primary[joined], wrong[joined])
+
+
+def _weighed(
+    context: BatchContext, pairs: PairContext, reads: I64, candidates: Candidates, lines: Lines
+) -> tuple[I64, U8, F64]:
+    """Of each of the `reads` the row of its place in the best pair of places, whether that is concordant, and the
+    weight of all pairs of places without it."""
     n, each = len(reads), context.params.scoring.match + context.params.scoring.mismatch
     lengths = context.lengths[reads]
     read = np.searchsorted(reads, candidates.read)
@@ -152,9 +185,7 @@ def choose(
     places = PlacesByRead(read_strand, candidates.diagonal + length, loss.astype(np.uint16), contig, start)
     some = PairedReads(lengths, context.flip[reads], context.digest[reads], pairs.mate[reads], pairs.insert)
     point = EDIT_PHRED / each
-    primary, proper, wrong, _ = _pair_scoring.choose_pairs(places, odds, some, PAIR_BONUS * point, point)
-    joined = np.flatnonzero(proper)
-    return Joint(reads[joined], primary[joined], wrong[joined])
+    return _pair_scoring.choose_pairs(places, odds, some, PAIR_BONUS * point, point)[:3]
 
 
 def _odds_of_a_point(context: BatchContext, pairs: PairContext, reads: I64, least: I64, lines: Lines) -> F64:

@@ -209,15 +209,15 @@ def pair_quality(
     seed_coverage: SeedCoverage,
     summary: Structs,
     rivals: Rivals,
-    proper: Bool,
+    whole: Bool,
     quality: U8,
 ) -> None:
     """Set `quality` (uint8[n], changed in place) of mates that were placed together.
 
     `summary` READ_SUMMARY[n]: of the search of whole reads. `rivals`: of the primary lines. Other known pairs of places
     are weighed by the scores of both mates. Beside these, both mates may lie in copies that no seed led to, or one of
-    them may fit near the other by chance. Where whole reads make a concordant pair (`proper` bool[n]), they have been
-    weighed in more places: the lower quality holds.
+    them may fit near the other by chance. Mates that fit as wholes (`whole` bool[n]) have been weighed in more places
+    by the search: the lower quality holds.
     """
     reads = paired.joined.astype(np.int64)
     if not reads.size:
@@ -228,7 +228,7 @@ def pair_quality(
     )
     some, seen = reads[first], seed_coverage.seen.take(reads[first])
     errors = pairs.insert.errors
-    whole = Mates.of_search(summary[some], context.lengths[some], seen, errors).take(case)
+    as_found = Mates.of_search(summary[some], context.lengths[some], seen, errors).take(case)
     of_read = np.full(context.n, -1, np.int64)
     of_read[reads] = np.arange(len(reads))
     kept = np.flatnonzero(of_read[paired.primary.read] >= 0)
@@ -237,7 +237,7 @@ def pair_quality(
     looked = Looked.of(context, lines, seed_coverage)
     odds = odds_of_copies(looked.errors, looked.aligned, errors)
     aligned = Mates.of(looked.aligned, looked.copies(odds, None), looked.passed_over)
-    mates = whole.replaced(row, aligned)
+    mates = as_found.replaced(row, aligned)
     chance = np.zeros(len(reads))
     chance[row] = places_by_chance(context, lines, pairs.window_bases / 2)
     near = near_known(summary[reads])
@@ -248,7 +248,7 @@ def pair_quality(
     beside = beside_known(near, near[mate], known)
     unseen = unseen_pairs(mates, np.arange(len(reads)), mate, beside, never, context.plan.spectrum)
     of_scores = phred(known + unseen + chance + unknown_of_pairs(beside))
-    quality[reads] = np.where(proper[reads], np.minimum(quality[reads], of_scores), of_scores)
+    quality[reads] = np.where(whole[reads], np.minimum(quality[reads], of_scores), of_scores)
 
 
 def _windows(context: BatchContext, pairs: PairContext, guides: Candidates) -> tuple[I64, I64, I64]:

@@ -98,6 +98,8 @@ class Places(Columns):
         Concatenated coordinate that base 0 faces by the last aligned base.
     given : bool[k]
         The place that the whole-read search chose.
+    first_diagonal : uint32[k]
+        The one on which the alignment begins, where it is known; else `diagonal`.
     """
 
     read_strand: U32
@@ -109,11 +111,12 @@ class Places(Columns):
     strand_end: U16
     diagonal: U32
     given: Bool
+    first_diagonal: U32
 
     @classmethod
     def none(cls) -> Places:
         """No places at all."""
-        kinds = "uint32 uint32 int64 int32 int32 uint8 uint16 uint32 bool"
+        kinds = "uint32 uint32 int64 int32 int32 uint8 uint16 uint32 bool uint32"
         return cls(*[np.empty(0, kind) for kind in kinds.split()])
 
     @cached_property

@@ -28,11 +28,13 @@ from gassst.local.places import (
     Lines,
     Places,
     Targets,
+    at,
     best_of,
+    line_of_read,
     of_reads,
     rank,
 )
-from gassst.local.reseed import DEEP, Depth, PassedOver, look_again
+from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
 from gassst.params import Scoring
 from gassst.rules import optional
@@ -188,8 +190,20 @@ class _Realignment:
         enough = (new.score >= self.scoring.least_score) & ~_repeats(new, places.take(reads[places.read]))
         places = Places.concatenate([places, new.take(enough)])
         better = self._primary(places.take(reads[places.read]))
+        places = self._begun(places, better)
         primary = Lines.concatenate([primary.take(~reads[primary.read]), better])
         return Looked(primary, places, passed_over.put(rows, found))
+
+    def _begun(self, places: Places, lines: Lines) -> Places:
+        """The places with the diagonals on which they begin, where several lie in the band of the line of a read."""
+        line = line_of_read(lines, self.context.n)[places.read]
+        away = np.abs(places.diagonal.astype(np.int64) - at(lines.last_diagonal, line))
+        near = away <= 64 * np.maximum(self.context.words[places.read].astype(np.int64), WORDS)
+        near &= (line >= 0) & (places.read_strand == at(lines.read_strand, line))
+        crowded = np.bincount(places.read, near & (away > 0), self.context.n) > 0
+        rows, first = np.flatnonzero(near & crowded[places.read]), places.first_diagonal.copy()
+        first[rows] = self.aligner.begun(places.take(rows))
+        return replace(places, first_diagonal=first)
 
     def _pair_up(
         self, pairs: PairContext, known: Looked, far: Bool, decided: Bool, clear: Lines
@@ -212,6 +226,10 @@ class _Realignment:
         primary = self._reportable(deep.primary, self._paired())
         again = pair_up(self.aligner, pairs, decided | ~concerned, clear, primary, deep.places)
         return paired.put(again, concerned), far | doubtful, deep.passed_over
+
+    def _fit_as_wholes(self, pairs: PairContext, far: Bool) -> Bool:
+        """bool[n]: mates of concordant pairs of whole reads, none of them looked up again (`far`, bool[n])."""
+        return self.known.found.proper & ~far & ~far[pairs.partner]
 
     def _seed_coverage(self, far: Bool, passed_over: PassedOver) -> SeedCoverage:
         """Of the batch, where dense seeds of some reads (`far`, bool[n]) were looked up."""
@@ -348,9 +366,8 @@ class _Realignment:
             quality[some.read] = quality_of(context, some, beside.take(own), seed_coverage)
         if self.pairs is not None:
             summary = self.known.found.summary
-            pair_quality(
-                context, self.pairs, paired, seed_coverage, summary, rivals, self.known.found.proper, quality
-            )
+            whole = self._fit_as_wholes(self.pairs, seed_coverage.reseeded)
+            pair_quality(context, self.pairs, paired, seed_coverage, summary, rivals, whole, quality)
         quality = self._beside_copies(clear, primary, quality)
         summary = _local_rows.summarise(self.known.found.summary, clear, primary, rivals)
         unmapped = summary["best"] == NO_SCORE

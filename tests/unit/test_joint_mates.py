@@ -205,7 +205,10 @@ def random_candidates(rng, k):
     return Candidates(
         rng.integers(0, 6, k).astype(np.uint32),
         (rng.choice([0, 4000, LAST_DIAGONAL - 300], k) + rng.integers(0, 300, k)).astype(np.uint32),
+        np.zeros(k, np.uint32),
         np.arange(k),
+        np.zeros(k, np.int64),
+        np.full(k, 50),
         rng.integers(40, 44, k),
         rng.random(k) < 0.3,
         rng.permutation(k),

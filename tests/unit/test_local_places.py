@@ -27,6 +27,7 @@ def random_places(rng, n) -> Places:
         rng.integers(40, 100, n).astype(np.uint16),
         (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.uint32),
         rng.random(n) < 0.1,
+        (4950 + rng.choice([0, 1, 9, 10, 11, 31, 60], n)).astype(np.uint32),
     )
     return Places(*columns)
 
@@ -97,7 +98,8 @@ def test_rivals_lie_elsewhere_and_align_the_same_bases(n):
     for line, (strand, *part, first, last) in enumerate(zip(*(c.tolist() for c in lines), strict=True)):
         mine = []
         for i in np.flatnonzero(places.read == strand >> 1).tolist():
-            near = min(abs(int(places.diagonal[i]) - d) for d in (first, last)) <= 10
+            ends = int(places.first_diagonal[i]), int(places.diagonal[i])
+            near = min(abs(end - d) for end in ends for d in (first, last)) <= 10
             if overlap(begin[i], end[i], *part) and not (near and places.read_strand[i] == strand):
                 mine.append(i)
         mine.sort(key=lambda i: (-places.total[i], places.read_strand[i], places.diagonal[i], i))

@@ -154,7 +154,8 @@ def test_whole_reads_are_told_from_their_score(case):
     reached = rng.integers(2, 4, k).astype(np.uint8)
     strands = known.found.bands.read_strand
     columns = strands, strands, np.full(k, 64), total, total + off, reached, np.full(k, LENGTH, np.uint16)
-    places = Places(*columns, case.at.astype(np.uint32), np.ones(k, bool))
+    at = case.at.astype(np.uint32)
+    places = Places(*columns, at, np.ones(k, bool), at)
     assert (_ungapped.are_whole(places, context) == ((off == 0) & (reached == 3))).all()
 
 
