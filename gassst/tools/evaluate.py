@@ -264,15 +264,22 @@ def _plot_roc(axes, rows: list[dict]) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst evaluate`."""
     add = parser.add_argument
-    add("alignments", metavar="FILE", type=file_path, help="SAM, BAM or CRAM file of simulated reads.")
+    add(
+        "alignments",
+        metavar="FILE",
+        type=file_path,
+        help="Judge this SAM, BAM or CRAM file of simulated reads.",
+    )
     add(
         "--tolerance",
         type=int,
         default=10,
         metavar="BASES",
-        help="Count an alignment as right if it starts within this distance of the origin.",
+        help="Count an alignment as correct if it starts within this distance of the origin.",
     )
-    add("--mapq", type=int, default=20, metavar="Q", help="Count an alignment as confident from this MAPQ.")
+    add(
+        "--mapq", type=int, default=20, metavar="Q", help="Count an alignment as confident from this MAPQ on."
+    )
     add(
         "--truth",
         metavar="SAM",
@@ -280,9 +287,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Take the origins from these alignments (mason 2 -oa, ART -sam), not from the names of the reads.",
     )
     reads = parser.add_mutually_exclusive_group()
-    reads.add_argument(
-        "--total", type=int, metavar="N", help="There are this many reads, if FILE leaves some out."
-    )
+    reads.add_argument("--total", type=int, metavar="N", help="Assume this many reads, if FILE omits some.")
     reads.add_argument(
         "--reads",
         action="append",

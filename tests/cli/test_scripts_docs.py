@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import pytest
 from places import ROOT, SCRIPTS
+
+from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 
 
 def load(name: str):
@@ -83,3 +86,15 @@ def test_picture_of_the_pipeline_is_up_to_date():
 def test_pages_of_the_documentation_are_plain_english(english):
     pages = [ROOT / "README.md", ROOT / "CHANGES.md", ROOT / "CONTRIBUTING.md", ROOT / "docs"]
     assert english.main(list(map(str, pages))) == 0
+
+
+def test_page_of_options_is_up_to_date():
+    assert load("docs/options_page").main(["--check"]) == 0
+
+
+def test_page_of_options_names_every_option_once_per_command():
+    text = load("docs/options_page").page()
+    for command, part in zip(COMMANDS, text.split("\n## gassst ")[1:], strict=True):
+        for action in subparser_of(build_parser(command), command)._actions:
+            for option in action.option_strings:
+                assert len(re.findall(rf"<code>{re.escape(option)}[ <]", part)) == 1
