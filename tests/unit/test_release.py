@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import subprocess
 import sys
+import tarfile
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -105,10 +109,64 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 def test_the_version_has_one_source():
     text = (ROOT / "pyproject.toml").read_text()
-    assert 'version = { attr = "gassst.version.__version__" }' in text
     assert not re.search(r'^version = "', text, re.MULTILINE)
-    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", __version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0|\.dev\d+\+g[0-9a-f]+(\.dirty)?)?", __version__)
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text()
+
+
+def test_a_development_build_names_its_commit(tmp_path, monkeypatch):
+    """In a repository of its own, with the commits that it takes."""
+    built = runpy.run_path(str(PACKAGING / "metadata.py"))["built_version"]
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)  # a hook of git has them
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    source = tmp_path / "gassst" / "version.py"
+    source.parent.mkdir()
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commit() -> str:
+        git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-q", "-m", "a")
+        return git("rev-parse", "--short=7", "HEAD")
+
+    source.write_text('__version__ = "1.2.3.dev0"\n')
+    assert built() == "1.2.3.dev0"  # no checkout
+    git("init", "-q")
+    git("add", ".")
+    assert built() == "1.2.3.dev0"  # no commit
+    first = commit()
+    assert built() == f"1.2.3.dev0+g{first}"
+    commit()
+    last = commit()
+    assert built() == f"1.2.3.dev2+g{last}"
+    git("tag", "v1.2.2")
+    assert built() == f"1.2.3.dev2+g{last}"
+    source.write_text('"""Text."""\n\n__version__ = "1.2.3.dev0"\n')
+    assert built() == f"1.2.3.dev2+g{last}.dirty"
+    for known in ("1.2.3", "1.2.3.dev9+gabc1234"):  # a release, and an sdist of a checkout
+        source.write_text(f'__version__ = "{known}"\n')
+        assert built() == known
+
+
+def test_a_wheel_of_another_version_than_its_name_is_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(PACKAGING)
+    monkeypatch.delitem(sys.modules, "check_wheel", raising=False)
+    import check_wheel
+
+    text = '__version__ = "{}"\n'
+    for in_wheel, is_told in (("1.2.3", False), ("1.2.4", True)):
+        with zipfile.ZipFile(tmp_path / "gassst.whl", "w") as wheel:
+            wheel.writestr("gassst-1.2.3.dist-info/METADATA", NARROW)
+            wheel.writestr("gassst/version.py", text.format(in_wheel))
+        source = tmp_path / "version.py"
+        source.write_text(text.format("1.2.3"))
+        with tarfile.open(tmp_path / "gassst.tar.gz", "w:gz") as sdist:
+            sdist.add(source, "gassst-1.2.3/gassst/version.py")
+        assert check_wheel.main(tmp_path) == 1  # it lacks all modules
+        assert ("several versions: 1.2.3, 1.2.4" in capsys.readouterr().out) == is_told
 
 
 def packaging(monkeypatch, **environment: str):
