@@ -25,7 +25,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.made
-	$(BIN)/python scripts/packaging/install.py --editable .
+	$(BIN)/python scripts/packaging/install.py --editable ".[opencl,report]"
 	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed

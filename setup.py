@@ -31,13 +31,9 @@ from setuptools.modified import newer_group
 REQUIREMENTS = [
     "numpy>=1.26",
     "pyopencl>=2024.1",
-    # A CPU as OpenCL device, for `--device cpu`. There are wheels for this platform only, and no sources.
-    "pocl-binary-distribution>=1.2; sys_platform == 'linux' and platform_machine == 'x86_64'",
     "xopen>=2.1",
     "backports.zstd; python_version < '3.14'",
     "shtab>=1.7",
-    # For reports and plots: wheels for every platform, and no drawing code of our own to keep.
-    "matplotlib>=3.7",
     "isal>=1.6.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
     "zlib-ng>=0.4.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
 ]
