@@ -1,4 +1,4 @@
-# `make demo` and `make test` need python3 (3.10 or newer) with venv and pip, a C compiler and make.
+# `make demo` and `make test` need python3 (3.11 or newer) with venv and pip, a C compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

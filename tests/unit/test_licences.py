@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-import tomllib
 
 ROOT = Path(__file__).parents[2]
 # Licences under which a program with the licence Apache-2.0 may import, link, or be built or tested with a library.

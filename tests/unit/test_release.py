@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -66,6 +67,46 @@ def test_tests_pass_before_anything_is_published():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
     assert set(jobs["publish"]["needs"]) == jobs.keys() - {"publish"}
     assert "make test" in [step.get("run") for step in jobs["test"]["steps"]]
+
+
+def test_the_same_pythons_are_declared_tested_and_built():
+    yaml = pytest.importorskip("yaml")
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    classified = re.findall(r"Python :: (3\.\d+)", " ".join(project["project"]["classifiers"]))
+    assert jobs["test"]["strategy"]["matrix"]["python"] == classified
+    assert project["tool"]["cibuildwheel"]["build"] == [
+        f"cp{python.replace('.', '')}-*" for python in classified
+    ]
+    assert project["project"]["requires-python"] == f">={classified[0]}"
+    assert project["tool"]["ruff"]["target-version"] == f"py{classified[0].replace('.', '')}"
+    image = (PACKAGING / "Dockerfile").read_text()
+    assert re.findall(r"^ARG PYTHON=(.*)", image, re.MULTILINE)[0] in classified
+
+
+def test_the_steps_of_the_container_run_without_docker(tmp_path, monkeypatch):
+    """On a Dockerfile with one instruction of each kind, and a wheel that is only a name."""
+    monkeypatch.syspath_prepend(PACKAGING)
+    monkeypatch.delitem(sys.modules, "try_container", raising=False)
+    import try_container
+
+    (tmp_path / f"gassst-1.2.3-cp3{sys.version_info.minor}-cp3-manylinux_2_28_x86_64.whl").touch()
+    (tmp_path / "gassst-1.2.3-cp399-cp399-macosx_11_0_arm64.whl").touch()
+    (tmp_path / "Dockerfile").write_text(
+        "# A comment\nFROM no:where\nRUN apt-get update \\\n    && false\nARG VERSION\nENV COLOUR=red\n"
+        'RUN --mount=type=bind,target=/wheels \\\n    echo "$VERSION $COLOUR" > /wheels/said\n'
+        'CMD ["touch", "called"]\n'
+    )
+    (tmp_path / "trial.py").write_text("import sys, pathlib\npathlib.Path('tried').write_text(sys.prefix)\n")
+    monkeypatch.setattr(try_container, "DOCKERFILE", tmp_path / "Dockerfile")
+    monkeypatch.setattr(try_container, "TRIAL", tmp_path / "trial.py")
+    monkeypatch.chdir(tmp_path)
+    assert "1.2.3" in try_container.by_steps(tmp_path)
+    assert (tmp_path / "said").read_text() == "1.2.3 red\n" and (tmp_path / "called").exists()
+    assert (tmp_path / "tried").read_text() != sys.prefix
+    (tmp_path / "Dockerfile").write_text("RUN false\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        try_container.by_steps(tmp_path)
 
 
 def test_what_is_installed_needs_the_series_of_pysam_it_was_built_with():
