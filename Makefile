@@ -1,4 +1,4 @@
-# `make demo` and `make test` need python3 (3.10 or newer) with venv and pip, a C compiler and make.
+# `make demo` and `make test` need python3 (3.11 or newer) with venv and pip, a C compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +25,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.made
-	$(BIN)/python scripts/packaging/install.py --editable .
+	$(BIN)/python scripts/packaging/install.py --editable ".[opencl,report]"
 	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed

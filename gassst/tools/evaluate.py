@@ -24,6 +24,7 @@ from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
+from gassst.tools.report_plots import require_matplotlib
 from gassst.tools.truth import (
     Alignments,
     NameFormat,
@@ -215,10 +216,9 @@ def _percent(share: float | None) -> str:
 
 def plot(result: dict, path: str) -> None:
     """Draws calibration and ROC to `path`. Raises UsageError (no matplotlib, odd suffix), OutputError."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install matplotlib") from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     calibration, roc = figure.subplots(1, 2)
     _plot_calibration(calibration, [row for row in result["by_mapq"] if row["expected"] is not None])

@@ -284,7 +284,10 @@ class CompilerWarning(UserWarning): pass
 def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
 """
 MISSING = {
-    "no driver": (NO_DRIVER, "no OpenCL device found: no driver is installed. PoCL makes a CPU one"),
+    "no driver": (
+        NO_DRIVER,
+        "no OpenCL device found: no driver is installed. PoCL makes a CPU one (`pip install gassst[opencl]` ",
+    ),
     "no pyopencl": (
         "raise ImportError('no wheel here')",
         "pyopencl cannot be imported: no wheel here. Install",
@@ -309,3 +312,19 @@ def test_all_but_a_named_device_works_without(module, message, tmp_path, small_i
     code, out, error = gassst("map", small_index, small_fastq, "--device", "cpu")
     assert (code, out, error.count("\n")) == (1, "", 1)
     assert error.startswith(f"gassst: {message}") and "`--device none`" in error
+
+
+def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, small_fastq):
+    """Neither pyopencl nor matplotlib, whose extra may be missing, where no driver of a GPU is registered."""
+    (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
+    program = (
+        "import sys\n"
+        "from gassst.cli.main import main\n"
+        f"assert main(['map', {str(small_index)!r}, {str(small_fastq)!r}, '-q', '-t', '1']) == 0\n"
+        "print(sorted({'pyopencl', 'matplotlib'} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    drivers = {"OCL_ICD_VENDORS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, **drivers}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
