@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write the alignments to this file. Its suffix sets the format: .tsv, .paf or .sam. A dash means a table "
         "on stdout.",
     )
-    add("-O", "--format", choices=FORMATS, help="Use this format, whatever the suffix of -o.")
+    add("-O", "--format", choices=FORMATS, help="Write this format, regardless of the suffix of -o.")
     add(
         "--mode",
         choices=MODES,
@@ -134,5 +134,7 @@ def _format(args: argparse.Namespace) -> str:
         return "tsv"
     suffix = os.path.splitext(args.output)[1].lstrip(".").lower()
     if suffix not in FORMATS:
-        raise UsageError(f"{args.output}: its suffix is none of .tsv, .paf, .sam; -O sets the format")
+        raise UsageError(
+            f"{args.output}: its suffix must be .tsv, .paf or .sam; otherwise set the format by -O"
+        )
     return suffix

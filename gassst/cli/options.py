@@ -323,8 +323,8 @@ def _add_output(group: Any) -> None:
         type=parse_tags,
         default=(),
         metavar="T1,T2,..",
-        help="Add these tags: NH and HI (number of hits of the read, and index of this hit), X0 and X1 (number of "
-        "positions with the fewest errors, and with the next higher number).",
+        help="Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
+        "fewest errors, and with the next higher number).",
     )
     add(
         "--baq",
@@ -440,7 +440,7 @@ def _add_alignment(group: Any) -> None:
     add(
         "--mode",
         choices=MODES,
-        help="Align locally, which may clip the ends of a read or split it, or globally, which aligns the whole read "
+        help="Align locally or globally. Local alignments may clip or split a read, global ones align all of it "
         "(default: local, but global with --all, and for single reads with -p).",
     )
     add(
@@ -618,8 +618,8 @@ def _add_machine(group: Any) -> None:
     add(
         "--device",
         metavar="NAME",
-        help="Use this OpenCL device: gpu, gpu:all, cpu, part of a name, an index such as 0:1, or none for CPU code "
-        "alone (default: auto, a GPU where it is faster; `gassst devices` lists all).",
+        help="Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
+        "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
         "--processes",
@@ -784,10 +784,10 @@ def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:
     given = {name: value for name, value in given.items() if value is not None}
     if not args.markdup:
         if given:
-            raise UsageError("options for duplicates: they need --markdup")
+            raise UsageError("options for duplicates need --markdup")
         return None
     if not args.sort:
-        raise UsageError("--markdup: duplicates are marked while records are sorted, so it needs --sort")
+        raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
     from gassst.io.duplicates import DuplicateRules
 
     return DuplicateRules(**given).verify()

@@ -174,7 +174,7 @@ def count_reads(path: str) -> int:
         fasta = file.read(1) == b">"
         count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
     if not fasta and count % 4:
-        raise InputError(f"{path}: {count} lines, not four a read")
+        raise InputError(f"{path}: {count} lines, not four per read")
     return count if fasta else count // 4
 
 

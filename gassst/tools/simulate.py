@@ -209,7 +209,9 @@ class Simulator:
             rows, made = self._chunk(rng, windows, n, done, number - done)
             misses = 0 if made else misses + 1
             if misses > 100:
-                raise InputError("no stretch of the reference without N is long enough for such pairs")
+                raise InputError(
+                    "the reference contains no stretch without N that is long enough for these pairs"
+                )
             done += made
             if made:
                 yield rows
@@ -422,7 +424,7 @@ def verify(args: argparse.Namespace) -> None:
     if len(args.output) > 2 or (len(args.output) == 2) < bool(args.pairs):
         raise UsageError("-o must be given once for reads and twice for --pairs")
     if len(args.output) == 2 and not (args.pairs or args.inserts):
-        raise UsageError("-o given twice needs --pairs or --inserts")
+        raise UsageError("-o can be given twice only with --pairs or --inserts")
     if args.inserts and len(args.output) == 1 and not args.adapter:
         raise UsageError("--inserts of single reads needs --adapter")
     if args.adapter and not (args.pairs or args.inserts):

@@ -161,11 +161,11 @@ def test_drivers_that_are_registered(monkeypatch, tmp_path):
 
 def test_without_a_driver_there_is_no_trial(monkeypatch, planes, caplog):
     caplog.set_level(logging.DEBUG, "gassst")
-    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "no driver here")
+    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "a driver is missing here")
     monkeypatch.setattr(probe, "Probe", lambda *arguments: pytest.fail("a trial"))
     for device in (None, "auto", "AUTO"):
         assert isinstance(make_extender(planes, device), CpuExtender)
-    assert "no driver here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
+    assert "a driver is missing here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
 
 
 @pytest.mark.parametrize("failed", [True, False])
@@ -179,7 +179,10 @@ def test_a_device_that_does_not_pass(planes, caplog, failed):
     trial.verdict = Verdict(None, "the card is on fire", failed)
     for _ in range(3):
         assert probe._results(extender, packed) == expected
-    assert lines_in(caplog) == ["the card is on fire; on with the " + extender.compiled.describe()] * failed
+    assert (
+        lines_in(caplog)
+        == ["the card is on fire; continuing with the " + extender.compiled.describe()] * failed
+    )
 
 
 @needs_cpu
@@ -284,9 +287,9 @@ class CompilerWarning(UserWarning): pass
 def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
 """
 MISSING = {
-    "no driver": (
+    "a driver is missing": (
         NO_DRIVER,
-        "no OpenCL device found: no driver is installed. PoCL makes a CPU one (`pip install gassst[opencl]` ",
+        "no OpenCL device found: a driver is missing. PoCL makes the CPU a device (`pip install gassst[opencl]` ",
     ),
     "no pyopencl": (
         "raise ImportError('no wheel here')",
@@ -315,7 +318,7 @@ def test_all_but_a_named_device_works_without(module, message, tmp_path, small_i
 
 
 def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, small_fastq):
-    """Neither pyopencl nor matplotlib, whose extra may be missing, where no driver of a GPU is registered."""
+    """Neither pyopencl nor matplotlib, whose extra may be missing, where a driver is missing of a GPU is registered."""
     (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
     program = (
         "import sys\n"
