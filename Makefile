@@ -1,4 +1,4 @@
-# `make demo` and `make test` need python3 (3.10 or newer) with venv and pip, a C compiler and make.
+# `make demo` and `make test` need python3 (3.11 or newer) with venv and pip, a C compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +25,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.made
-	$(BIN)/python scripts/packaging/install.py --editable .
+	$(BIN)/python scripts/packaging/install.py --editable ".[opencl,report]"
 	@touch $@
 
 $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
@@ -76,6 +76,7 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 	$(BIN)/python scripts/check/english.py
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
 	$(BIN)/python scripts/docs/pipeline_svg.py --check
+	$(BIN)/python scripts/docs/options_page.py --check
 	$(BIN)/python scripts/check/doc_commands.py
 
 $(VENV)/.docs: docs/requirements.txt | $(VENV)/.made

@@ -24,18 +24,16 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from setuptools.modified import newer_group
 
 REQUIREMENTS = [
     "numpy>=1.26",
     "pyopencl>=2024.1",
-    # A CPU as OpenCL device, for `--device cpu`. There are wheels for this platform only, and no sources.
-    "pocl-binary-distribution>=1.2; sys_platform == 'linux' and platform_machine == 'x86_64'",
     "xopen>=2.1",
     "backports.zstd; python_version < '3.14'",
     "shtab>=1.7",
-    # For reports and plots: wheels for every platform, and no drawing code of our own to keep.
-    "matplotlib>=3.7",
     "isal>=1.6.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
     "zlib-ng>=0.4.1; platform_machine in 'x86_64 AMD64 aarch64 arm64'",
 ]
@@ -324,12 +322,39 @@ class BuildExtensions(build_ext):
         return OBJECTS / Path(c_file).with_suffix(".o")
 
 
-def described():
-    """The README and the addresses, as a package index shows them."""
+class BuildPython(build_py):
+    """Names the commit of a development build. An editable install runs the source, which no build sees change."""
+
+    def run(self):
+        super().run()
+        if not self.editable_mode:
+            stamp(Path(self.build_lib), self.distribution.get_version())
+
+
+class SourceDistribution(sdist):
+    """Names the commit, too: what is built from it has no checkout to ask."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        stamp(Path(base_dir), self.distribution.get_version())
+
+
+def stamp(folder, version):
+    """Writes the version into a copy of the sources, which may be hard links."""
     metadata = runpy.run_path("scripts/packaging/metadata.py")
-    version = runpy.run_path("gassst/version.py")["__version__"]
+    path = folder / metadata["VERSION_FILE"]
+    text = metadata["with_version"](path.read_text("utf-8"), version)
+    path.unlink()
+    path.write_text(text, "utf-8")
+
+
+def described():
+    """The version, the README and the addresses, as a package index shows them."""
+    metadata = runpy.run_path("scripts/packaging/metadata.py")
+    version = metadata["built_version"]()
     address, readme = metadata["repository"](), Path("README.md").read_text(encoding="utf-8")
     return {
+        "version": version,
         "long_description": metadata["with_whole_links"](readme, address, metadata["revision"](version)),
         "long_description_content_type": "text/markdown",
         "project_urls": metadata["urls"](address),
@@ -341,5 +366,10 @@ if __name__ == "__main__":  # Cython's processes import this file where they are
         ext_modules=extensions(),
         install_requires=requirements(sys.argv),
         **described(),
-        cmdclass={"build": Build, "build_ext": BuildExtensions},
+        cmdclass={
+            "build": Build,
+            "build_ext": BuildExtensions,
+            "build_py": BuildPython,
+            "sdist": SourceDistribution,
+        },
     )

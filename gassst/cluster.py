@@ -117,10 +117,10 @@ def map(  # as Mapper.map
     """
     _require_dask()
     if options.get("unmapped_path") or options.get("unmapped_mates_path"):
-        raise UsageError("unmapped reads go to a file of their own from one machine only")
+        raise UsageError("--unmapped is not supported on a cluster")
     target = Destination(out)
     if target.is_stream:
-        raise UsageError("a cluster writes a regular file: name one")
+        raise UsageError("on a cluster the output must be a regular file")
     paths, others = _absolute(reads), None if mates is None else _absolute(mates)
     duplicates, is_sorted = options.pop("duplicates", None), bool(options.pop("sort", False))
     command_line = options.pop("command_line", None) or ""
@@ -252,7 +252,7 @@ def staged(index: str, folder: str) -> str:
                     shutil.copyfile(path, f"{copy}.tmp")
                     os.replace(f"{copy}.tmp", copy)
                 if _header(copy) != _header(path):
-                    raise InputError(f"{copy}: a copy of another index than {path}: remove it")
+                    raise InputError(f"{copy}: a copy of an index other than {path}: remove it")
     except OSError as error:
         raise OutputError(f"{place}: the index cannot be copied: {error.strerror or error}") from error
     return os.path.join(place, os.path.basename(index))
@@ -273,11 +273,11 @@ def _own_folder(folder: str) -> str:
         raise OutputError(f"{path}: {error.strerror or error}") from error
     is_ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o077
     if not is_ours:
-        raise OutputError(f"{path}: no folder that only its owner can enter: remove it, or stage elsewhere")
-    if around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
         raise OutputError(
-            f"{folder}: anybody can rename what is in it: set its sticky bit, or stage elsewhere"
+            f"{path}: not a folder that only its owner can enter: remove it, or stage elsewhere"
         )
+    if around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
+        raise OutputError(f"{folder}: anyone can rename its files: set its sticky bit, or stage elsewhere")
     return path
 
 
@@ -521,7 +521,7 @@ def _require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise InstallationError("there is no Dask here: `pip install gassst[dask]`") from None
+        raise InstallationError("Dask is not installed: `pip install gassst[dask]`") from None
 
 
 # --- clusters ---------------------------------------------------------------------------------------------------
@@ -594,7 +594,7 @@ def _local_cluster(workers: int) -> Any:
         security = Security.temporary()
     except ImportError:
         raise InstallationError(
-            "--dask local: there is no cryptography here: `pip install gassst[dask]`"
+            "--dask local: cryptography is not installed: `pip install gassst[dask]`"
         ) from None
     with dask.config.set({f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}):
         return LocalCluster(
@@ -621,7 +621,7 @@ def _job_queue(name: str) -> Any:
     try:
         import dask_jobqueue
     except ImportError:
-        raise InstallationError("there is no dask-jobqueue here: `pip install gassst[dask]`") from None
+        raise InstallationError("dask-jobqueue is not installed: `pip install gassst[dask]`") from None
     import dask
     from distributed import Security
 

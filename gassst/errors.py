@@ -40,7 +40,7 @@ class ParameterError(UsageError):
     Attributes
     ----------
     parameter : str
-        Its name, as Python has it; the command line says the option.
+        Its name in Python; the command line names the option instead.
     complaint : str
         What is wrong with it: the message without the name.
     """

@@ -120,7 +120,7 @@ class FileRun:
         self._began = time.monotonic()
         if insert is not None and insert.orientation not in mapper.params.orientations:
             raise UsageError(
-                f"insert sizes of mates that face {insert.orientation}, not {mapper.params.orientation}"
+                f"the insert sizes are of orientation {insert.orientation}, not {mapper.params.orientation}"
             )
         self._source, self._output, self._options = source, output, options
         self._command_line, self._shard, self._insert = command_line, shard, insert
@@ -153,7 +153,7 @@ class FileRun:
     def _parts_of(self, shard: Shard) -> list[LanePart]:
         """What the shard has of each lane."""
         if self._options.duplicates is not None:
-            raise UsageError("--shard: duplicates are marked over all parts, by gassst gather --markdup")
+            raise UsageError("--shard: duplicates are marked over all parts, by `gassst gather --markdup`")
         parts = self._source.parts(shard.verify())
         if self._input_progress is not None:
             self._input_progress.expect(sum(part.size for lane in parts for part in lane.slices))

@@ -40,7 +40,7 @@ class Hit(NamedTuple):
     start : int
         First aligned base of the contig.
     end : int
-        The base behind the last aligned one.
+        The position after the last aligned base.
     strand : str
         "+", or "-" where the reverse complement of the read is aligned.
     mapq : int

@@ -74,7 +74,7 @@ class Mapper(BatchMapper):
     UsageError
         An unknown filter.
     IndexFormatError
-        The file is no usable index.
+        The file is not a usable index.
     DeviceError
         A device was asked for by name that cannot be used.
 
@@ -189,8 +189,8 @@ class Mapper(BatchMapper):
         Parameters
         ----------
         reads1 : iterable
-            Single reads; the first mates of pairs, whose second mates are `reads2`; or, `interleaved`, reads of
-            which two neighbours of one name are a pair.
+            Single reads; the first mates of pairs, whose second mates are `reads2`; or, `interleaved`, reads whose
+            neighbours with the same name are pairs.
         reads2 : iterable, optional
 
         Yields
@@ -202,7 +202,7 @@ class Mapper(BatchMapper):
         Raises
         ------
         TypeError
-            At once, where an argument is a text; on iteration, with its number, for what is no read.
+            At once, where an argument is a text; on iteration, with its number, for an item that is not a read.
         UsageError
             At once, when `reads2` is given and `interleaved`.
         InputError
@@ -248,8 +248,8 @@ class Mapper(BatchMapper):
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
-        "global"), this takes microseconds. Where ends may be clipped, a read with one place and up to four
-        mismatches does; any other takes the milliseconds of a batch.
+        "global"), this takes microseconds. Where ends may be clipped, that holds for a read with one position and up to
+        four mismatches; any other takes the milliseconds of a batch.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Mapper(BatchMapper):
         Returns
         -------
         list of Hit
-            The primary hit first; empty where the read has no place.
+            The primary hit first; empty if the read is unmapped.
 
         Raises
         ------
@@ -355,7 +355,7 @@ class Mapper(BatchMapper):
         progress : callable, optional
             Called with the running totals after every batch.
         input_progress : InputProgress, optional
-            Told how far the files have been read, for who shows it.
+            Called with how much of the files was read, to show it.
         tags : TagSources, optional
             What of the headers of the reads becomes tags; RG is taken over where there is no `read_group`.
         reference : str, optional
@@ -372,7 +372,7 @@ class Mapper(BatchMapper):
             By coordinate, with an index beside the file; bytes of records that are sorted in memory; and how duplicates
             are marked meanwhile (`gassst.io.duplicates.DuplicateRules`).
         no_unmapped, unmapped_path, unmapped_mates_path, unmapped_either : optional
-            Leave out unmapped reads, or write them to FASTQ files, of pairs also those of which one mate is unmapped.
+            Leave out unmapped reads, or write them to FASTQ files, optionally with pairs that have one unmapped mate.
         eqx, xa, soft_clip_supplementary, mark_secondary, baq, more_tags : optional
             How records look: see `gassst.io.records.RecordStyle`.
         shard : Shard, optional
@@ -388,9 +388,9 @@ class Mapper(BatchMapper):
         Raises
         ------
         UsageError
-            Before any work: another number of `mates` than of `reads`, one file for both, or `mates` of interleaved
-            reads; an output that is an input, or two outputs that are one file; duplicates that are to be marked in a
-            part; insert sizes of another orientation.
+            Before any work: `mates` that differ in number from `reads`, one file for both, or `mates` of interleaved
+            reads. Also: an output that is an input, two outputs that are one file, duplicates to be marked in a
+            part, or insert sizes of another orientation.
         InputError, OutputError
             With one line that names file and record. No file is left under the name `output`.
         """

@@ -48,8 +48,8 @@ class Scoring:
     gap_open, gap_extend : penalties of a deletion and of an insertion.
     clip : bonus for each end of the read that is reached (-L); not part of the score that is reported.
     min_score : least score of an alignment that is reported (-T); a concordant mate adds to it what it is worth. None:
-        `LEAST_SCORE`, but a read too short for that must fit without an error, and a single read that fits as a whole
-        is reported so, whatever it scores (`MapParams.reports_whole_reads`).
+        `LEAST_SCORE`, but a read too short for that must fit without an error, and a single read that fits end to end
+        is reported regardless of its score (`MapParams.reports_whole_reads`).
     """
 
     match: int = 1
@@ -99,9 +99,9 @@ class MapParams:
     min_identity : float or None
         Least identity in % (option -p): a read of m bases may have floor(m * (100 - p) / 100) errors.
     gaps : int or None
-        Inserted and deleted bases up to which no alignment is missed (option -g): the half-width of the band.
+        Inserted and deleted bases that every alignment may have (option -g): the half-width of the band.
     sensitivity : int
-        0..5 (option -s): index of `presets.PRESETS`. At 5 no seed is passed over.
+        0..5 (option -s): index of `presets.PRESETS`. Level 5 skips no seed.
     max_hits : int
         Most alignments reported for a read (option -k).
     all_hits : bool
@@ -179,7 +179,7 @@ class MapParams:
 
     @property
     def reports_whole_reads(self) -> bool:
-        """Whether a single read is reported where it fits as a whole, within `min_identity`, whatever it scores."""
+        """Whether a single read that fits end to end within `min_identity` is reported regardless of its score."""
         return self.mode != "local" or self.scoring.min_score is None
 
     def for_single(self) -> MapParams:

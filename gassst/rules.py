@@ -41,4 +41,4 @@ def check_switches() -> None:
     """Raise UsageError for a name in the environment that no rule has."""
     if unknown := sorted(switched_off() - PURPOSES.keys()):
         known = ", ".join(sorted(PURPOSES))
-        raise UsageError(f"{VARIABLE}: there is no rule {unknown[0]!r}; there are {known}")
+        raise UsageError(f"{VARIABLE}: unknown rule {unknown[0]!r}; known are {known}")

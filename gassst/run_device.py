@@ -104,7 +104,7 @@ class RunDevice:
         try:
             return DeviceServer(start(params.device, params.threads, job if self.is_served else None), named)
         except OSError as error:
-            log.warning("no process to drive the device: %s; on with the host", error.strerror or error)
+            log.warning("no process to drive the device: %s; continuing on the host", error.strerror or error)
             return None
 
 

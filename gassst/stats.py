@@ -92,7 +92,7 @@ class Stats:
     mapq : Counter
         Mapped reads by mapping quality.
     occurrences, candidates, scored, traced : int
-        Seed occurrences looked at, anchors made of them, bands scored, alignments traced back.
+        Seed occurrences looked at, the anchors that they form, bands scored, alignments traced back.
     inserts : Counter
         Pairs by template length, of mates that are both mapped with confidence, on one contig and in the orientation of
         the library.
@@ -106,7 +106,7 @@ class Stats:
         By position in the reads as sequenced: mapped reads that have it; mismatches, inserted and
         deleted bases of their primary alignments there.
     windows : int64[WINDOWS]
-        Aligned bases of the reference, of primary and supplementary alignments, by windows of equal size over all
+        Aligned bases of the reference, of primary and supplementary alignments, in equal windows over all
         contigs; empty before the first batch.
     contigs : int64[c]
         The same by contig.
@@ -258,7 +258,7 @@ class Stats:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-            raise InputError(f"{path}: no statistics, as --stats writes them") from None
+            raise InputError(f"{path}: not statistics that --stats wrote") from None
 
     @classmethod
     def of_parts(cls, parts: Sequence[Stats]) -> Stats:

@@ -17,7 +17,7 @@ NO_LETTER = 255
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """The letters of sequences; the code of a letter is its place among them.
+    """The letters of sequences; the code of a letter is its index among them.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Alphabet:
 
     @cached_property
     def codes_of_two(self) -> NDArray[np.uint16]:
-        """uint16[65536], the codes of two bytes as they lie in memory, for `gassst._core.pairwise.encode`."""
+        """uint16[65536], the codes of two bytes in memory order, for `gassst._core.pairwise.encode`."""
         two = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
         return self.codes[two].view(np.uint16)
 

@@ -56,11 +56,11 @@ def best(
 ) -> list[LocalAlignment]:
     """The best local alignments of two sequences, no two with a pair of letters in common.
 
-    The first has the highest score of all alignments. Each further one has the highest score of those that share no
-    pair (letter i of the query with letter j of the target) with an earlier one (Waterman and Eggert 1987). They may
-    share letters, as copies of a repeat do. Of several with one score comes first whichever ends first in the target,
-    then in the query. Its path prefers pairs to gaps, and gaps that use up the target to those that use up the query;
-    it begins as late as it can.
+    The first has the highest score of all alignments. Each further one has the highest score of those that do not
+    share a pair with an earlier one: letter i of the query with letter j of the target (Waterman and Eggert 1987).
+    They may share letters, as copies of a repeat do. Ties are broken by the end in the target, then by the end in the
+    query. Its path prefers pairs to gaps, and gaps that use up the target to those that use up the query; it begins
+    as late as it can.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def best(
     largest = int(scores.scores.max())
     if largest * min(len(first), len(second)) > LARGEST_SCORE:
         raise UsageError(
-            f"scores of {largest} a pair may pass {LARGEST_SCORE:,} with sequences of this length"
+            f"scores of {largest} per pair may exceed {LARGEST_SCORE:,} with sequences of this length"
         )
     if largest <= 0:
         return []
@@ -138,7 +138,7 @@ def _count(value: int, name: str) -> int:
     except TypeError:
         count = 0
     if count < 1:
-        raise UsageError(f"{name}: {value!r} is no positive integer")
+        raise UsageError(f"{name}: {value!r} is not a positive integer")
     return count
 
 
@@ -149,7 +149,7 @@ def _one(source: Any, scores: Scores, what: str) -> Sequences:
     found = read_sequences(source if is_file or is_many else [source], scores.alphabet, what)
     if len(found) != 1:
         raise InputError(
-            f"{os.fspath(source) if is_file else what}: {len(found)} sequences where one is wanted"
+            f"{os.fspath(source) if is_file else what}: {len(found)} sequences, but one is expected"
         )
     unknown = unknown_letters(scores)[found.codes]
     if unknown.any():

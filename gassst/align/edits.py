@@ -64,10 +64,10 @@ def edit_distance(
         As `scores`.
     """
     if mode not in DISTANCE_MODES:
-        raise UsageError(f"mode {mode!r} is none of {', '.join(DISTANCE_MODES)}")
+        raise UsageError(f"mode {mode!r} must be one of {', '.join(DISTANCE_MODES)}")
     limit, count = -1 if band is None else _limit(band), thread_count(threads)
     if not isinstance(alphabet, Alphabet):
-        raise UsageError(f"alphabet: {alphabet!r} is no Alphabet")
+        raise UsageError(f"alphabet: {alphabet!r} is not an Alphabet")
     first, second = (
         read_sequences(queries, alphabet, "queries"),
         read_sequences(targets, alphabet, "targets"),
@@ -122,5 +122,5 @@ def _limit(band: int) -> int:
     except TypeError:
         limit = -1
     if limit < 0:
-        raise UsageError(f"band {band!r}: an integer that is not negative is wanted")
+        raise UsageError(f"band {band!r}: must be an integer of 0 or more")
     return min(limit, MAX_LETTERS_EACH)

@@ -188,9 +188,9 @@ def check_format(queries: Sequences, targets: Sequences, form: str) -> None:
     if form != "sam":
         return
     if queries.alphabet is not DNA:
-        raise UsageError("SAM holds alignments of DNA; write .tsv or .paf")
+        raise UsageError("SAM is for alignments of DNA; write .tsv or .paf")
     if len(set(targets.names)) < len(targets.names):
-        raise UsageError("SAM needs a name of its own for each target; write .tsv or .paf")
+        raise UsageError("SAM needs a distinct name for each target; write .tsv or .paf")
 
 
 def _put(file: IO[bytes], lines: Iterable[str]) -> None:

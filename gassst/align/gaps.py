@@ -30,7 +30,7 @@ def gap_costs(gap_open: int, gap_extend: int) -> Gaps:
     try:
         gaps = Gaps(operator.index(gap_open), operator.index(gap_extend))
     except TypeError:
-        raise UsageError(f"costs of gaps are integers, not {gap_open!r} and {gap_extend!r}") from None
+        raise UsageError(f"costs of gaps must be integers, not {gap_open!r} and {gap_extend!r}") from None
     if not (0 <= gaps.open <= MAX_COST and 1 <= gaps.extend <= MAX_COST):
         raise UsageError(
             f"gap_open {gaps.open}, gap_extend {gaps.extend}: costs are positive, at most {MAX_COST}; "

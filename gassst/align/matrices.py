@@ -43,7 +43,7 @@ class Matrix:
     Raises
     ------
     UsageError
-        For scores that are no integers of at most 16384, or more letters than the alphabet has.
+        For scores that are not integers of at most 16384, or more letters than the alphabet contains.
     """
 
     scores: NDArray[np.int16]
@@ -68,7 +68,7 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A position-specific matrix, which takes the place of a query.
+    """A position-specific matrix, which is used as a query.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Profile:
         if not len(scores) or not 1 <= scores.shape[1] <= len(self.alphabet):
             shape = " x ".join(map(str, scores.shape))
             raise UsageError(
-                f"{self.name}: a profile has places x letters, at most {len(self.alphabet)} letters, not {shape}"
+                f"{self.name}: a profile has a row per position and at most {len(self.alphabet)} letters, not {shape}"
             )
         object.__setattr__(self, "scores", scores)
 
@@ -113,15 +113,15 @@ def substitution_matrix(source: MatrixLike, alphabet: Alphabet | None = None) ->
     source : str, path, Matrix or int[k, k]
         One of `NAMED`, else the path of a file. The letters of an array are the first k of the alphabet.
     alphabet : Alphabet, optional
-        Of an array: by default DNA for up to 15 letters, else protein. A file has letters of its own: DNA or protein
-        where they suffice, else an alphabet of just these.
+        Of an array: by default DNA for up to 15 letters, else protein. A file names its letters: they are read as DNA
+        or protein if possible, else as an alphabet of their own.
 
     Raises
     ------
     UsageError
-        For a name or an array that is no matrix.
+        For a name or an array that is not a matrix.
     InputError
-        For a file that is none.
+        For a file that does not contain a matrix.
     """
     if isinstance(source, Matrix):
         return source
@@ -132,10 +132,10 @@ def substitution_matrix(source: MatrixLike, alphabet: Alphabet | None = None) ->
             return _published(by_name[_plain(text)])
         if not os.path.exists(text):
             raise UsageError(
-                f"matrix {text!r} is none of {', '.join(NAMED)}, and no file of scores has this name"
+                f"matrix {text!r} must be one of {', '.join(NAMED)}, and there is no such file of scores"
             )
         return read_matrix(text, alphabet)
-    array = table_of(source, "matrix: scores are a table of integers")
+    array = table_of(source, "matrix: scores must be a table of integers")
     if alphabet is None:
         alphabet = DNA if array.ndim == 2 and len(array) <= len(DNA) else PROTEIN
     return Matrix(array, alphabet)
@@ -164,17 +164,17 @@ def read_matrix(path: str | os.PathLike[str], alphabet: Alphabet | None = None) 
     numbered = [(i, line.split()) for i, line in enumerate(lines, 1)]
     rows = [(i, words) for i, words in numbered if words and not words[0].startswith("#")]
     if not rows:
-        raise InputError(f"{name}: no scores: not a matrix in NCBI's format")
+        raise InputError(f"{name}: no scores: not in NCBI's format")
     letters = "".join(rows[0][1]).upper()
     if len(letters) != len(rows[0][1]) or len(set(letters)) < len(letters):
-        raise InputError(f"{name}: line {rows[0][0]}: the first line names each letter once")
+        raise InputError(f"{name}: line {rows[0][0]}: the first line must name each letter once")
     table: dict[str, list[int]] = {}
     for i, words in rows[1:]:
         letter = words[0].upper()
         try:
             table[letter] = list(map(int, words[1:]))
         except ValueError:
-            raise InputError(f"{name}: line {i}: scores are integers") from None
+            raise InputError(f"{name}: line {i}: scores must be integers") from None
         if letter not in letters or len(table[letter]) != len(letters):
             raise InputError(f"{name}: line {i}: not a letter of the first line and {len(letters)} scores")
     if len(rows) - 1 != len(letters) or len(table) != len(letters):
@@ -188,7 +188,7 @@ def read_matrix(path: str | os.PathLike[str], alphabet: Alphabet | None = None) 
     codes = np.array([alphabet.letters.index(letter) for letter in letters])
     rows_of_scores = [table[letter] for letter in letters]
     if max(abs(score) for row in rows_of_scores for score in row) > MAX_SCORE:
-        raise InputError(f"{name}: scores lie between -{MAX_SCORE} and {MAX_SCORE}")
+        raise InputError(f"{name}: scores must be between -{MAX_SCORE} and {MAX_SCORE}")
     scores[np.ix_(codes, codes)] = rows_of_scores
     matrix = Matrix(scores, alphabet, name)
     matrix.known[:] = np.isin(np.arange(len(alphabet)), codes)
@@ -215,11 +215,11 @@ def table_of(values: ArrayLike, message: str) -> NDArray[Any]:
 
 
 def _verified(scores: ArrayLike, name: str) -> NDArray[np.int16]:
-    array = table_of(scores, f"{name}: scores are a table of integers")
+    array = table_of(scores, f"{name}: scores must be a table of integers")
     if array.ndim != 2 or array.dtype.kind not in "iu":
-        raise UsageError(f"{name}: scores are a table of integers")
+        raise UsageError(f"{name}: scores must be a table of integers")
     if array.size and (int(array.min()) < -MAX_SCORE or int(array.max()) > MAX_SCORE):
-        raise UsageError(f"{name}: scores lie between -{MAX_SCORE} and {MAX_SCORE}")
+        raise UsageError(f"{name}: scores must be between -{MAX_SCORE} and {MAX_SCORE}")
     found = np.ascontiguousarray(array, np.int16)
     found.setflags(write=False)
     return found

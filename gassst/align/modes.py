@@ -18,9 +18,9 @@ FREE_ENDS = {
 def mode_flags(mode: str, free_ends: str = "both") -> int:
     """The free ends as flags. Raises UsageError for a name that is not among `MODES` or `FREE_ENDS`."""
     if mode not in MODES:
-        raise UsageError(f"mode {mode!r} is none of {', '.join(MODES)}")
+        raise UsageError(f"mode {mode!r} must be one of {', '.join(MODES)}")
     if free_ends not in tuple(FREE_ENDS):
-        raise UsageError(f"free_ends {free_ends!r} is none of {', '.join(FREE_ENDS)}")
+        raise UsageError(f"free_ends {free_ends!r} must be one of {', '.join(FREE_ENDS)}")
     if mode == "semiglobal":
         return FREE_ENDS[free_ends]
     return LOCAL if mode == "local" else 0

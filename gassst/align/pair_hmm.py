@@ -91,7 +91,7 @@ def forward(
         Indexes of a read and a haplotype each.
     form : str
         "double" and "single": numbers of this precision, scaled as they get small. "log": logarithms, slow. Single is
-        right to some 1e-5.
+        accurate to about 1e-5.
     device : str, optional
         An OpenCL device, as `gassst map --device` names it. By default compiled code does the work.
     threads : int, optional
@@ -303,9 +303,9 @@ def _phred(value: Any, reads: Sequences, name: str, least: float = 0) -> Floats:
                 raise InputError(f"{name}: read {number} has {part.size} of them and {length} bases")
         flat = np.concatenate(parts)
     if flat.dtype.kind not in "iuf" or not (np.isfinite(flat) & (flat >= 0) & (flat <= MAX_QUALITY)).all():
-        raise InputError(f"{name}: qualities are numbers from 0 to {MAX_QUALITY}")
+        raise InputError(f"{name}: qualities must be numbers from 0 to {MAX_QUALITY}")
     if (flat < least).any():
-        raise InputError(f"{name}: below 4 a read would be more likely to open gaps than not")
+        raise InputError(f"{name}: must be at least 4: below, opening a gap is likelier than not")
     return flat.astype(np.float64)
 
 

@@ -34,7 +34,9 @@ def device_logs(
     machine = machines(device, threads)[0]
     cl, queue, chosen = machine.cl, machine.queue, machine.device
     if form == "double" and "cl_khr_fp64" not in chosen.extensions:
-        raise DeviceError(f"OpenCL device {machine.name} has no double precision; form 'single' needs none")
+        raise DeviceError(
+            f"OpenCL device {machine.name} does not support double precision; use form 'single'"
+        )
     real, options = SCALES[form]
     with machine.errors():
         built = ["-cl-std=CL1.2", *options.split(), *["-DLARGEST"] * largest]
@@ -47,7 +49,7 @@ def device_logs(
         room = min(ROWS_BYTES, chosen.max_mem_alloc_size // 2)
         if item > room:
             raise DeviceError(
-                f"OpenCL device {machine.name} has no room for a haplotype of {widest - 1:,} bases"
+                f"OpenCL device {machine.name} lacks memory for a haplotype of {widest - 1:,} bases"
             )
         items = max(1, min(len(pairs), MOST_PAIRS, room // item))
         rows = machine.room(items * item)

@@ -174,7 +174,9 @@ class _Result:
 
         self._destination = Destination(out)
         if self._destination.is_stream:
-            raise UsageError(f"{self._destination.name}: scores go into a file, which is mapped into memory")
+            raise UsageError(
+                f"{self._destination.name}: out= must be a regular file, which is mapped into memory"
+            )
         self._destination.begin()
         try:
             with self._destination.errors():
@@ -232,7 +234,7 @@ class Product:
         if exceeds_memory(needed):
             raise UsageError(
                 f"sequences of {self._m.max():,} and {self._n.max():,} letters take {needed / 2**30:.1f} GiB of memory "
-                f"on {threads} threads: fewer threads take less"
+                f"on {threads} threads: use fewer threads"
             )
         self._job = Job(queries, targets, costs.planes(), costs, instruction_set or instruction_sets()[0])
 

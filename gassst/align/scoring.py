@@ -151,7 +151,7 @@ def common_alphabet(profiles: Iterable[Profile]) -> Alphabet:
     """Raises UsageError where profiles have several."""
     found = {profile.alphabet.letters: profile.alphabet for profile in profiles}
     if len(found) > 1:
-        raise UsageError("profiles have one alphabet in common")
+        raise UsageError("profiles must share one alphabet")
     return next(iter(found.values()))
 
 

@@ -73,14 +73,14 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
     alphabet : Alphabet
         Lower case is read as upper case.
     what : str
-        What messages call the source, if it is no file.
+        The name of the source in messages, unless it is a file.
 
     Raises
     ------
     InputError
         When there is no sequence; for an empty one, a letter outside the alphabet, and a file that is cut or damaged.
     UsageError
-        For an item that is no sequence.
+        For an item that is not a sequence.
     """
     if isinstance(source, Sequences):
         if source.alphabet.letters != alphabet.letters:
@@ -89,11 +89,11 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
             )
         return source
     if isinstance(source, (bytes, bytearray)):
-        raise UsageError(f"{what}: one sequence goes into a list: [sequence]")
+        raise UsageError(f"{what}: put a single sequence into a list: [sequence]")
     if isinstance(source, (str, os.PathLike)):
         if _is_sequence(source, alphabet):
             raise InputError(
-                f"{what}: no file {str(source)[:20]!r}; one sequence goes into a list: [sequence]"
+                f"{what}: no file {str(source)[:20]!r}; put a single sequence into a list: [sequence]"
             )
         what = os.fspath(source)
         return _assembled(_file_records(what), alphabet, what)
@@ -162,7 +162,7 @@ def _encoded(text: _Codes, alphabet: Alphabet, where: str) -> NDArray[np.uint8]:
         at = int(codes.argmax())
         if codes[at] == NO_LETTER:
             raise InputError(
-                f"{where}: {chr(text[at])!r} at {at + 1} is no letter of the {alphabet.name} alphabet"
+                f"{where}: {chr(text[at])!r} at {at + 1} is not a letter of the {alphabet.name} alphabet"
             )
         return codes
     if text.ndim != 1 or text.dtype.kind not in "iu":
@@ -189,7 +189,7 @@ def _record(item: Any) -> _Record:
             qualities = (getattr(item, quality, None) for quality in _QUALITIES)
             found = next((_bytes(text) for text in qualities if text is not None), None)
             return _text(getattr(item, name, None) or ""), _codes("" if text is None else text), found
-    raise UsageError(f"{type(item).__name__} is no sequence: neither text, codes nor a record with one")
+    raise UsageError(f"{type(item).__name__} is not a sequence: text, codes or a record with one")
 
 
 # Of records: pysam.AlignedSegment, dnaio and pysam.FastxRecord, Biopython.
@@ -246,7 +246,7 @@ def _fastq(file: IO[bytes], path: str) -> Iterator[_Record]:
         number += 1
         sequence, plus, quality = (file.readline().rstrip() for _ in range(3))
         if not header.startswith(b"@") or not plus.startswith(b"+"):
-            raise InputError(f"{path}: record {number} is no FASTQ of four lines")
+            raise InputError(f"{path}: record {number} is not FASTQ of four lines")
         yield _first_word(header[1:]), sequence, quality
         header = file.readline()
 

@@ -89,10 +89,10 @@ def pairs(
 ) -> Alignments:
     """Optimal alignments of pairs: score, begin and end on both sequences, CIGAR.
 
-    Without `pairs` query i is aligned with target i; where one side has one sequence only, that with all of the other.
-    Of equally good alignments the one that ends first is taken, by the query, then by the target. On the way back from
-    there a pair of letters goes before a gap, a letter of the query alone before one of the target alone, and a short
-    gap before a long one. Beyond 2**26 cells only some rows of a pair are kept, and the path is found block by block.
+    Without `pairs` query i is aligned with target i; where one side has one sequence only, that with all of the
+    other. Ties are broken by the end in the query, then by the end in the target. The traceback from there prefers a
+    pair of letters to a gap, a gap in the target to one in the query, and a short gap to a long one. Beyond 2**26
+    cells only some rows of a pair are kept, and the path is found block by block.
 
     Parameters
     ----------

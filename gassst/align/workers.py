@@ -36,7 +36,7 @@ class ProgressBar:
 
     def __init__(self, progress: Progress | bool | None, total: float):
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
-            raise UsageError(f"progress: a function of the share that is done, or True, not {progress!r}")
+            raise UsageError(f"progress: must be a function or True, not {progress!r}")
         self._show: Progress | None = _show if progress is True else progress or None
         self._total, self._done, self._shown = max(total, 1.0), 0.0, 0.0
 
@@ -66,7 +66,7 @@ def thread_count(threads: int | None) -> int:
     try:
         count = usable_threads() if threads is None else operator.index(threads)
     except TypeError:
-        raise UsageError(f"threads: {threads!r} is no integer") from None
+        raise UsageError(f"threads: {threads!r} is not an integer") from None
     if not 1 <= count <= MAX_THREADS:
         raise UsageError(f"threads: {count} is not from 1 to {MAX_THREADS}")
     return count
@@ -77,7 +77,7 @@ def is_device(device: str | None) -> bool:
     if device is None:
         return False
     if not isinstance(device, str):
-        raise UsageError(f"device: {device!r} is no name of a device")
+        raise UsageError(f"device: {device!r} is not the name of a device")
     return device.lower() not in ("none", "auto")
 
 

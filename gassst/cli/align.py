@@ -27,9 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "queries",
         metavar="QUERIES.fa",
         type=file_path,
-        help="FASTA or FASTQ with any compression.",
+        help="Read the queries from this FASTA or FASTQ, plain or compressed.",
     )
-    add("targets", metavar="TARGETS.fa", type=file_path, help="What the queries are aligned with, likewise.")
+    add(
+        "targets",
+        metavar="TARGETS.fa",
+        type=file_path,
+        help="Align the queries with the sequences of this file, likewise.",
+    )
     add(
         "-o",
         "--output",
@@ -39,28 +44,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write the alignments to this file. Its suffix sets the format: .tsv, .paf or .sam. A dash means a table "
         "on stdout.",
     )
-    add("-O", "--format", choices=FORMATS, help="Use this format, whatever the suffix of -o.")
+    add("-O", "--format", choices=FORMATS, help="Write this format, regardless of the suffix of -o.")
     add(
         "--mode",
         choices=MODES,
         default="local",
-        help="A local alignment takes the best parts of both sequences, a global one all of both. A semiglobal one "
-        "leaves ends out as --free-ends says.",
+        help="Align locally, with the best parts of both sequences; globally, with all of both; or semiglobally, with "
+        "the ends free that --free-ends names.",
     )
     add(
         "--free-ends",
         choices=FREE_ENDS,
         default="both",
-        help="Ends that cost nothing in semiglobal mode: target for primers and barcodes, which count in full.",
+        help="Choose the ends that cost nothing in semiglobal mode. Use target for primers and barcodes, which "
+        "must align in full.",
     )
     add(
         "--matrix",
         default="NUC4.4",
         metavar="NAME|FILE",
-        help="Scores of letters: NUC4.4 for DNA, BLOSUM62 or PAM250 for proteins, or a file in the format of NCBI.",
+        help="Use these scores: NUC4.4 for DNA, BLOSUM62 or PAM250 for proteins, or a file in NCBI's format.",
     )
-    add("--gap-open", type=int, default=10, metavar="COST", help="Opening a gap costs this much.")
-    add("--gap-extend", type=int, default=1, metavar="COST", help="Each letter of a gap costs this much.")
+    add("--gap-open", type=int, default=10, metavar="COST", help="Set the cost of opening a gap.")
+    add("--gap-extend", type=int, default=1, metavar="COST", help="Set the cost of each letter of a gap.")
     add(
         "--best",
         type=int,
@@ -72,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--both-strands",
         action="store_true",
-        help="Also align the reverse complements of the queries, which are DNA.",
+        help="Also align the reverse complements of the queries, for DNA.",
     )
     add_common(parser)
 
@@ -128,5 +134,7 @@ def _format(args: argparse.Namespace) -> str:
         return "tsv"
     suffix = os.path.splitext(args.output)[1].lstrip(".").lower()
     if suffix not in FORMATS:
-        raise UsageError(f"{args.output}: its suffix is none of .tsv, .paf, .sam; -O sets the format")
+        raise UsageError(
+            f"{args.output}: its suffix must be .tsv, .paf or .sam; otherwise set the format by -O"
+        )
     return suffix

@@ -58,7 +58,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     samples = samples_of(args)
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
-        raise UsageError("--unmapped2 takes mates of pairs: these reads are single")
+        raise UsageError("--unmapped2 is for pairs, but these reads are single")
     duplicates = duplicate_rules(args)
     metrics = [sample.metrics or args.markdup_metrics for sample in samples]
     if duplicates is None and any(metrics):
@@ -84,7 +84,7 @@ def check_order(args: argparse.Namespace) -> None:
             raise UsageError(f"{path} is an index, not reads. {ORDER}")
     line = "" if is_index(args.index) else peeked_line(args.index)
     if line.startswith("@") or _holds_alignments(args.index):
-        raise UsageError(f"{args.index} holds reads, not a reference. {ORDER}")
+        raise UsageError(f"{args.index} contains reads, not a reference. {ORDER}")
 
 
 def _holds_alignments(path: str) -> bool:
@@ -102,15 +102,15 @@ def check_shard(args: argparse.Namespace) -> None:
 
     shard = f"--shard {Shard.parse(args.shard)}"
     if args.sheet:
-        raise UsageError(f"{shard}: parts are of one sample: name its reads, not --sheet")
+        raise UsageError(f"{shard}: parts are made of one sample: name its reads instead of --sheet")
     if args.markdup:
         raise UsageError(f"{shard}: duplicates are marked over all parts: gassst gather --sort --markdup")
     for path in [*args.reads, *(args.first or []), *(args.second or [])]:
         if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             name = "standard input" if path == "-" else path
-            raise UsageError(f"{shard}: {name} is a stream, and parts are found in files alone")
+            raise UsageError(f"{shard}: {name} is a stream; parts can be made of files only")
     if Destination(args.output).is_stream:
-        raise UsageError(f"{shard}: name a file with -o: a part on a stream may be cut short unnoticed")
+        raise UsageError(f"{shard}: name a file with -o: on a stream, a truncated part would go unnoticed")
 
 
 def samples_of(args: argparse.Namespace) -> list[Sample]:
@@ -119,7 +119,7 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 
     if args.sheet is None:
         if args.skip_existing:
-            raise UsageError("--skip-existing: it is for the samples of --sheet")
+            raise UsageError("--skip-existing needs --sheet")
         reads, mates = mates_of(args)
         return [Sample(args.output, reads, mates, groups_of(args, reads))]
     told = {
@@ -150,7 +150,7 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
     if args.rg_from_name is None:
         return read_groups(given, len(reads))
     if given:
-        raise UsageError("-R and --rg-from-name: both say what the read groups are")
+        raise UsageError("-R and --rg-from-name exclude each other")
     check_seekable(reads)
     return groups_from_names(reads, args.rg_from_name)
 
@@ -164,16 +164,16 @@ def _check_format(path: str, args: argparse.Namespace) -> None:
     found = output_format(output, args.format)
     CramOptions(tuple(args.format_options or ())).verify_for(found)
     if found != "sam" and output.is_stdout and os.isatty(1):
-        raise UsageError(f"{found.upper()} is not for a terminal: name a file with -o")
+        raise UsageError(f"{found.upper()} cannot be written to a terminal: name a file with -o")
 
 
 def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
     """The files of reads, and those of their second mates or None. Raises UsageError where roles are unclear."""
     lanes = args.first is not None or args.second is not None
     if lanes and (args.reads or args.single or args.interleaved):
-        raise UsageError("-1 and -2 name all files of reads: no others, no --single, no --interleaved")
+        raise UsageError("-1 and -2 cannot be combined with other files of reads, --single or --interleaved")
     if lanes and not (args.first and args.second):
-        raise UsageError("-1 and -2 go together: files of first mates, files of second mates")
+        raise UsageError("-1 and -2 must be given together: first mates and second mates")
     if lanes:
         _hold_both_mates([*args.first, *args.second], beside=True)
         return args.first, args.second
@@ -186,8 +186,8 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
     if len(args.reads) == 2:
         return args.reads[:1], args.reads[1:]
     raise UsageError(
-        f"{len(args.reads)} files of reads: two are those of pairs, several lanes of pairs are "
-        "-1 A1 B1 -2 A2 B2; --single maps all as single reads, --interleaved has pairs in each"
+        f"{len(args.reads)} files of reads: give two for pairs, or -1 A1 B1 -2 A2 B2 for lanes of pairs. "
+        "--single maps all as single reads, --interleaved expects pairs in each"
     )
 
 
@@ -211,7 +211,7 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     found = [path for path in paths if is_alignment_file(path, alone)]
     if found and (beside or len(found) < len(paths)):
         raise UsageError(
-            f"{found[0]}: an alignment file holds both mates: name no other kind of file with it"
+            f"{found[0]}: an alignment file contains both mates: do not combine it with other kinds of files"
         )
     return bool(found)
 

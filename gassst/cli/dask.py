@@ -42,10 +42,10 @@ def map_on_cluster(
     Raises UsageError for what a cluster cannot do, and what `gassst.cluster.map` raises.
     """
     if args.shard is not None:
-        raise UsageError("--shard: --dask makes the shards itself")
+        raise UsageError("--shard: --dask makes its own shards")
     if params.device not in (None, "none") or params.memory is not None:
         raise UsageError(
-            "--dask: its workers map by the CPU, with all of the index: no --device, no --memory"
+            "--dask does not support --device and --memory: its workers use the CPU and the whole index"
         )
     if args.dask_jobs < 1 or (args.dask_shards is not None and args.dask_shards < 1):
         raise UsageError("--dask-jobs and --dask-shards must be at least 1")
@@ -90,5 +90,5 @@ def _index_file(path: str) -> str:
         return beside
     with open(path, "rb") as file:
         if file.read(1) in (b">", b"\x1f"):
-            raise UsageError(f"--dask: every worker opens the index: make it first, by `gassst index {path}`")
+            raise UsageError(f"--dask needs an index that every worker can open: run `gassst index {path}`")
     return path

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=file_path,
         metavar="REF.gsi",
-        help="Index: say whether the whole search fits each device.",
+        help="Say whether the search of this index fits each device.",
     )
 
 

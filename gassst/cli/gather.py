@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
     check_threads(args.threads)
     written = [args.stats, args.report, args.multiqc]
     if any(written) != bool(args.part_stats):
-        raise UsageError("--stats, --report and --multiqc tell of the sum of --part-stats, and need these")
+        raise UsageError("--stats, --report and --multiqc need --part-stats, which they add up")
     verify_reports(args)
     duplicates = duplicate_rules(args)
     from gassst.io.gathering import GatherOptions, complete, gather, verify

@@ -23,7 +23,12 @@ log = logging.getLogger("gassst")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `gassst index`."""
     add = parser.add_argument
-    add("reference", metavar="REF.fa[.gz]", type=file_path, help="FASTA to index, or with --check an index.")
+    add(
+        "reference",
+        metavar="REF.fa[.gz]",
+        type=file_path,
+        help="Index this FASTA, or check this index with --check.",
+    )
     add(
         "-o",
         "--output",
@@ -37,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=INDEX_STEPS,
         default=1,
-        help="Keep the positions of every S-th base only, 1, 2 or 4. The file is smaller, mapping takes more time, and "
-        "no alignment is lost (default: %(default)s).",
+        help="Keep the position of every S-th base only, 1, 2 or 4. The index becomes smaller, mapping takes more "
+        "time, and no alignment is lost (default: %(default)s).",
     )
     add(
         "--alt",
@@ -50,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--parts",
         metavar="N|SIZE",
-        help="Write the seeds to N files beside REF.gsi, REF.part1.gsi and so on, or to as many as have a size, such "
-        "as 4G. Building takes memory for one of them (default: all in REF.gsi).",
+        help="Write the seeds to N files beside REF.gsi, REF.part1.gsi and so on, or to files of this size, such "
+        "as 4G. Building needs memory for one of them (default: all in REF.gsi).",
     )
     add("--check", action="store_true", help="Check every byte of an index, and write nothing.")
     add_common(parser)

@@ -64,9 +64,7 @@ def _not_completed(args: argparse.Namespace, samples: list[Sample]) -> list[Samp
     done = len(samples) - len(left)
     log.info("--skip-existing: %d of %d samples are complete", done, len(samples))
     if done and (args.stats or args.report or args.multiqc):
-        log.warning(
-            "--skip-existing: --stats, --report and --multiqc tell of the samples that are mapped now"
-        )
+        log.warning("--skip-existing: --stats, --report and --multiqc cover the samples of this run only")
     return left
 
 

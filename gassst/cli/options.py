@@ -75,8 +75,12 @@ def add_map_options(parser: argparse.ArgumentParser) -> None:
     _add_groups(
         parser,
         ("input", "The reference and the reads.", _add_input),
-        ("output", "Where the alignments go, and what their records hold.", _add_output),
-        ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
+        ("output", "Where the alignments are written, and what their records contain.", _add_output),
+        (
+            "duplicates",
+            "Which reads are flagged as duplicates, and what is reported about them.",
+            _add_duplicates,
+        ),
         *_SEARCH,
     )
 
@@ -86,7 +90,7 @@ def add_insert_options(parser: argparse.ArgumentParser) -> None:
     _add_groups(
         parser,
         ("input", "The reference and the reads.", _add_reads),
-        ("output", "Where the model goes.", _add_model),
+        ("output", "Where the model is written.", _add_model),
         *_SEARCH,
     )
 
@@ -119,13 +123,13 @@ def _add_input(group: Any) -> None:
     add(
         "--skip-existing",
         action="store_true",
-        help="Of --sheet, skip samples whose output this command has completed before.",
+        help="With --sheet, skip samples that this command has already completed.",
     )
     add(
         "--shard",
         metavar="I/N",
-        help="Map only the I-th of N parts of the reads, from plain or BGZF files. `gassst gather` joins what N "
-        "machines have made of them.",
+        help="Map only part I of N of the reads, from plain or BGZF files. `gassst gather` joins the output of all "
+        "parts.",
     )
     add(
         "-C",
@@ -147,7 +151,7 @@ def _add_input(group: Any) -> None:
     add(
         "--lenient",
         action="store_true",
-        help="Leave out and count what is no tag in a comment or name. It is an error without this option.",
+        help="Skip and count fields of comments and names that are not valid tags. By default they are an error.",
     )
 
 
@@ -157,19 +161,19 @@ def _add_reads(group: Any) -> None:
         "index",
         metavar="REF",
         type=file_path,
-        help="Index of the reference (.gsi), or its FASTA. The index beside a FASTA is used, REF.gsi for REF.fa; "
-        "if there is none or it is stale, the FASTA is indexed in memory for this run.",
+        help="Map to this index (.gsi) or FASTA. An up-to-date index beside the FASTA is used, REF.gsi for REF.fa. "
+        "Without one, the FASTA is indexed in memory for this run.",
     )
 
-    # "*" would take nothing right after the index, and refuse what follows the options.
+    # "*" would match nothing right after the index, and refuse files that follow the options.
     reads = add(
         "reads",
         nargs="+",
         metavar="READS.fq[.gz]",
         default=[],
         type=file_path,
-        help="FASTQ or FASTA with any compression, or SAM, BAM or CRAM; - is stdin. Two files of FASTQ hold the first "
-        "and second mates of pairs.",
+        help="Map these reads: FASTQ or FASTA, plain or compressed, or SAM, BAM or CRAM; - is stdin. Two FASTQ "
+        "files contain the first and second mates of pairs.",
     )
     reads.required = False
     add(
@@ -178,7 +182,7 @@ def _add_reads(group: Any) -> None:
         dest="first",
         metavar="R1.fq",
         type=file_path,
-        help="Files of first mates, one per lane.",
+        help="Read first mates from these files, one per lane.",
     )
     add(
         "-2",
@@ -186,25 +190,25 @@ def _add_reads(group: Any) -> None:
         dest="second",
         metavar="R2.fq",
         type=file_path,
-        help="Files of second mates, in the order of -1.",
+        help="Read second mates from these files, in the order of -1.",
     )
     add(
         "--reference",
         metavar="REF.fa",
         type=file_path,
-        help="Decode CRAM input with this FASTA. Unmapped CRAM needs none.",
+        help="Decode CRAM input with this FASTA. Unmapped CRAM does not need it.",
     )
     add = group.add_mutually_exclusive_group().add_argument
     add(
         "--interleaved",
         action="store_true",
-        help="Two neighbouring reads of one name are a pair; other reads are single.",
+        help="Treat two neighbouring reads with the same name as a pair, and other reads as single.",
     )
-    add("--single", action="store_true", help="All reads are single, however many files there are.")
+    add("--single", action="store_true", help="Treat all reads as single, however many files there are.")
     group.add_argument(
         "--allow-truncated",
         action="store_true",
-        help="Take BGZF files without an end-of-file block, though they may be cut between two blocks.",
+        help="Accept BGZF files without an end-of-file block, although they may have been cut between two blocks.",
     )
 
 
@@ -212,9 +216,13 @@ def add_gather_options(parser: argparse.ArgumentParser) -> None:
     """All arguments of `gassst gather`."""
     _add_groups(
         parser,
-        ("input", "What `gassst map --shard` has written.", _add_parts),
-        ("output", "Where the alignments go. Records look as in the parts.", _add_gathered),
-        ("duplicates", "Which reads are flagged as duplicates, and what is told of them.", _add_duplicates),
+        ("input", "The files that `gassst map --shard` has written.", _add_parts),
+        ("output", "Where the alignments are written. Records stay as they are in the parts.", _add_gathered),
+        (
+            "duplicates",
+            "Which reads are flagged as duplicates, and what is reported about them.",
+            _add_duplicates,
+        ),
         ("machine", "Resources, and messages on stderr. Records never depend on them.", add_common),
     )
 
@@ -226,7 +234,7 @@ def _add_parts(group: Any) -> None:
         nargs="+",
         metavar="PART.bam",
         type=file_path,
-        help="All parts of one run, in any order: SAM, BAM or CRAM.",
+        help="Join these parts of one run, in any order: SAM, BAM or CRAM.",
     )
     add(
         "--part-stats",
@@ -234,13 +242,14 @@ def _add_parts(group: Any) -> None:
         metavar="STATS.json",
         default=[],
         type=file_path,
-        help="The --stats files of all parts, in any order, for --stats, --report and --multiqc.",
+        help="Add up the --stats files of all parts, in any order, for --stats, --report and --multiqc.",
     )
     add(
         "--reference",
         metavar="REF",
         type=file_path,
-        help="The index that the parts were mapped with, or its FASTA: for CRAM that is not just copied.",
+        help="Decode CRAM parts with the index that they were mapped with, or with its FASTA. CRAM that is only copied "
+        "does not need it.",
     )
 
 
@@ -260,20 +269,25 @@ def _add_file(group: Any) -> None:
         help="Write the alignments to this file. Its suffix sets the format: .sam, .bam or .cram. "
         "A dash means SAM on stdout.",
     )
-    add("-O", "--format", choices=("sam", "bam", "cram"), help="Use this format, whatever the suffix of -o.")
+    add(
+        "-O",
+        "--format",
+        choices=("sam", "bam", "cram"),
+        help="Write this format, regardless of the suffix of -o.",
+    )
     add(
         "--level",
         type=parse_level,
         metavar="0..9",
-        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; CRAM that of htslib).",
+        help="Compress BAM or CRAM at this level: 1 is fast, 9 is small (default: 1; for CRAM that of htslib).",
     )
     add(
         "--output-fmt-option",
         dest="format_options",
         action="append",
         metavar="NAME=VALUE",
-        help="Option of CRAM, as samtools takes it: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
-        "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM is written against the sequence of the "
+        help="Set an option of CRAM, as in samtools: version=3.1, no_ref=1, embed_ref=1, store_nm=1, store_md=1, "
+        "seqs_per_slice=N, or one of fast, normal, small and archive. CRAM refers to the sequence in the "
         "index.",
     )
     add("--sort", action="store_true", help="Sort by coordinate, and index a BAM or CRAM file.")
@@ -282,7 +296,7 @@ def _add_file(group: Any) -> None:
         type=parse_size,
         default=2 << 30,
         metavar="SIZE",
-        help="Keep this much of a BAM file to sort in memory, more of it on disk (default: 2G).",
+        help="Keep at most this much of the records in memory while sorting, and the rest on disk (default: 2G).",
     )
 
 
@@ -300,7 +314,7 @@ def _add_output(group: Any) -> None:
     add(
         "--rg-from-name",
         metavar="SAMPLE",
-        help="Make a read group for each lane, of this sample, from the flow cell and the lane in the name of its "
+        help="Make a read group of this sample for each lane, from the flow cell and the lane in the name of the "
         "first read.",
     )
     add(
@@ -309,8 +323,8 @@ def _add_output(group: Any) -> None:
         type=parse_tags,
         default=(),
         metavar="T1,T2,..",
-        help="Add these tags: NH and HI (places of the read, and which one this is), X0 and X1 (places with the fewest "
-        "errors, and with the next more).",
+        help="Add these tags: NH (number of hits), HI (index of this hit), X0 and X1 (number of positions with the "
+        "fewest errors, and with the next higher number).",
     )
     add(
         "--baq",
@@ -333,24 +347,24 @@ def _add_output(group: Any) -> None:
         "-M",
         "--mark-secondary",
         action="store_true",
-        help="Flag supplementary records as secondary, for tools that know no supplementary ones.",
+        help="Flag supplementary records as secondary, for tools that do not support supplementary records.",
     )
     add(
         "--no-unmapped",
         action="store_true",
-        help="Leave unmapped reads out; of a pair, both mates or neither.",
+        help="Omit unmapped reads. A pair is omitted only if both mates are unmapped.",
     )
     add(
         "--unmapped",
         metavar="FILE.fq.gz",
         type=output_path,
-        help="Also write the unmapped reads to this FASTQ file, mates with /1 and /2 behind their names.",
+        help="Also write the unmapped reads to this FASTQ file, with /1 or /2 after the names of mates.",
     )
     add(
         "--unmapped2",
         metavar="FILE.fq.gz",
         type=output_path,
-        help="Write pairs with two unmapped mates into two files: the second mates to this one, the first ones to that "
+        help="Write pairs with two unmapped mates to two files: second mates to this file, first mates to the file "
         "of --unmapped.",
     )
     add(
@@ -393,19 +407,19 @@ def _add_duplicates(group: Any) -> None:
     add(
         "--markdup-within",
         choices=("library", "read-group", "file"),
-        help="Compare only reads of one library (LB of their read group), or of one read group, or all of the file "
+        help="Compare reads within each library (LB of the read group), within each read group, or across the file "
         "(default: library).",
     )
     add(
         "--barcode-tag",
         metavar="TAG",
-        help="Compare only reads that have the same text in this tag, such as RX.",
+        help="Compare only reads whose values of this tag, such as RX, are equal.",
     )
     add(
         "--optical-distance",
         type=int,
         metavar="PIXELS",
-        help="Call duplicates that lie this close on the flow cell optical ones; 0 looks for none "
+        help="Treat duplicates within this distance on the flow cell as optical; 0 disables this "
         "(default: 100; 2500 suits patterned flow cells).",
     )
     add(
@@ -426,7 +440,7 @@ def _add_alignment(group: Any) -> None:
     add(
         "--mode",
         choices=MODES,
-        help="A local alignment may clip the ends of a read or split it. A global one covers the whole read "
+        help="Align locally or globally. Local alignments may clip or split a read, global ones align all of it "
         "(default: local, but global with --all, and for single reads with -p).",
     )
     add(
@@ -434,7 +448,7 @@ def _add_alignment(group: Any) -> None:
         "--min-identity",
         type=float,
         metavar="PERCENT",
-        help="Report whole reads with at least this identity; in local mode, parts of others too "
+        help="Report whole reads with at least this identity; in local mode, parts of other reads too "
         "(default: 80, more where chance hits would be likely).",
     )
     add(
@@ -442,7 +456,7 @@ def _add_alignment(group: Any) -> None:
         "--gaps",
         type=int,
         metavar="BASES",
-        help="Miss no alignment with up to this many inserted and deleted bases "
+        help="Allow at least this many inserted and deleted bases in an alignment "
         "(default: 15, with --all the error limit).",
     )
     add(
@@ -450,8 +464,8 @@ def _add_alignment(group: Any) -> None:
         "--no-alt",
         dest="alt_aware",
         action="store_false",
-        help="Take ALT contigs of the index as part of the primary assembly. By default the primary alignment is "
-        "elsewhere if possible, and its MAPQ is not lowered by ALT copies.",
+        help="Treat ALT contigs as part of the primary assembly. By default, primary alignments avoid ALT contigs "
+        "if possible, and ALT copies do not lower MAPQ.",
     )
     add = group.add_mutually_exclusive_group().add_argument
     add(
@@ -478,7 +492,7 @@ def _add_sensitivity(group: Any) -> None:
         type=int,
         default=MapParams.sensitivity,
         metavar="0..5",
-        help="Choose a balance: 0 is fastest, 5 passes over no seed.",
+        help="Trade speed for sensitivity: 0 is fastest, 5 skips no seed.",
     )
     add(
         "-w",
@@ -492,8 +506,9 @@ def _add_sensitivity(group: Any) -> None:
         type=parse_filters,
         default=DEFAULT_FILTERS,
         metavar="F1,F2,..",
-        help="Run these filters in this order before alignment; 'auto' runs those that pay (band32; with --all "
-        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). No filter rejects an alignment.",
+        help="Run these filters in this order before alignment; 'auto' runs those that save time (band32; with --all "
+        f"flanks,band32), 'none' runs none (default: {','.join(DEFAULT_FILTERS)}). They reject only candidates beyond "
+        "the error limit.",
     )
 
 
@@ -503,13 +518,13 @@ def _add_pairs(group: Any) -> None:
         "--insert",
         type=parse_insert,
         metavar="MEAN,SD",
-        help="Insert size between the outer ends of mates (default: learned from the first reads).",
+        help="Set the insert size between the outer ends of mates (default: learned from the first reads).",
     )
     add(
         "--insert-model",
         type=file_path,
         metavar="FILE.json",
-        help="Take what `gassst insert` has learned of the library.",
+        help="Use the insert sizes that `gassst insert` has learned.",
     )
     add = group.add_mutually_exclusive_group().add_argument
     group.add_argument(
@@ -517,19 +532,19 @@ def _add_pairs(group: Any) -> None:
         "--no-pairing",
         dest="pairing",
         action="store_false",
-        help="Map each mate on its own. Flags and tags still tell of pairs.",
+        help="Map each mate on its own. Flags and tags still describe the pair.",
     )
     group.add_argument(
         "--no-rescue",
         dest="mate_rescue",
         action="store_false",
-        help="Do not look for a mate around its partner.",
+        help="Do not search for a mate near its partner.",
     )
     group.add_argument(
         "-5",
         "--five-prime",
         action="store_true",
-        help="Of a split read, make the part nearest to the 5' end primary.",
+        help="Make the part nearest to the 5' end of a split read primary.",
     )
     group.add_argument(
         "--preset",
@@ -537,9 +552,9 @@ def _add_pairs(group: Any) -> None:
         help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
     )
     toward = {
-        "fr": "Mates face each other. By default, the first pairs show the orientation.",
-        "rf": "Mates face away from each other.",
-        "ff": "Mates face the same way.",
+        "fr": "Expect mates that face each other (default: learned from the first pairs).",
+        "rf": "Expect mates that face away from each other.",
+        "ff": "Expect mates on the same strand.",
     }
     for name, text in toward.items():
         add(f"--{name}", dest="orientation", action="store_const", const=name, help=text)
@@ -553,15 +568,22 @@ def _add_scoring(group: Any) -> None:
         type=int,
         default=default.match,
         metavar="N",
-        help=f"Score of two equal bases, 1 to {MAX_MATCH}.",
+        help=f"Set the score of a match, 1 to {MAX_MATCH}.",
     )
-    add("-B", "--mismatch", type=int, default=default.mismatch, metavar="N", help="Penalty of a mismatch.")
+    add(
+        "-B",
+        "--mismatch",
+        type=int,
+        default=default.mismatch,
+        metavar="N",
+        help="Set the penalty of a mismatch.",
+    )
     add(
         "--gap-open",
         type=parse_two,
         default=default.gap_open,
         metavar="N[,N]",
-        help="Penalty for opening a gap, of a deletion and of an insertion where they differ "
+        help="Set the penalty for opening a gap; two numbers are for deletions and for insertions "
         f"(default: {default.gap_open[0]}).",
     )
     add(
@@ -570,7 +592,7 @@ def _add_scoring(group: Any) -> None:
         type=parse_two,
         default=default.gap_extend,
         metavar="N[,N]",
-        help=f"Penalty for each base of a gap, likewise (default: {default.gap_extend[0]}).",
+        help=f"Set the penalty for each base of a gap, likewise (default: {default.gap_extend[0]}).",
     )
     add(
         "-L",
@@ -579,7 +601,7 @@ def _add_scoring(group: Any) -> None:
         type=int,
         default=default.clip,
         metavar="N",
-        help="Bonus for each end of the read that the alignment reaches.",
+        help="Set the bonus for each end of the read that the alignment reaches.",
     )
     add(
         "-T",
@@ -587,7 +609,7 @@ def _add_scoring(group: Any) -> None:
         type=int,
         metavar="N",
         help="Report local alignments with at least this score; a concordant mate adds 17 to it (default: "
-        f"{LEAST_SCORE}, and any single read that fits from end to end within -p).",
+        f"{LEAST_SCORE}, and single reads that fit end to end within -p).",
     )
 
 
@@ -596,8 +618,8 @@ def _add_machine(group: Any) -> None:
     add(
         "--device",
         metavar="NAME",
-        help="OpenCL device: gpu, gpu:all, cpu, part of its name, an index such as 0:1, or none for the CPU code alone "
-        "(default: auto, a GPU where it is faster; `gassst devices` lists all).",
+        help="Use an OpenCL device: gpu, gpu:all, cpu, part of a name or an index such as 0:1. With none, CPU "
+        "code does all the work (default: auto, a GPU where it is faster; `gassst devices` lists all).",
     )
     add(
         "--processes",
@@ -610,14 +632,14 @@ def _add_machine(group: Any) -> None:
         "--batch-size",
         type=int,
         metavar="READS",
-        help="Most reads in a batch of one thread (default: 32768, with several processes 24576, others "
-        "beside a GPU). The first and last batches of several threads have fewer.",
+        help="Limit the batches of a thread to this many reads (default: 32768, with several processes 24576, more "
+        "beside a GPU). The first and last batches of several threads are smaller.",
     )
     add(
         "-K",
         dest="bases_at_once",
         metavar="BASES",
-        help="Ignored, for the sake of scripts for bwa and minimap2: records never depend on batches.",
+        help="Accepted and ignored, for scripts written for bwa and minimap2: records never depend on batches.",
     )
     add(
         "--memory",
@@ -628,20 +650,20 @@ def _add_machine(group: Any) -> None:
     add(
         "--dask",
         metavar="WHERE",
-        help="Map on a Dask cluster: the address of its scheduler or its file .json, local, slurm, pbs or lsf. -t are "
-        "then the threads that join the parts here, and the processes of local.",
+        help="Map on a Dask cluster: the address of its scheduler or its .json file, local, slurm, pbs or lsf. Here, "
+        "-t sets the threads that join the parts, and the processes of local.",
     )
     add("--dask-jobs", type=int, default=1, metavar="N", help="Ask slurm, pbs or lsf for this many jobs.")
     add(
         "--dask-shards",
         type=int,
         metavar="N",
-        help="Tasks of --dask (default: 4 for each thread of the cluster).",
+        help="Divide the reads into this many tasks (default: 4 per thread of the cluster).",
     )
     add(
         "--dask-stage",
         metavar="FOLDER",
-        help="Copy the index to this folder of each machine of --dask first, once (default: it is opened where it is).",
+        help="Copy the index once to this folder of each machine of --dask (default: it is opened where it is).",
     )
     add(
         "--no-check",
@@ -664,8 +686,8 @@ def add_common(group: Any) -> None:
         metavar="N",
         help="Use this many threads (default: all cores, here %(default)s).",
     )
-    add("-q", "--quiet", action="store_true", help="Say nothing but errors and warnings.")
-    add("-v", "--verbose", action="store_true", help="Also say what the device and the search did.")
+    add("-q", "--quiet", action="store_true", help="Print nothing except errors and warnings.")
+    add("-v", "--verbose", action="store_true", help="Also print what the device and the search did.")
 
 
 _SEARCH = (
@@ -674,7 +696,7 @@ _SEARCH = (
     ("pairs", "What the library of paired reads looks like.", _add_pairs),
     (
         "scoring",
-        "Scores of local alignments, in the convention of bwa: a gap of K bases costs open + K * extend.",
+        "Scores of local alignments, as in bwa: a gap of K bases costs open + K * extend.",
         _add_scoring,
     ),
     ("machine", "Resources, and messages on stderr. Records never depend on them.", _add_machine),
@@ -712,11 +734,11 @@ OPTION_OF = {
     "unmapped_either": "--unmapped-either",
     "umi_separator": "--umi-from-name",
 }
-"""The options of parameters that may be out of their range."""
+"""The option of each parameter that may be out of range."""
 
 
 def in_options(error: ParameterError) -> UsageError:
-    """What the command line says of a parameter: its option in the place of its name."""
+    """The error of a parameter as the command line reports it, with the option instead of the name."""
     return UsageError(f"{OPTION_OF.get(error.parameter, error.parameter)} {error.complaint}")
 
 
@@ -762,10 +784,10 @@ def duplicate_rules(args: argparse.Namespace) -> DuplicateRules | None:
     given = {name: value for name, value in given.items() if value is not None}
     if not args.markdup:
         if given:
-            raise UsageError("options for duplicates: they need --markdup")
+            raise UsageError("options for duplicates need --markdup")
         return None
     if not args.sort:
-        raise UsageError("--markdup: duplicates are marked while records are sorted, so it needs --sort")
+        raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
     from gassst.io.duplicates import DuplicateRules
 
     return DuplicateRules(**given).verify()

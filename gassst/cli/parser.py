@@ -31,9 +31,11 @@ class Command(NamedTuple):
 COMMANDS = {
     "index": Command("gassst.cli.index", "Index a reference genome, once."),
     "map": Command("gassst.cli.map", "Map reads to a reference genome."),
-    "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library, once for many machines."),
-    "gather": Command("gassst.cli.gather", "Join the parts that many machines have mapped."),
-    "split": Command("gassst.cli.split", "Write compressed reads as BGZF, of which machines can map parts."),
+    "insert": Command("gassst.cli.insert", "Learn the insert sizes of a library once, for many machines."),
+    "gather": Command("gassst.cli.gather", "Join the parts that several machines have mapped."),
+    "split": Command(
+        "gassst.cli.split", "Rewrite compressed reads as BGZF, which machines can map in parts."
+    ),
     "align": Command("gassst.cli.align", "Align sequences with sequences: the best targets of each query."),
     "simulate": Command("gassst.tools.simulate", "Simulate reads with known origin from a genome."),
     "evaluate": Command("gassst.tools.evaluate", "Measure how well simulated reads were mapped."),
@@ -42,7 +44,7 @@ COMMANDS = {
     "devices": Command(
         "gassst.cli.devices", "List the OpenCL devices, and say which one would be used and why."
     ),
-    "completion": Command("gassst.cli.completion", "Print a script that completes this command in a shell."),
+    "completion": Command("gassst.cli.completion", "Print a completion script for a shell."),
 }
 
 
@@ -122,8 +124,18 @@ def build_parser(*loaded: str, others: bool = True) -> Parser:
         if name in loaded:
             command.load().add_arguments(subparser)
             last = subparser._action_groups[-1]
-            last.add_argument("-h", "--help", action="help", help="Show this help.")
+            _add_help(last, name)
     return parser
+
+
+def _add_help(group: Any, command: str) -> None:
+    if command != "map":
+        group.add_argument("-h", "--help", action="help", help="Show this help.")
+        return
+    from gassst.cli.brief import ShowBrief
+
+    group.add_argument("-h", "--help", action=ShowBrief, help="Show the options that most runs need.")
+    group.add_argument("--help-all", action="help", help="Show all options.")
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

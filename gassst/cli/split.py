@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="READS.fq.gz",
         type=file_path,
-        help="FASTQ or FASTA with any compression; - is stdin.",
+        help="Read FASTQ or FASTA from this file, plain or compressed; - is stdin.",
     )
     add(
         "-o",
@@ -35,11 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=output_path,
         help="Write BGZF to this file; give it once for each file of reads, in their order.",
     )
-    add("--level", type=parse_level, default=1, metavar="0..9", help="Compress at this level: 9 is small.")
+    add(
+        "--level",
+        type=parse_level,
+        default=1,
+        metavar="0..9",
+        help="Compress at this level: 1 is fast, 9 is small.",
+    )
     add(
         "--allow-truncated",
         action="store_true",
-        help="Take BGZF files without an end-of-file block, though they may be cut between two blocks.",
+        help="Accept BGZF files without an end-of-file block, although they may have been cut between two blocks.",
     )
     add_common(parser)
 

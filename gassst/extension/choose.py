@@ -118,7 +118,7 @@ class FasterExtender:
         self._trial = None
         if verdict.device is None:
             level = logging.WARNING if verdict.failed else logging.DEBUG
-            log.log(level, "%s; on with the %s", verdict.reason, self.compiled.describe())
+            log.log(level, "%s; continuing with the %s", verdict.reason, self.compiled.describe())
             return
         from gassst.extension.opencl import OpenCLExtender
 
@@ -127,7 +127,7 @@ class FasterExtender:
             planes, spare = self.compiled.reference, self.compiled
             self.device = OpenCLExtender(planes, verdict.device, self._threads, spare=spare, scorer=spare)
         except DeviceError as error:
-            log.warning("%s; on with the %s", error, self.compiled.describe())
+            log.warning("%s; continuing with the %s", error, self.compiled.describe())
         else:
             log.debug("%s is ready: compared with the %s", self.device.describe(), self.compiled.describe())
 
@@ -220,12 +220,14 @@ def make_extender(
     device = device.lower() if device else "auto"
     if os.environ.get("GASSST_OPENCL") == "0" or device == "none":
         if device not in ("auto", "none"):
-            log.warning("GASSST_OPENCL=0: device %r is not used; on with the %s", device, compiled.describe())
+            log.warning(
+                "GASSST_OPENCL=0: device %r is not used; continuing with the %s", device, compiled.describe()
+            )
         return compiled
     if device == "auto":
         reason = why_no_accelerator()
         if reason:
-            log.debug("%s; on with the %s", reason, compiled.describe())
+            log.debug("%s; continuing with the %s", reason, compiled.describe())
             return compiled
         from gassst.extension.probe import Probe
 

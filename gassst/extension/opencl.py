@@ -180,4 +180,4 @@ class OpenCLExtender:
         with self._lock:
             first, self.failed = not self.failed, True
         if first:
-            log.warning("%s; on with the %s", error, self.spare.describe())
+            log.warning("%s; continuing with the %s", error, self.spare.describe())

@@ -180,8 +180,8 @@ def _ranked(wanted: str | None, threads: int | None):
     found = _discover(threads)
     if not found:
         raise DeviceError(
-            "no OpenCL device found: no driver is installed. PoCL makes a CPU one (pip install "
-            f"pocl-binary-distribution on x86-64 Linux, conda install pocl elsewhere); {REMEDY}"
+            "no OpenCL device found: a driver is missing. PoCL makes the CPU a device (`pip install gassst[opencl]` "
+            f"on x86-64 Linux, `conda install pocl` elsewhere); {REMEDY}"
         )
     fitting = [pair for pair in found if wanted is None or _matches(pair[0], wanted)]
     if not fitting:

@@ -141,7 +141,7 @@ class AlignmentInput:
             stack.enter_context(closing(reader))
             if not (reader.ends_well or allow_truncated):
                 raise InputError(
-                    f"{self.name}: its end is missing: it may be cut short; --allow-truncated maps it"
+                    f"{self.name}: its end-of-file block is missing: it may be cut short; --allow-truncated accepts it"
                 )
             try:
                 paired = reader.starts_paired() or interleaved
@@ -157,7 +157,7 @@ class AlignmentInput:
                     if not count:
                         return
                     if reader.has_pairs and not paired:
-                        raise ValueError("pairs, but the first read is single; --interleaved takes both")
+                        raise ValueError("pairs after a single read; --interleaved accepts both")
                     yield AlignmentBatch(text, count, self.name, before, options, paired)
                     before += count
             except ValueError as error:

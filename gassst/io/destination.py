@@ -352,7 +352,7 @@ class CompressedFile:
 
         self._destination = Destination(path)
         if self._destination.is_stdout:
-            raise UsageError("unmapped reads need a file: standard output is taken")
+            raise UsageError("unmapped reads need a file: standard output is in use")
         self._destination.begin()
         try:
             with self._destination.errors():

@@ -91,7 +91,7 @@ class Part:
         try:
             if not os.path.isfile(path):
                 open(path, "rb").close()  # says why
-                raise InputError(f"{path}: no file: parts are read more than once")
+                raise InputError(f"{path}: not a file: parts are read more than once")
             head = _bytes_of(path, 0, 4)
             with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as reader:
                 header, ends_well = reader.header, reader.ends_well
@@ -101,7 +101,7 @@ class Part:
             QuietHtslib.leave()
         place = PartOfRun.in_header(header)
         if place is None:
-            raise InputError(f"{path}: no part of a run: `gassst map --shard` writes parts")
+            raise InputError(f"{path}: not a part of a run: `gassst map --shard` writes parts")
         try:
             pysam.AlignmentHeader.from_text(header)
         except (KeyError, ValueError, OverflowError) as error:
@@ -131,7 +131,7 @@ class Part:
         if found != expected:
             counts = f" ({found.records} of {expected.records})" if found.records != expected.records else ""
             raise InputError(
-                f"{self.path}: shard {self.place.shard} has other records than were mapped{counts}: map it again"
+                f"{self.path}: shard {self.place.shard} does not contain what was mapped{counts}: map it again"
             )
 
 
@@ -159,7 +159,7 @@ def complete(paths: Sequence[str]) -> list[Part]:
                 "other reads, another reference or other options"
             )
         if part.place.shard == before.place.shard:
-            raise InputError(f"{part.path}: shard {part.place.shard} is there twice, also as {before.path}")
+            raise InputError(f"{part.path}: shard {part.place.shard} is given twice, also as {before.path}")
         if part.file_format != first.file_format:
             raise InputError(f"{part.path}: {part.file_format.upper()}, but {first.path} is another format")
     found = {part.place.shard.number for part in parts}
@@ -213,10 +213,10 @@ def gather(
     is_sorted = options.sort or parts[0].is_sorted
     if options.duplicates is not None:
         if not is_sorted:
-            raise UsageError("duplicates are marked while records are sorted: --markdup needs --sort")
+            raise UsageError("--markdup needs --sort: duplicates are marked during sorting")
         if parts[0].is_sorted:
             raise UsageError(
-                f"{parts[0].path}: sorted, but duplicates are found in the order of reads: map without --sort"
+                f"{parts[0].path}: sorted, but --markdup needs parts in the order of the reads: map without --sort"
             )
     QuietHtslib.enter()
     try:
@@ -351,9 +351,7 @@ class _Gatherer:
             target = CramTarget(options, self._destination, self._contigs, self._options.reference)
             self._form, self._folder = target.with_folder()
         elif self.file_format == "cram" and options.is_against_reference:
-            raise UsageError(
-                f"{self._destination.name}: CRAM is written against the index: --reference names it"
-            )
+            raise UsageError(f"{self._destination.name}: CRAM refers to the index: name it by --reference")
         else:
             self._form = options.as_text(False)
 

@@ -51,7 +51,9 @@ def parse_read_group(text: str) -> str:
     keys = [f[:2] for f in fields]
     if re.match("@RGt[A-Za-z][A-Za-z0-9]:", first):
         quoted = r"'@RG\tID:x\tSM:y'"
-        raise UsageError(f"read group {text!r}: the shell took its backslashes; put it in quotes, {quoted}")
+        raise UsageError(
+            f"read group {text!r}: the shell removed its backslashes; put it in quotes, {quoted}"
+        )
     if first != "@RG":
         raise UsageError(f"read group {text!r}: must begin with '@RG' and a tab")
     if bad:
@@ -97,7 +99,7 @@ def _distinct(lines: Sequence[str]) -> ReadGroups:
     ids = [fields_of(line)["ID"] for line in distinct]
     for i, name in enumerate(ids):
         if name in ids[:i]:
-            raise UsageError(f"read group {name!r}: two different lines have this ID")
+            raise UsageError(f"read group {name!r}: two different lines with this ID")
     return ReadGroups(tuple(distinct), tuple(map(distinct.index, lines)) if len(distinct) > 1 else ())
 
 
@@ -119,7 +121,9 @@ def _group_from_name(path: str, sample: str) -> str:
     name, _, comment = first[1:].partition(" ")
     parts = name.split(":")
     if len(parts) < 7:
-        raise InputError(f"{path}: record 1 ({name}): its name tells no flow cell and lane, as Illumina's do")
+        raise InputError(
+            f"{path}: record 1 ({name}): its name does not contain flow cell and lane, as Illumina's do"
+        )
     unit = f"{parts[2]}.{parts[3]}"
     barcode = re.fullmatch(r"[12]:[YN]:\d+:([A-Za-z+]+)", comment.partition("\t")[0])
     full_unit = f"{unit}.{barcode[1].replace('+', '-')}" if barcode else unit
@@ -145,4 +149,4 @@ def check_seekable(paths: Sequence[str]) -> None:
     """Raise UsageError for an input that cannot be read twice."""
     for path in paths:
         if path == "-" or (os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)):
-            raise UsageError(f"{name_of(path)}: --rg-from-name looks at the first read, so it needs files")
+            raise UsageError(f"{name_of(path)}: --rg-from-name reads ahead, so it needs files")

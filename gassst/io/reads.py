@@ -190,7 +190,7 @@ def open_unparsed(
             )
         )
     if interleaved:
-        raise UsageError("interleaved pairs have no files of second mates")
+        raise UsageError("interleaved pairs cannot have files of second mates")
     lanes = _readable_lanes(reads, mates)
     firsts = [first for first, _ in lanes]
     batches = BatchSizes(whole_pairs(batch_size), workers, firsts, sizes, neighbours)

@@ -74,7 +74,7 @@ class Lines:
                 return at
             at = text.line_end(at)
         raise InputError(
-            f"{self._path}: no record of four lines behind byte {text.place(0).block}: "
+            f"{self._path}: no record of four lines after byte {text.place(0).block}: "
             "--shard takes FASTQ without empty lines"
         )
 

@@ -95,11 +95,15 @@ def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[s
     seen = set()
     for i, (name, length) in enumerate(zip(names, lengths, strict=True)):
         if not re.fullmatch(r"[!-)+-<>-~][!-~]*", name):
-            raise InputError(f"reference {name!r}: SAM takes printable names not beginning with '*' or '='")
+            raise InputError(
+                f"reference {name!r}: SAM allows printable names that do not begin with '*' or '='"
+            )
         if name in seen:
             raise InputError(f"reference {name!r}: more than one contig has this name")
         if not 1 <= length <= MAX_CONTIG:
-            raise InputError(f"reference {name!r}: SAM takes 1 to {MAX_CONTIG} bases a contig, not {length}")
+            raise InputError(
+                f"reference {name!r}: SAM allows 1 to {MAX_CONTIG} bases per contig, not {length}"
+            )
         seen.add(name)
         yield f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5s[i]}" if md5s is not None else "")
 
@@ -291,7 +295,7 @@ class RecordEncoder:
             raise ParameterError("level", f"must be from 0 to 9, not {level}")
         if options.duplicates is not None:
             if not options.sort:
-                raise ParameterError("duplicates", "are marked while records are sorted: they need `sort`")
+                raise ParameterError("duplicates", "are marked during sorting: they need `sort`")
             options.duplicates.verify()
         destination = Destination(path)
         file_format = output_format(destination, options.format)

@@ -162,7 +162,7 @@ class Reference:
         names = {words[0] for words in lines if words}
         alt = np.array([name in names for name in self.names])
         if not alt.any():
-            raise InputError(f"{os.fspath(path)}: it names no contig of the reference")
+            raise InputError(f"{os.fspath(path)}: it does not name any contig of the reference")
         return replace(self, alt=alt)
 
     @cached_property

@@ -63,7 +63,7 @@ def read_sheet(path: str) -> list[Sample]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: no CSV: {error}") from error
+        raise InputError(f"{path}: not CSV: {error}") from error
     if not rows:
         raise InputError(f"{path}: names no samples")
     outputs: dict[str, list[SheetRow]] = {}
@@ -82,7 +82,7 @@ def _rows(path: str, lines: Iterator[list[str]]) -> Iterator[SheetRow]:
             columns = _columns(path, line, cells)
             continue
         if any("\0" in cell for cell in cells):
-            raise InputError(f"{path}: line {line}: a NUL, which no name of a file has")
+            raise InputError(f"{path}: line {line}: a NUL, which is not allowed in file names")
         if len(cells) != len(columns):
             raise InputError(f"{path}: line {line}: {len(cells)} cells, but {len(columns)} columns")
         yield _row(path, line, dict(zip(columns, cells, strict=True)))
@@ -96,7 +96,7 @@ def _columns(path: str, line: int, names: list[str]) -> list[str]:
             )
     for name in names:
         if name not in (*REQUIRED, *OPTIONAL, METRICS) or names.count(name) > 1:
-            raise InputError(f"{path}: line {line}: column {name!r} is unknown, or there twice")
+            raise InputError(f"{path}: line {line}: column {name!r} is unknown or given twice")
     return names
 
 
@@ -123,6 +123,6 @@ def _sample(path: str, lanes: list[SheetRow]) -> Sample:
     except UsageError as error:
         raise InputError(f"{where}: {error}") from error
     if len(groups.lines) < len(lanes):
-        raise InputError(f"{where}: two rows have the same lane")
+        raise InputError(f"{where}: two rows name the same lane")
     mates = [row.second for row in lanes] if first.second else None
     return Sample(first.output, [row.first for row in lanes], mates, groups, first.metrics)

@@ -53,7 +53,7 @@ class Shard:
     def verify(self) -> Shard:
         """Return self. Raises UsageError for a number out of range."""
         if not 1 <= self.of <= MOST:
-            raise UsageError(f"--shard {self}: an input has 1 to {MOST} parts")
+            raise UsageError(f"--shard {self}: there can be 1 to {MOST} parts")
         if not 1 <= self.number <= self.of:
             raise UsageError(f"--shard {self}: the parts are 1/{self.of} to {self.of}/{self.of}")
         return self
@@ -172,7 +172,7 @@ def parts_of(
         One is no plain file or BGZF of FASTQ (four lines a record), FASTA or BAM.
     """
     if "-" in [*reads, *(mates or [])]:
-        raise UsageError(f"--shard {shard}: a part of standard input cannot be found: name files")
+        raise UsageError(f"--shard {shard}: standard input cannot be divided: name files")
     with ExitStack() as stack:
         lanes = [
             _Lane(stack, first, second, by_template)

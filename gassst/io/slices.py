@@ -66,7 +66,7 @@ class SeekableText:
         self.path = path
         try:
             if not os.path.isfile(path):
-                raise InputError(f"{path}: a part of it cannot be found: --shard takes files, no streams")
+                raise InputError(f"{path}: --shard needs files, not streams")
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - `close`
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
@@ -114,7 +114,7 @@ class SeekableText:
                 return Place(byte + match.start())
         if len(data) < MOST_BLOCK:  # the last block began before
             return self.end
-        raise InputError(f"{self.path}: no block of BGZF begins behind byte {byte}: damaged, or not BGZF")
+        raise InputError(f"{self.path}: no block of BGZF begins after byte {byte}: damaged, or not BGZF")
 
     @staticmethod
     def _is_chain(data: bytes, at: int, ends: bool) -> bool:

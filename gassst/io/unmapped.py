@@ -49,11 +49,11 @@ class Unmapped:
         """Return self. Raises ParameterError for a choice among files that are not written."""
         if self.mates_path is not None and self.path is None:
             raise ParameterError(
-                "unmapped_mates_path", "takes second mates: it needs a file of the first ones"
+                "unmapped_mates_path", "is for second mates: it needs a file for first mates"
             )
         if self.either and self.mates_path is None:
             raise ParameterError(
-                "unmapped_either", "is about pairs in two files: it needs one for second mates"
+                "unmapped_either", "is for pairs in two files: it needs a file for second mates"
             )
         return self
 
@@ -116,7 +116,7 @@ class UnmappedFiles:
             file.commit()
         if self._singles:
             log.warning(
-                "%d unmapped single reads are in neither file of unmapped pairs: these hold whole pairs",
+                "%d unmapped single reads are not in the files of unmapped pairs, which contain pairs only",
                 self._singles,
             )
 

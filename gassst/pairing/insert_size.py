@@ -112,7 +112,7 @@ class InsertModel:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise InputError(f"{path}: no model of insert sizes, as `gassst insert` writes it") from None
+            raise InputError(f"{path}: not a model of insert sizes that `gassst insert` wrote") from None
         return model
 
     def write(self, path: str | os.PathLike[str], run: dict[str, object] | None = None) -> None:

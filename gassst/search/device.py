@@ -96,7 +96,7 @@ class DeviceSearch:
                     self._on_device = DeviceIndex(self.index, self.engine, self._allocation)
                 except OutOfDeviceMemory as error:
                     self._failed = True
-                    log.warning("%s; the search goes on on the host", error)
+                    log.warning("%s; the search continues on the host", error)
             return self._on_device
 
     def warm_up(self, trial: Trial | PairTrial) -> None:
@@ -187,5 +187,5 @@ class DeviceSearch:
                 return
             if not self._told:
                 self._told = True
-                log.warning("%s: it is searched on the host", error)
+                log.warning("%s: searching on the host", error)
             yield None

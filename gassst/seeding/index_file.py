@@ -261,7 +261,7 @@ class Metadata:
         metadata = cls(**values)
         for name, good in metadata._sound():
             if not good:
-                raise IndexFormatError(f"{path}: damaged index: section metadata has a wrong {name!r}")
+                raise IndexFormatError(f"{path}: damaged index: section metadata contains a wrong {name!r}")
         return metadata
 
     def _sound(self) -> list[tuple[str, bool]]:
@@ -325,7 +325,7 @@ def json_fields(section: Section, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise IndexFormatError(f"{path}: damaged index: section metadata is no JSON object")
+        raise IndexFormatError(f"{path}: damaged index: section metadata is not a JSON object")
     return fields
 
 

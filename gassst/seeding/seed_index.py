@@ -99,11 +99,12 @@ class SeedIndex:
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
-        The index is the same for any number of threads. With step 1 it takes about 6 bytes per base, 4 with step 2 and
-        3 with step 4; the positions of a reference that is one single repeat take 8 bytes more each. `alt` is a list of
-        ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises InputError
-        as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises UsageError
-        unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what is done.
+        The index is the same for any number of threads. Building takes about 6 bytes per base with step 1, 4 with
+        step 2 and 3 with step 4. A reference that is one single repeat takes 8 bytes more per position. `alt` is a
+        list of ALT contigs (`Reference.with_alt`); None takes the one that `alt_list` finds beside the FASTA. Raises
+        InputError as these do and `Reference.from_fasta` does, and for a reference of masked letters only. Raises
+        UsageError unless 1 <= threads <= 1024 and the step is 1, 2 or 4. `told` is called again and again with what
+        is done.
         """
         source = Source.of(reference, threads, alt, step, told)
         arrays = _build_arrays(source.reference, source.k, source.threads, step, told)
@@ -152,7 +153,7 @@ class SeedIndex:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """How many copies substrings of the reference have elsewhere: measured, or as the file has it."""
+        """How many copies substrings of the reference have elsewhere: measured, or read from the file."""
         for section in self._sections:
             if section.name == "spectrum":
                 return Spectrum(section.data.view(np.float32).reshape(Spectrum.SHAPE))
@@ -166,8 +167,9 @@ class SeedIndex:
     def lookup(self, seeds: ArrayLike, w: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Ranges (lo uint32[n], hi uint32[n]) of `positions` where seeds of w bases occur.
 
-        `seeds`: codes, 2 bits per base, the first base most significant. A range holds every occurrence of its seed at
-        a multiple of `step`. It may also hold coordinates where the seed runs over masked bases, which read as A.
+        `seeds`: codes, 2 bits per base, the first base most significant. A range contains every occurrence of its seed
+        at a multiple of `step`. It may also contain coordinates where the seed covers masked bases, which read as A.
+
         Raises ValueError unless 1 <= w <= longest_seed and every seed is below 4**w, and for an index in parts.
         """
         if self.parts:
@@ -222,7 +224,7 @@ class SeedIndex:
         InputError
             The file cannot be read.
         IndexFormatError
-            It is no index, of another version or byte order, truncated or damaged.
+            It is not an index, has another version or byte order, or is truncated or damaged.
         """
         name = os.fspath(path)
         try:
@@ -284,7 +286,7 @@ class Source:
         if alt is not None:
             reference = reference.with_alt(alt)
         if not reference.unmasked:
-            raise InputError(f"{source}: no base in it is A, C, G or T")
+            raise InputError(f"{source}: it contains no A, C, G or T")
         if not sampled(reference, step):
             raise InputError(f"{source}: too short for an index of step {step}")
         return cls(reference, base_length(reference.unmasked, step), threads, fasta_bytes)

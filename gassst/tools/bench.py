@@ -248,7 +248,12 @@ def _this() -> tuple[str, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst bench`."""
     add = parser.add_argument
-    add("reference", metavar="REF.fa", type=file_path, help="FASTA, plain or compressed.")
+    add(
+        "reference",
+        metavar="REF.fa",
+        type=file_path,
+        help="Simulate reads of this FASTA, plain or compressed.",
+    )
     add(
         "-o",
         "--output",
@@ -260,17 +265,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--json", metavar="OUT.json", type=output_path, help="Write all figures as JSON; a dash means stdout."
     )
-    add("-n", "--number", type=int, default=20_000, metavar="N", help="Number of reads of each kind.")
-    add("-t", "--threads", type=int, default=2, metavar="N", help="Threads of each mapper.")
     add(
-        "--tools", metavar="NAMES", help=f"Compare with these alone, separated by commas: {', '.join(TOOLS)}."
+        "-n", "--number", type=int, default=20_000, metavar="N", help="Simulate this many reads of each kind."
     )
-    add("--seed", type=int, default=1, metavar="N", help="The same seed gives the same reads.")
-    add("--timeout", type=float, default=3600, metavar="SECONDS", help="Give a program up after this time.")
+    add("-t", "--threads", type=int, default=2, metavar="N", help="Give each mapper this many threads.")
+    add(
+        "--tools",
+        metavar="NAMES",
+        help=f"Compare only these mappers, separated by commas: {', '.join(TOOLS)}.",
+    )
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Seed the random numbers; the same seed gives the same reads.",
+    )
+    add("--timeout", type=float, default=3600, metavar="SECONDS", help="Stop a mapper after this time.")
     add(
         "--folder",
         metavar="DIR",
-        help="Keep reads and indexes in a folder here while it runs (default: that of temporary files).",
+        help="Keep reads and indexes below this folder during the run (default: that of temporary files).",
     )
 
 

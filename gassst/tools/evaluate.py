@@ -24,6 +24,7 @@ from gassst.io.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
+from gassst.tools.report_plots import require_matplotlib
 from gassst.tools.truth import (
     Alignments,
     NameFormat,
@@ -173,7 +174,7 @@ def count_reads(path: str) -> int:
         fasta = file.read(1) == b">"
         count = sum(line.startswith(b">") for line in file) + 1 if fasta else sum(1 for _ in file)
     if not fasta and count % 4:
-        raise InputError(f"{path}: {count} lines, not four a read")
+        raise InputError(f"{path}: {count} lines, not four per read")
     return count if fasta else count // 4
 
 
@@ -215,10 +216,9 @@ def _percent(share: float | None) -> str:
 
 def plot(result: dict, path: str) -> None:
     """Draws calibration and ROC to `path`. Raises UsageError (no matplotlib, odd suffix), OutputError."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install matplotlib") from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     calibration, roc = figure.subplots(1, 2)
     _plot_calibration(calibration, [row for row in result["by_mapq"] if row["expected"] is not None])
@@ -264,15 +264,22 @@ def _plot_roc(axes, rows: list[dict]) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst evaluate`."""
     add = parser.add_argument
-    add("alignments", metavar="FILE", type=file_path, help="SAM, BAM or CRAM file of simulated reads.")
+    add(
+        "alignments",
+        metavar="FILE",
+        type=file_path,
+        help="Judge this SAM, BAM or CRAM file of simulated reads.",
+    )
     add(
         "--tolerance",
         type=int,
         default=10,
         metavar="BASES",
-        help="Count an alignment as right if it starts within this distance of the origin.",
+        help="Count an alignment as correct if it starts within this distance of the origin.",
     )
-    add("--mapq", type=int, default=20, metavar="Q", help="Count an alignment as confident from this MAPQ.")
+    add(
+        "--mapq", type=int, default=20, metavar="Q", help="Count an alignment as confident from this MAPQ on."
+    )
     add(
         "--truth",
         metavar="SAM",
@@ -280,9 +287,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Take the origins from these alignments (mason 2 -oa, ART -sam), not from the names of the reads.",
     )
     reads = parser.add_mutually_exclusive_group()
-    reads.add_argument(
-        "--total", type=int, metavar="N", help="There are this many reads, if FILE leaves some out."
-    )
+    reads.add_argument("--total", type=int, metavar="N", help="Assume this many reads, if FILE omits some.")
     reads.add_argument(
         "--reads",
         action="append",

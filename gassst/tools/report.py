@@ -285,7 +285,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STATS.json",
         nargs="+",
         type=file_path,
-        help="What `gassst map --stats` wrote; of several runs, the page shows them side by side.",
+        help="Read the statistics that `gassst map --stats` wrote; several runs are shown side by side.",
     )
     add(
         "-o",

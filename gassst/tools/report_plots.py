@@ -53,12 +53,15 @@ PLOT_STYLE = {
 }
 
 
+NO_MATPLOTLIB = "reports and plots need matplotlib: `pip install gassst[report]`"
+
+
 def require_matplotlib() -> None:
     """Raises UsageError where matplotlib is missing: to be called before a run that a report shall follow."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
-        raise UsageError("a report needs matplotlib: pip install matplotlib") from None
+        raise UsageError(NO_MATPLOTLIB) from None
 
 
 def svg(name: str, title: str, draw: Callable[[Any], None], height: float = 2.4, width: float = WIDTH) -> str:

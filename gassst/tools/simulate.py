@@ -209,7 +209,9 @@ class Simulator:
             rows, made = self._chunk(rng, windows, n, done, number - done)
             misses = 0 if made else misses + 1
             if misses > 100:
-                raise InputError("no stretch of the reference without N is long enough for such pairs")
+                raise InputError(
+                    "the reference contains no stretch without N that is long enough for these pairs"
+                )
             done += made
             if made:
                 yield rows
@@ -284,15 +286,20 @@ class Simulator:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `gassst simulate`."""
     add = parser.add_argument
-    add("reference", metavar="REF.fa", type=file_path, help="FASTA, plain or compressed.")
-    add("-n", "--number", type=int, required=True, metavar="N", help="Number of reads, or of pairs.")
-    add("-l", "--length", type=int, required=True, metavar="BASES", help="Length of every read.")
+    add(
+        "reference",
+        metavar="REF.fa",
+        type=file_path,
+        help="Simulate reads of this FASTA, plain or compressed.",
+    )
+    add("-n", "--number", type=int, required=True, metavar="N", help="Simulate this many reads, or pairs.")
+    add("-l", "--length", type=int, required=True, metavar="BASES", help="Make every read this long.")
     add(
         "-e",
         "--error",
         type=float,
         metavar="RATE",
-        help="Mean errors per base (default: that of a fitted profile; uniform needs it).",
+        help="Set the mean errors per base (default: that of a fitted profile; uniform needs it).",
     )
     add(
         "-o",
@@ -316,7 +323,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--adapter",
         metavar=f"SEQ1[,SEQ2]|{'|'.join(ADAPTERS)}",
-        help="Let reads run on into this adapter where their insert is shorter, and then into G or random bases.",
+        help="Let reads that are longer than their insert continue into this adapter, then into G or random bases.",
     )
     add(
         "--bad-tails",
@@ -330,7 +337,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="Let this share of the reads end in G alone.",
+        help="Give this share of the reads a tail of G.",
     )
     profiles = ("uniform", *FITTED)
     add("--profile", choices=profiles, default=profiles[0], help="Base qualities, and where errors lie.")
@@ -338,7 +345,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--indel-share",
         type=float,
         metavar="SHARE",
-        help="Share of errors that are indels (default: 0.2, of fitted profiles 0.02).",
+        help="Set the share of errors that are indels (default: 0.2, for fitted profiles 0.02).",
     )
     add(
         "--snp-rate",
@@ -360,7 +367,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Simulate two haplotypes: two of three variants are heterozygous.",
     )
     add("--truth-vcf", metavar="OUT.vcf", type=output_path, help="Write the planted variants to this file.")
-    add("--seed", type=int, default=1, metavar="N", help="The same seed gives the same reads.")
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Seed the random numbers; the same seed gives the same reads.",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -411,7 +424,7 @@ def verify(args: argparse.Namespace) -> None:
     if len(args.output) > 2 or (len(args.output) == 2) < bool(args.pairs):
         raise UsageError("-o must be given once for reads and twice for --pairs")
     if len(args.output) == 2 and not (args.pairs or args.inserts):
-        raise UsageError("-o given twice needs --pairs or --inserts")
+        raise UsageError("-o can be given twice only with --pairs or --inserts")
     if args.inserts and len(args.output) == 1 and not args.adapter:
         raise UsageError("--inserts of single reads needs --adapter")
     if args.adapter and not (args.pairs or args.inserts):

@@ -198,7 +198,9 @@ class NameFormat:
         columns = self.pattern.findall("\n".join(found.names))
         if len(columns) != len(found.names):
             odd = next(name for name in found.names if not self.pattern.search(name))
-            raise InputError(f"{source}: read {odd!r} is not named as {self.name} does; the first read is")
+            raise InputError(
+                f"{source}: read {odd!r} is not named in the style of {self.name}, but the first read is"
+            )
         return self.to_truth(list(zip(*columns, strict=True)), found.mate == 2)
 
 
@@ -225,7 +227,7 @@ def detect(name: str, source: str) -> NameFormat:
         if form.pattern.search(name):
             return form
     known = ", ".join(form.name for form in FORMATS)
-    raise InputError(f"{source}: read {name!r} is not named as any of {known} does; see --truth")
+    raise InputError(f"{source}: read {name!r} is not named in the style of any of {known}; see --truth")
 
 
 @dataclass(frozen=True)

@@ -350,7 +350,7 @@ def bench(args: argparse.Namespace, work: Path) -> dict:
     if args.agree_with in missing:
         sys.exit(f"--agree-with {args.agree_with}: not found")
     result = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="minutes"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),
         "machine": machine(),
         "reference": {"file": args.reference.name, "bytes": reference.stat().st_size},
         "threads": args.threads,

@@ -70,7 +70,7 @@ def right_against_speed(panels: Sequence[Panel], target: Path) -> None:
         axis.set(xscale="log", xlabel="reads per CPU second", title=panel.title)
         _plain_ticks(axis.xaxis)
         axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("placed right, % of all reads")
+    axes[0][0].set_ylabel("placed correctly, % of all reads")
     _legends(figure, pyplot, panels, marker)
     save(figure, target)
 

@@ -1,8 +1,11 @@
 """Check the English of the documentation: no sentence of more than 30 words, no phrase that reads as translated.
 
-    python scripts/check/english.py                       # every *.md of the repository
+    python scripts/check/english.py                       # every *.md, and what gassst shows its users
     python scripts/check/english.py README.md docs        # these files and folders
     python scripts/check/english.py --docstrings gassst   # docstrings of the Python files there
+    python scripts/check/english.py --shown gassst        # help, messages and docstrings of public names there
+
+README.md, the home page, the guide and what gassst shows are held to more phrases than other pages (`STRICT`).
 
 Tables, code blocks and HTML comments are left out. Inline code counts as one word. Every finding is one line,
 `file:line: what`; the exit code is 1 where there is one.
@@ -62,11 +65,59 @@ PHRASES = {
     r"\bas it lies\b|\bas they lie\b|\bhow (?:the )?mates lie\b": "orientation; in alignment order",
 }
 
+_OF_PLACE = (
+    "the|a|its|one|no|same|other|another|every|each|true|wrong|which|some|several|equal|further|more|known"
+    "|likely|all"
+)
+_HOLDERS = (
+    r"(?:file|page|index|header|table|line|list|tag|sheet|row|column|report|record|BAM|CRAM|FASTA|FASTQ)s?"
+)
+# In what users read: phrases that are fine elsewhere, or too many to rewrite there.
+STRICT = {
+    rf"\b(?:{_OF_PLACE}) places?\b(?! (?:reads?|mates?|pairs?|it|them)\b)": "position, of coordinates",
+    r"\bplaced? (?:\w+ )?right\b|(?<!all )\bare right\b|\bis right\b|% right\b|\bas right\b": "correct, correctly",
+    r"\bas (?:a whole|wholes)\b": "end to end; whole reads",
+    r"(?<![Tt]here )\b(?:is|are) no (?!longer|more|less|need|other|better|way|different|faster)\w+": "is not a ...",
+    r"\b[Nn]o \w+ (?:is|are|was|were) \w+ed\b(?! by default)": "turn the sentence round: ... is not ...",
+    rf"\b{_HOLDERS} (?:has|have|holds?|gives?)\b": "contains",
+    r"\b(?:It|option|method|function|command|call|`[^`]*`) gives\b": "returns, prints",
+    r"\btakes? no\b": "does not accept, does not need",
+    r"\btells? of\b|\b(?:is|are|was|were) told\b|\btold of\b|\bdo(?:es)? not tell\b": "report, describe, say",
+    r"\bdoes so\b|\b(?:is|are) so\b|\bdo so\b": "repeat the verb",
+    r"\bfor such\b|\bof such\b(?! (?:a|an|reads|pairs))": "name the thing",
+    r"\bof which\b(?= (?:no|one|two|both|all|some|few|many|machines)\b)": "whose; with",
+    r"\bso manieth\b|\bthe \w+-th of\b": "number N of",
+    r"\bsays little\b|\bsay little\b": "carries little information",
+    r"\bdeserves? a word\b": "need explaining",
+    r"\b[Oo]f equal\b": "ties are broken by ...",
+    r"\bwhatever\b": "regardless of",
+    r"\b[Ff]it for\b": "ready for; suited to",
+    r"\b(?:is|are) kept well\b|\bwell-kept\b": "well maintained",
+    r"\bwhoever\b": "the program that; anyone who",
+    r"\b[Nn]either (?:has|have|do|does|is|are)\b": "... does not ..., either",
+    r"\bin the place of\b": "instead of",
+    r"\bmend(?:s|ed|ing)?\b": "fix",
+    r"\bnobody\b": "no one",
+    r"\bgive or take\b": "up to",
+    r"\bthere twice\b": "given twice",
+    r"\bmade (?:of|from) (?:them|it)\b": "turned into",
+    r"\bsees to (?:it|that)\b": "ensures",
+    r"\bby and large\b|\bat a stroke\b": "say it plainly",
+    r"\bshow (?:it|that), it is\b": "if ..., gassst ...",
+    r"\bin vain\b|\bas far as they\b": "say it plainly",
+}
+STRICT_PAGES = ("README.md", "docs/index.md", "docs/guide/")
+
 ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|approx|incl|etc|al|Fig|No|[A-Z])\.$")
 # Names that begin a sentence in lower case.
 NAMES = "gassst|bwa|bowtie2|minibwa|strobealign|samtools|fixmate"
 SENTENCE_END = re.compile(rf"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_`]*(?:[A-Z0-9`<-]|(?:{NAMES})\b))")
 WORD = re.compile(r"[A-Za-z0-9]")
+
+
+# Calls whose arguments users read, beside exceptions that are raised, and keyword arguments that they read.
+SAYING = {"say", "warning", "warn"}
+HELPING = {"help", "description", "epilog"}
 
 
 class Block(NamedTuple):
@@ -172,14 +223,69 @@ def words(sentence: str) -> int:
     return sum(bool(WORD.search(word)) for word in sentence.split())
 
 
-def findings(blocks: Iterator[Block], most: int = MOST_WORDS) -> Iterator[Finding]:
+def public_names() -> dict[str, set[str]]:
+    """By module, the names that the pages of the interface describe; none of a module that is described whole."""
+    found: dict[str, set[str]] = {}
+    pages = (page for page in (ROOT / "docs" / "api").glob("*.md") if page.name != "internals.md")
+    for name in (
+        line[4:].strip() for page in pages for line in page.read_text().splitlines() if line[:4] == "::: "
+    ):
+        whole = (ROOT / name.replace(".", "/")).with_suffix(".py").is_file()
+        module, _, last = (name, "", "") if whole else name.rpartition(".")
+        found.setdefault(module, set()).update(filter(None, [last]))
+    return found
+
+
+def shown_blocks(text: str, names: set[str] | None) -> Iterator[Block]:
+    """What users read of a Python file: docstrings of public names (all if there are none), help, messages."""
+    tree = ast.parse(text)
+    if names is not None:
+        chosen = [n for n in tree.body if not names or getattr(n, "name", "") in names]
+        yield from _public_docstrings(ast.Module(chosen, []))
+    for node in ast.walk(tree):
+        for shown in _shown(node):
+            if words_of := _text_of(shown):
+                yield Block(shown.lineno, words_of)
+
+
+def _public_docstrings(node: ast.AST) -> Iterator[Block]:
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.ClassDef | ast.FunctionDef) and not inner.name.startswith("_"):
+            if doc := ast.get_docstring(inner, clean=True):
+                yield from _paragraphs(doc, inner.body[0].lineno)
+            if isinstance(inner, ast.ClassDef):
+                yield from _public_docstrings(inner)
+
+
+def _shown(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        yield from node.exc.args
+    elif isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in SAYING:
+            yield from node.args
+        yield from (word.value for word in node.keywords if word.arg in HELPING)
+
+
+def _text_of(node: ast.expr) -> str:
+    """The text of a literal, with a word for each value that is put in; "" if it is none."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) and " " in node.value else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "VALUE" for part in node.values)
+    return ""
+
+
+def findings(
+    blocks: Iterator[Block], most: int = MOST_WORDS, phrases: dict[str, str] = PHRASES
+) -> Iterator[Finding]:
     """Sentences that are too long, and odd phrases, in the order of the text."""
     for block in blocks:
         text = plain(block.text)
         for sentence in sentences(text):
             if (n := words(sentence)) > most:
                 yield Finding(block.line, f"{n} words: {sentence[:90]}...")
-        for pattern, better in PHRASES.items():
+        for pattern, better in phrases.items():
             for match in re.finditer(pattern, text):
                 yield Finding(block.line, f'"{match[0]}": better {better}')
 
@@ -195,18 +301,43 @@ def files_of(paths: list[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("paths", nargs="*", type=Path, default=[ROOT], help="files or folders; default: all")
-    parser.add_argument("--docstrings", action="store_true", help="docstrings of *.py instead of *.md")
+    parser.add_argument("paths", nargs="*", type=Path, default=[], help="files or folders; default: all")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--docstrings", action="store_true", help="docstrings of *.py instead of *.md")
+    kind.add_argument("--shown", action="store_true", help="what *.py show their users, instead of *.md")
     parser.add_argument("--words", type=int, default=MOST_WORDS, metavar="N", help="most words of a sentence")
     args = parser.parse_args(argv)
-    suffixes, read = ((".py", ".pyi"), docstring_blocks) if args.docstrings else ((".md",), markdown_blocks)
     count = 0
-    for file in files_of(args.paths, suffixes):
-        for finding in findings(read(file.read_text()), args.words):
-            count += 1
-            print(f"{file}:{finding.line}: {finding.message}")
+    for file in files_of(
+        args.paths or [ROOT], (".py", ".pyi") if args.docstrings or args.shown else (".md",)
+    ):
+        count += check(file, args)
+    if not args.paths and not args.docstrings and not args.shown:
+        count += sum(
+            check(file, argparse.Namespace(**{**vars(args), "shown": True}))
+            for file in files_of([ROOT / "gassst"], (".py",))
+        )
     print(f"{count} findings" if count else "English: nothing found", file=sys.stderr)
     return int(count > 0)
+
+
+def blocks_of(file: Path, args: argparse.Namespace) -> Iterator[Block]:
+    text = file.read_text()
+    if args.shown:
+        where = file.resolve()
+        module = ".".join(where.relative_to(ROOT).with_suffix("").parts) if where.is_relative_to(ROOT) else ""
+        return shown_blocks(text, public_names().get(module))
+    return docstring_blocks(text) if args.docstrings else markdown_blocks(text)
+
+
+def check(file: Path, args: argparse.Namespace) -> int:
+    """Prints the findings of one file; returns how many there are."""
+    strict = args.shown or any(part in file.resolve().as_posix() for part in STRICT_PAGES)
+    count = 0
+    for finding in findings(blocks_of(file, args), args.words, {**PHRASES, **STRICT} if strict else PHRASES):
+        count += 1
+        print(f"{file}:{finding.line}: {finding.message}")
+    return count
 
 
 if __name__ == "__main__":

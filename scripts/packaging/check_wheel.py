@@ -1,6 +1,6 @@
 """Check that a wheel built from the sdist holds every module, kernel and stub, and the sdist every source.
 
-The wheel must name the one series of pysam that its modules fit.
+The wheel must name the one series of pysam that its modules fit. Both must contain the version in their names.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+VERSION_FILE = "gassst/version.py"
 PACKAGED = {".py", ".pyi", ".pxd", ".cl", ".h", ".json", ".txt", ".typed"}
 
 
@@ -25,13 +26,22 @@ def names_one_series(metadata: str) -> bool:
     return re.search(r"==\d+\.\d+\.\*", needed) is not None
 
 
+def said(source: bytes) -> str:
+    """The version that gassst/version.py contains; "" where there is none."""
+    return "".join(re.findall(r'^__version__ = "(.*)"$', source.decode(), re.MULTILINE))
+
+
 def main(folder: Path) -> int:
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
         wheel = set(archive.namelist())
         [metadata] = [name for name in wheel if name.endswith(".dist-info/METADATA")]
         is_fit = names_one_series(archive.read(metadata).decode())
+        versions = {metadata.partition("-")[2].partition(".dist-info")[0], said(archive.read(VERSION_FILE))}
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         sdist = {name.partition("/")[2] for name in archive.getnames()}
+        top = archive.getnames()[0].partition("/")[0]
+        file = archive.extractfile(f"{top}/{VERSION_FILE}")
+        versions |= {top.partition("-")[2], said(file.read() if file else b"")}
     modules = {f"gassst/_core/{Path(p).stem}" for p in under("ext", {".pyx"}) | under("index", {".pyx"})}
     modules.add("gassst/_core/_cyutility")
     compiled = {name.partition(".")[0] for name in wheel if name.endswith(".so")}
@@ -45,6 +55,7 @@ def main(folder: Path) -> int:
     problems += [f"wheel holds module {name}" for name in sorted(compiled - modules)]
     problems += [f"wheel holds {name}" for name in sorted(wheel - expected)]
     problems += [f"sdist lacks {name}" for name in sorted(sources - sdist)]
+    problems += [] if len(versions) == 1 else [f"several versions: {', '.join(sorted(versions))}"]
     problems += [] if is_fit else ["wheel takes more than one series of pysam"]
     print("\n".join(problems) or f"wheel: {len(wheel)} files, sdist: {len(sdist)} files, nothing missing")
     return 1 if problems else 0

@@ -1,6 +1,6 @@
-"""What a package index shows of gassst: the README with links that work there, and the addresses of the project.
+"""What a package index shows of gassst: its version, the README with links that work there, and the addresses.
 
-`setup.py` takes both from here. Where the project lies is known where it is released: GitHub's runners say it in
+`setup.py` takes all of it from here. Where the project lies is known where it is released: GitHub's runners say it in
 GITHUB_SERVER_URL and GITHUB_REPOSITORY. Elsewhere links stay relative, as they are in a copy of the sources.
 """
 
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import subprocess
 
+VERSION_FILE = "gassst/version.py"
 PAPER = "https://doi.org/10.1093/bioinformatics/btq485"
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^]]*)\]\((?!https?://|#)(?P<path>[^)\s]+)\)")
 
@@ -17,6 +20,35 @@ def repository() -> str:
     """The address of the repository; "" where it is not known."""
     server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
     return f"{server}/{name}" if server and name else ""
+
+
+def built_version() -> str:
+    """The version of a build in this folder: that of the source. A checkout on the way to a release adds its commit.
+
+    `0.2.1.dev3+gabc1234` is the third commit after the one that began 0.2.1.dev0, and ends in `.dirty` where files
+    of the checkout differ from it.
+    """
+    version = str(runpy.run_path(VERSION_FILE)["__version__"])
+    if not version.endswith(".dev0"):
+        return version  # a release, or an sdist, which has the commit already
+    begin = _git("log", "-1", "--format=%H", "--", VERSION_FILE)
+    commit = _git("describe", "--always", "--dirty=.dirty", "--abbrev=7", "--exclude=*")
+    if not begin or not commit:
+        return version
+    return f"{version[:-1]}{_git('rev-list', '--count', f'{begin}..HEAD')}+g{commit}"
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; "" without git or a checkout."""
+    try:
+        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def with_version(source: str, version: str) -> str:
+    """The text of gassst/version.py for this version."""
+    return re.sub(r'(?m)^__version__ = ".*"$', f'__version__ = "{version}"', source)
 
 
 def revision(version: str) -> str:

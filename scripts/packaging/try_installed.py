@@ -2,7 +2,8 @@
 
     python scripts/packaging/try_installed.py tests/data
 
-It uses the command beside this Python and no file of the source tree but the data, so it shows what a wheel lacks.
+Without the extra `report` it sees that the errors name it. It uses the command beside this Python and no file of the
+source tree but the data, so it shows what a wheel lacks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pysam
@@ -34,6 +36,14 @@ def gassst(*arguments: object) -> str:
     return done.stdout
 
 
+def fails_with(extra: str, *arguments: object) -> None:
+    """Ends the script unless the command ends with one line that names the extra."""
+    done = subprocess.run([GASSST, *map(str, arguments)], capture_output=True, text=True)
+    error = done.stderr
+    if not done.returncode or error.count("\n") != 1 or f"`pip install gassst[{extra}]`" not in error:
+        sys.exit(f"gassst {arguments[0]}: exit code {done.returncode}, {error!r} names no extra {extra!r}")
+
+
 def main(data: Path) -> int:
     print(gassst("--version"), gassst("devices"), sep="")
     data = data.resolve()
@@ -50,10 +60,16 @@ def main(data: Path) -> int:
             counts = json.loads(Path("pairs.json").read_text(encoding="utf-8"))
             if mapped < counts["mapped"] or counts["mapped"] < 0.9 * counts["reads"]:
                 sys.exit(f"{output}: {mapped} mapped records, {counts['mapped']} of {counts['reads']} reads")
-        gassst("report", "pairs.json", "-o", "pairs.html")
+        if find_spec("matplotlib"):
+            gassst("report", "pairs.json", "-o", "pairs.html")
+        else:
+            fails_with("report", "report", "pairs.json", "-o", "pairs.html")
+            fails_with("report", "map", "ref.gsi", *mates, "-o", "no.bam", "--report", "no.html")
         gassst("simulate", genome, "-n", READS, "-l", 100, "-e", 0.02, "-o", "sim.fq")
         gassst("map", "ref.gsi", "sim.fq", "-o", "sim.bam", "-q")
         gassst("evaluate", "sim.bam", "--json", "sim.json")
+        if not find_spec("matplotlib"):
+            fails_with("report", "evaluate", "sim.bam", "--plot", "sim.svg")
         right = json.loads(Path("sim.json").read_text(encoding="utf-8"))["all"]["placed_right"]
         if right < LEAST_RIGHT:
             sys.exit(f"only {100 * right:.2f} % of simulated reads are placed right")

@@ -85,13 +85,13 @@ def test_qualities_turn_with_their_read(world, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["-o", "x.bam"], "its suffix is none of .tsv, .paf, .sam"),
+        (["-o", "x.bam"], "its suffix must be .tsv, .paf or .sam"),
         (["--best", "-1"], "--best must be 0 or more"),
         (["-t", "0"], "-t must be from 1"),
-        (["--matrix", "BLOSUM"], "matrix 'BLOSUM' is none of"),
+        (["--matrix", "BLOSUM"], "matrix 'BLOSUM' must be one of"),
         (["--gap-extend", "0"], "costs are positive"),
         (["--matrix", "PAM250", "--both-strands"], "have no complement"),
-        (["--matrix", "PAM250", "-O", "sam"], "SAM holds alignments of DNA"),
+        (["--matrix", "PAM250", "-O", "sam"], "SAM is for alignments of DNA"),
     ],
 )
 def test_wrong_usage(world, options, message):
@@ -102,5 +102,5 @@ def test_wrong_usage(world, options, message):
 def test_bad_sequences(world, tmp_path):
     (tmp_path / "q.fa").write_text(">p1\nACGT\n>p2\nACEG\n")
     code, _, error = world("-o", tmp_path / "x.tsv")
-    assert code == 1 and "sequence 2 (p2): 'E' at 3 is no letter of the DNA alphabet" in error
+    assert code == 1 and "sequence 2 (p2): 'E' at 3 is not a letter of the DNA alphabet" in error
     assert not (tmp_path / "x.tsv").exists()

@@ -153,7 +153,11 @@ def pairs_first(rows):
 
 
 FAULTS = {
-    "cut": (lambda rows: sam_text(rows), lambda data: data[: len(data) // 2], "its end is missing"),
+    "cut": (
+        lambda rows: sam_text(rows),
+        lambda data: data[: len(data) // 2],
+        "its end-of-file block is missing",
+    ),
     "damaged": (
         lambda rows: sam_text(rows),
         lambda data: data[:3000] + b"x" * 9 + data[3009:],
@@ -167,7 +171,7 @@ FAULTS = {
     "a single read first": (
         lambda rows: sam_text(pairs_first(rows)),
         bytes,
-        "pairs, but the first read is single",
+        "pairs after a single read",
     ),
 }
 
@@ -239,9 +243,9 @@ def test_a_damaged_tag_is_no_lack_of_memory(small_index, reads, tmp_path, capfd,
 def test_both_mates_are_in_one_file(small_index, reads, small_fastq, tmp_path, capfd):
     path = written(tmp_path / "in.bam", sam_text(reads))
     assert run(small_index, path, small_fastq) == 2
-    assert "an alignment file holds both mates" in capfd.readouterr().err
+    assert "an alignment file contains both mates" in capfd.readouterr().err
     assert run(small_index, "-1", path, "-2", small_fastq, "-o", tmp_path / "o.bam") == 2
-    assert "an alignment file holds both mates" in capfd.readouterr().err
+    assert "an alignment file contains both mates" in capfd.readouterr().err
 
 
 def test_read_groups_of_one_id_that_differ(small_index, reads, tmp_path, capfd):

@@ -170,5 +170,5 @@ def test_a_list_that_names_no_contig(world, tmp_path, capfd):
     wrong.write_text("@HD\nchrX\n")
     argv = ["index", str(world / "ref.fa"), "-o", str(tmp_path / "x.gsi"), "-q", "--alt", str(wrong)]
     assert main(argv) == 1
-    assert f"{wrong}: it names no contig of the reference" in capfd.readouterr().err
+    assert f"{wrong}: it does not name any contig of the reference" in capfd.readouterr().err
     assert not (tmp_path / "x.gsi").exists()

@@ -219,10 +219,10 @@ def test_what_is_not_all_of_one_run(run, small_index, lanes, parts, whole, tmp_p
     cases = {
         "shard 2/3 is missing": [parts[0], parts[2]],
         "shard 1/3 is missing, and 1 more": [parts[0]],
-        "is there twice": [*parts, copy],
+        "is given twice": [*parts, copy],
         "is cut short": [parts[0], cut, parts[2]],
         "other options": [parts[0], other, parts[2]],
-        "no part of a run": [*parts, whole],
+        "not a part of a run": [*parts, whole],
         "No such file": [*parts, tmp_path / "none.bam"],
     }
     for reason, paths in cases.items():
@@ -337,11 +337,11 @@ def test_model_of_another_kind(run, small_index, folder, tmp_path):
     (tmp_path / "x.json").write_text("{}")
     arguments = ["map", small_index, folder / "0_0.fq", folder / "0_1.fq", "-o", tmp_path / "x.bam"]
     code, error = run(*arguments, "--insert-model", tmp_path / "x.json")
-    assert code == 1 and "no model of insert sizes" in error
+    assert code == 1 and "not a model of insert sizes" in error
     assert run(*arguments, "--insert-model", tmp_path / "x.json", "--insert", "200,20")[0] == 2
     assert run("insert", small_index, *arguments[2:4], "-o", tmp_path / "y.json", "-q")[0] == 0
     code, error = run(*arguments, "--rf", "--insert-model", tmp_path / "y.json")
-    assert code == 2 and "that face fr, not rf" in error
+    assert code == 2 and "of orientation fr, not rf" in error
 
 
 def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from gassst.arguments import PATHS
-from gassst.cli import habits
+from gassst.cli import brief, habits
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 
 
@@ -47,7 +47,7 @@ def test_every_value_has_its_default_once(command, action):
 
 
 def test_groups_of_map_say_what_they_are_about(run):
-    code, out, _ = run("map", "--help")
+    code, out, _ = run("map", "--help-all")
     assert code == 0
     titles = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
@@ -62,6 +62,31 @@ def test_groups_of_map_say_what_they_are_about(run):
     ]
     after = dict(zip(out.splitlines(), out.splitlines()[1:], strict=False))
     assert all(after[f"{title}:"].strip() for title in titles)
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_of_map_is_one_screen(run, option):
+    code, out, error = run("map", option)
+    lines = out.splitlines()
+    assert (code, error) == (0, "")
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    assert "--help-all" in out
+
+
+def test_help_of_map_names_what_there_is():
+    parser = subparser_of(build_parser("map"), "map")
+    known = {name for action in parser._actions for name in (*action.option_strings, action.dest)}
+    assert {name for options in brief.OPTIONS.values() for name in options} <= known
+
+
+@pytest.mark.parametrize("name", ["-k", "-p", "-s"])
+def test_defaults_on_the_first_screen_are_those_of_the_parser(name):
+    """Of -p the default depends on the reads: its words in `--help-all` begin with the number."""
+    [line] = [options[name] for options in brief.OPTIONS.values() if name in options]
+    parser = subparser_of(build_parser("map"), "map")
+    whole = parser._get_formatter()._expand_help(parser._option_string_actions[name])
+    assert re.search(r"default: (\d+)", line)[1] == re.search(r"default: (\d+)", whole)[1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -98,10 +98,10 @@ def test_reference_behind_the_reads(run, small_index, small_fasta, pair, subcomm
 
 @pytest.mark.parametrize("subcommand", ["map", "insert"])
 def test_no_reference(run, pair, subcommand, tmp_path):
-    assert refused(run, subcommand, *pair) == f"{pair[0]} holds reads, not a reference. {ORDER}"
+    assert refused(run, subcommand, *pair) == f"{pair[0]} contains reads, not a reference. {ORDER}"
     sam = tmp_path / "reads.sam"
     sam.write_text("@HD\tVN:1.6\n")
-    assert refused(run, subcommand, sam, pair[0]) == f"{sam} holds reads, not a reference. {ORDER}"
+    assert refused(run, subcommand, sam, pair[0]) == f"{sam} contains reads, not a reference. {ORDER}"
 
 
 # --- what is no DNA with Phred+33 -----------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_output_named_twice(run, tmp_path, option):
 
 def test_read_group_without_its_backslashes(run, small_index, pair):
     line = refused(run, "map", small_index, *pair, "-R", "@RGtID:xtSM:y")
-    assert line.endswith(r"the shell took its backslashes; put it in quotes, '@RG\tID:x\tSM:y'")
+    assert line.endswith(r"the shell removed its backslashes; put it in quotes, '@RG\tID:x\tSM:y'")
 
 
 def test_batches_of_bwa_are_ignored(run, small_index, small_fastq):

@@ -192,9 +192,9 @@ def test_metrics_are_those_of_picard(small_index, pairs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--markdup"], "--markdup: duplicates are marked while records are sorted, so it needs --sort"),
-        (["--sort", "--barcode-tag", "RX"], "options for duplicates: they need --markdup"),
-        (["--sort", "--markdup-metrics", "m.txt"], "options for duplicates: they need --markdup"),
+        (["--markdup"], "--markdup needs --sort: duplicates are marked during sorting"),
+        (["--sort", "--barcode-tag", "RX"], "options for duplicates need --markdup"),
+        (["--sort", "--markdup-metrics", "m.txt"], "options for duplicates need --markdup"),
         (["--sort", "--markdup", "--barcode-tag", "RXX"], "barcode tag 'RXX': a tag is a letter"),
         (["--sort", "--markdup", "--optical-distance=-1"], "optical distance -1: must be 0 to 2147483647"),
         (["--sort", "--markdup", "--markdup-metrics", "o.bam"], "o.bam: named twice"),

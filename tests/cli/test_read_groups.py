@@ -90,7 +90,7 @@ def test_one_group_for_each_lane(small_index, lanes, tmp_path, suffix, capfd):
     ("options", "message"),
     [
         (["-R", A, "-R", B, "-R", A], "3 read groups for 2 inputs"),
-        (["-R", A, "-R", A + "\\tPU:x"], "read group 'a': two different lines have this ID"),
+        (["-R", A, "-R", A + "\\tPU:x"], "read group 'a': two different lines with this ID"),
         (["-R", A, "-R", "@RG\\tSM:x"], "has no ID"),
         (["-R", A, "--rg-from-name", "s"], "-R and --rg-from-name"),
         (["--sheet", "x.csv"], "--sheet names the reads"),
@@ -116,9 +116,9 @@ def test_groups_from_the_names_of_the_first_reads(small_index, lanes, tmp_path):
 
 def test_names_that_tell_no_lane(small_index, small_fastq, tmp_path, capfd):
     assert run(small_index, small_fastq, "--rg-from-name", "s", "-o", tmp_path / "o.sam") == 1
-    assert "record 1 (read0): its name tells no flow cell and lane" in capfd.readouterr().err
+    assert "record 1 (read0): its name does not contain flow cell and lane" in capfd.readouterr().err
     assert run(small_index, "-", "--rg-from-name", "s", "-o", tmp_path / "o.sam") == 2
-    assert "stdin: --rg-from-name looks at the first read" in capfd.readouterr().err
+    assert "stdin: --rg-from-name reads ahead" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_samples_before_a_fault_are_complete(small_index, lanes, tmp_path, monke
         ),
         (
             "sample,lane,R1,R2,output\na,L1,0.fq,,a.bam\na,L1,1.fq,,a.bam\n",
-            "line 3: a.bam: two rows have the same lane",
+            "line 3: a.bam: two rows name the same lane",
         ),
         (COLUMNS + "a,L1,none.fq,,a.bam\n", "none.fq: No such file"),
         (COLUMNS + "a,L1,0.fq,,0.fq\n", "0.fq"),

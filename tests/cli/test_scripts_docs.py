@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import pytest
 from places import ROOT, SCRIPTS
+
+from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 
 
 def load(name: str):
@@ -83,3 +86,70 @@ def test_picture_of_the_pipeline_is_up_to_date():
 def test_pages_of_the_documentation_are_plain_english(english):
     pages = [ROOT / "README.md", ROOT / "CHANGES.md", ROOT / "CONTRIBUTING.md", ROOT / "docs"]
     assert english.main(list(map(str, pages))) == 0
+
+
+def test_page_of_options_is_up_to_date():
+    assert load("docs/options_page").main(["--check"]) == 0
+
+
+def test_page_of_options_names_every_option_once_per_command():
+    text = load("docs/options_page").page()
+    for command, part in zip(COMMANDS, text.split("\n## gassst ")[1:], strict=True):
+        for action in subparser_of(build_parser(command), command)._actions:
+            for option in action.option_strings:
+                assert len(re.findall(rf"<code>{re.escape(option)}[ <]", part)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The read lies at another place.", True),
+        ("The other mapper places reads elsewhere.", False),
+        ("The place reads begin is known.", False),
+        ("They take place in turn.", False),
+        ("Most bins are right.", True),
+        ("It is on the right of the gap.", False),
+        ("The file has two columns.", True),
+        ("The file contains two columns.", False),
+        ("That is no read.", True),
+        ("There is no read, and it is no longer here.", False),
+        ("No read is dropped.", True),
+        ("A very frequent seed says little.", True),
+        ("Of equal pairs the first stays.", True),
+    ],
+)
+def test_what_users_read_is_held_to_more(english, text, found):
+    said = list(english.findings(english.markdown_blocks(text), phrases=english.STRICT))
+    assert bool(said) == found
+    assert not list(english.findings(english.markdown_blocks(text)))
+
+
+def test_english_of_what_is_shown(english):
+    source = '''
+class A:
+    """The file has it."""
+
+class _B:
+    """The file has it."""
+
+def f(x):
+    """The file has it."""
+    raise InputError(f"{x}: the file has {x} lines")
+
+add("-x", help="The file has it.")
+log.warning("the file has %d lines", 3)
+other("the file has it")
+'''
+    assert [
+        found.line for found in english.findings(english.shown_blocks(source, None), phrases=english.STRICT)
+    ] == [
+        10,
+        12,
+        13,
+    ]
+    named = english.findings(english.shown_blocks(source, {"A"}), phrases=english.STRICT)
+    assert [found.line for found in named] == [3, 10, 12, 13]
+
+
+def test_what_gassst_shows_is_plain_english(english):
+    assert english.main(["--shown", str(ROOT / "gassst")]) == 0

@@ -82,14 +82,14 @@ def test_single_reads_are_in_neither_file(small_index, files, tmp_path, capfd):
     outputs = ("-o", out, "--unmapped", one, "--unmapped2", two, "--device", "none")
     assert main(["map", *map(str, (small_index, "--interleaved", both, *outputs))]) == 0
     assert [one.read_text(), two.read_text()] == oracle(tmp_path, out, "-f", "13")
-    assert "2 unmapped single reads are in neither file of unmapped pairs" in capfd.readouterr().err
+    assert "2 unmapped single reads are not in the files of unmapped pairs" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--unmapped2", "b.fq"], "--unmapped2 takes second mates: it needs a file of the first ones"),
-        (["--unmapped", "a.fq", "--unmapped-either"], "it needs one for second mates"),
+        (["--unmapped2", "b.fq"], "--unmapped2 is for second mates: it needs a file for first mates"),
+        (["--unmapped", "a.fq", "--unmapped-either"], "it needs a file for second mates"),
         (["--unmapped", "a.fq", "--unmapped2", "a.fq"], "named twice"),
         (["--unmapped", "a.fq", "--unmapped2", "b.fq", "--single"], "these reads are single"),
     ],

@@ -57,7 +57,7 @@ def test_lists_of_text_are_coded_letter_by_letter():
 
 @pytest.mark.parametrize("wrong", ["ACGJ", "ACJG", "JA", "ACG\xc4", "AC\u0434", b"AC\xff", b"ACG\0"])
 def test_a_wrong_letter_at_any_place_of_a_list(wrong):
-    with pytest.raises(InputError, match="targets: sequence 2: .* is no letter of the DNA alphabet"):
+    with pytest.raises(InputError, match="targets: sequence 2: .* is not a letter of the DNA alphabet"):
         align.read_sequences(["ACG", wrong, "A"], align.DNA, "targets")
 
 
@@ -88,7 +88,7 @@ def test_files(tmp_path, compress):
         ([], "queries: no sequence"),
         (["AC", ""], "queries: sequence 2: it is empty"),
         ([("tail", "")], r"queries: sequence 1 \(tail\): it is empty"),
-        (["ACJ"], "'J' at 3 is no letter of the DNA alphabet"),
+        (["ACJ"], "'J' at 3 is not a letter of the DNA alphabet"),
         ([np.array([0, 15])], "code 15 at 2"),
         ([np.array([-1])], "code -1 at 1"),
         ([("x", "ACGT", "II")], "2 qualities for 4 letters"),
@@ -112,7 +112,7 @@ def test_what_is_no_sequence(source):
         (b"ACGT\n", "neither FASTA nor FASTQ"),
         (b">x\n>y\nA\n", r"sequence 1 \(x\): it is empty"),
         (b"@x\nAC\n+\nI\n", "1 qualities for 2 letters"),
-        (b"@x\nAC\nII\n@y\n", "record 1 is no FASTQ"),
+        (b"@x\nAC\nII\n@y\n", "record 1 is not FASTQ"),
         # Its bytes hold the time, which must not get into the name of the test.
         pytest.param(gzip.compress(b">x\n" + b"ACGT" * 1000)[:-9], "x.fa: ", id="gz cut short"),
     ],
@@ -155,9 +155,9 @@ def test_matrix_of_a_file(tmp_path):
         ("", "no scores"),
         ("AC\nA 1 1", "each letter once"),
         ("A C\nA 1 1\nC 1", "line 3"),
-        ("A C\nA 1 x\n", "line 2: scores are integers"),
+        ("A C\nA 1 x\n", "line 2: scores must be integers"),
         ("A C\nA 1 1\nA 1 1", "2 lines of scores for 2 letters"),
-        ("A\nA 70000", "scores lie between"),
+        ("A\nA 70000", "scores must be between"),
     ],
 )
 def test_bad_matrix_files(tmp_path, text, message):

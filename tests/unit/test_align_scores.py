@@ -355,14 +355,14 @@ def test_progress():
         ({"pairs": [[0, 0], [0]]}, UsageError, "n x 2"),
         ({"pairs": [[0, 2**62]]}, UsageError, "not within"),
         ({"threads": 0}, UsageError, "threads: 0"),
-        ({"threads": "2"}, UsageError, "threads: '2' is no integer"),
-        ({"progress": "yes"}, UsageError, "progress: a function"),
-        ({"free_ends": ["query"]}, UsageError, "free_ends .'query'. is none of"),
+        ({"threads": "2"}, UsageError, "threads: '2' is not an integer"),
+        ({"progress": "yes"}, UsageError, "progress: must be a function"),
+        ({"free_ends": ["query"]}, UsageError, "free_ends .'query'. must be one of"),
         ({"matrix": [[1, 2], [3]]}, UsageError, "table of integers"),
         (
             {"queries": "ACGT"},
             InputError,
-            r"queries: no file 'ACGT'; one sequence goes into a list: \[sequence\]",
+            r"queries: no file 'ACGT'; put a single sequence into a list: \[sequence\]",
         ),
         ({"queries": [""]}, InputError, "queries: sequence 1: it is empty"),
         ({"targets": ["ACGTE"]}, InputError, "'E' at 5"),
@@ -380,7 +380,7 @@ def test_bad_input(arguments, error, message):
 
 def test_a_device_has_a_name():
     for function in (align.scores, align.best, align.forward):
-        with pytest.raises(UsageError, match="device: 5 is no name"):
+        with pytest.raises(UsageError, match="device: 5 is not the name"):
             function(
                 *[["ACGT"]] * 2 if function is not align.best else ["ACGT"] * 2,
                 device=5,

@@ -119,10 +119,10 @@ def test_command(client, small_index, pairs, expected, tmp_path, capsys):
     assert records(out) == expected
     assert "1,200" in capsys.readouterr().err
     for wrong, message in (
-        (["--shard", "1/2"], "makes the shards itself"),
-        (["--memory", "1G"], "no --memory"),
+        (["--shard", "1/2"], "makes its own shards"),
+        (["--memory", "1G"], "--device and --memory"),
         (["--dask-jobs", "0"], "at least 1"),
-        (["--unmapped", str(tmp_path / "u.fq")], "from one machine only"),
+        (["--unmapped", str(tmp_path / "u.fq")], "--unmapped is not supported on a cluster"),
     ):
         assert cli.main(["map", str(small_index), *pairs, "-o", str(out), *where, *wrong]) == 2
         assert message in capsys.readouterr().err
@@ -252,7 +252,7 @@ def test_a_lock_that_is_a_link_is_not_followed(small_index, tmp_path):
 def test_a_copy_of_another_index_is_refused(small_index, small_fasta, tmp_path):
     copy = cluster.staged(str(small_index), str(tmp_path))
     gassst.Index.build(small_fasta, step=2).save(copy)
-    with pytest.raises(InputError, match="a copy of another index"):
+    with pytest.raises(InputError, match="a copy of an index other than"):
         cluster.staged(str(small_index), str(tmp_path))
 
 

@@ -366,7 +366,7 @@ def test_the_picture(tmp_path, suffix):
 
 def test_the_picture_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UsageError, match="matplotlib"):
+    with pytest.raises(UsageError, match=r"`pip install gassst\[report\]`"):
         run(sam(tmp_path, record(READ)), "--plot", tmp_path / "o.png")
 
 

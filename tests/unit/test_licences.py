@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-
-try:
-    import tomllib
-except ImportError:  # before Python 3.11
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 # Licences under which a program with the licence Apache-2.0 may import, link, or be built or tested with a library.
@@ -53,7 +49,9 @@ def test_every_declared_dependency_has_a_row():
 
 def test_what_run_time_dependencies_need_has_a_row():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    todo, seen = [*needed_by("gassst"), *map(normal, project["optional-dependencies"]["dask"])], set()
+    extras = project["optional-dependencies"]
+    named = [*extras["dask"], *extras["opencl"], *extras["report"]]
+    todo, seen = [*needed_by("gassst"), *map(normal, named)], set()
     while todo:
         name = todo.pop()
         if name not in seen:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import subprocess
 import sys
+import tarfile
+import tomllib
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -64,6 +69,46 @@ def test_tests_pass_before_anything_is_published():
     assert "make test" in [step.get("run") for step in jobs["test"]["steps"]]
 
 
+def test_the_same_pythons_are_declared_tested_and_built():
+    yaml = pytest.importorskip("yaml")
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    classified = re.findall(r"Python :: (3\.\d+)", " ".join(project["project"]["classifiers"]))
+    assert jobs["test"]["strategy"]["matrix"]["python"] == classified
+    assert project["tool"]["cibuildwheel"]["build"] == [
+        f"cp{python.replace('.', '')}-*" for python in classified
+    ]
+    assert project["project"]["requires-python"] == f">={classified[0]}"
+    assert project["tool"]["ruff"]["target-version"] == f"py{classified[0].replace('.', '')}"
+    image = (PACKAGING / "Dockerfile").read_text()
+    assert re.findall(r"^ARG PYTHON=(.*)", image, re.MULTILINE)[0] in classified
+
+
+def test_the_steps_of_the_container_run_without_docker(tmp_path, monkeypatch):
+    """On a Dockerfile with one instruction of each kind, and a wheel that is only a name."""
+    monkeypatch.syspath_prepend(PACKAGING)
+    monkeypatch.delitem(sys.modules, "try_container", raising=False)
+    import try_container
+
+    (tmp_path / f"gassst-1.2.3-cp3{sys.version_info.minor}-cp3-manylinux_2_28_x86_64.whl").touch()
+    (tmp_path / "gassst-1.2.3-cp399-cp399-macosx_11_0_arm64.whl").touch()
+    (tmp_path / "Dockerfile").write_text(
+        "# A comment\nFROM no:where\nRUN apt-get update \\\n    && false\nARG VERSION\nENV COLOUR=red\n"
+        'RUN --mount=type=bind,target=/wheels \\\n    echo "$VERSION $COLOUR" > /wheels/said\n'
+        'CMD ["touch", "called"]\n'
+    )
+    (tmp_path / "trial.py").write_text("import sys, pathlib\npathlib.Path('tried').write_text(sys.prefix)\n")
+    monkeypatch.setattr(try_container, "DOCKERFILE", tmp_path / "Dockerfile")
+    monkeypatch.setattr(try_container, "TRIAL", tmp_path / "trial.py")
+    monkeypatch.chdir(tmp_path)
+    assert "1.2.3" in try_container.by_steps(tmp_path)
+    assert (tmp_path / "said").read_text() == "1.2.3 red\n" and (tmp_path / "called").exists()
+    assert (tmp_path / "tried").read_text() != sys.prefix
+    (tmp_path / "Dockerfile").write_text("RUN false\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        try_container.by_steps(tmp_path)
+
+
 def test_what_is_installed_needs_the_series_of_pysam_it_was_built_with():
     installed = [found for found in metadata.distributions(name="gassst") if found.read_text("WHEEL")]
     if not installed:
@@ -105,10 +150,64 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 def test_the_version_has_one_source():
     text = (ROOT / "pyproject.toml").read_text()
-    assert 'version = { attr = "gassst.version.__version__" }' in text
     assert not re.search(r'^version = "', text, re.MULTILINE)
-    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", __version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0|\.dev\d+\+g[0-9a-f]+(\.dirty)?)?", __version__)
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text()
+
+
+def test_a_development_build_names_its_commit(tmp_path, monkeypatch):
+    """In a repository of its own, with the commits that it takes."""
+    built = runpy.run_path(str(PACKAGING / "metadata.py"))["built_version"]
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)  # a hook of git has them
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    source = tmp_path / "gassst" / "version.py"
+    source.parent.mkdir()
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commit() -> str:
+        git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-q", "-m", "a")
+        return git("rev-parse", "--short=7", "HEAD")
+
+    source.write_text('__version__ = "1.2.3.dev0"\n')
+    assert built() == "1.2.3.dev0"  # no checkout
+    git("init", "-q")
+    git("add", ".")
+    assert built() == "1.2.3.dev0"  # no commit
+    first = commit()
+    assert built() == f"1.2.3.dev0+g{first}"
+    commit()
+    last = commit()
+    assert built() == f"1.2.3.dev2+g{last}"
+    git("tag", "v1.2.2")
+    assert built() == f"1.2.3.dev2+g{last}"
+    source.write_text('"""Text."""\n\n__version__ = "1.2.3.dev0"\n')
+    assert built() == f"1.2.3.dev2+g{last}.dirty"
+    for known in ("1.2.3", "1.2.3.dev9+gabc1234"):  # a release, and an sdist of a checkout
+        source.write_text(f'__version__ = "{known}"\n')
+        assert built() == known
+
+
+def test_a_wheel_of_another_version_than_its_name_is_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(PACKAGING)
+    monkeypatch.delitem(sys.modules, "check_wheel", raising=False)
+    import check_wheel
+
+    text = '__version__ = "{}"\n'
+    for in_wheel, is_told in (("1.2.3", False), ("1.2.4", True)):
+        with zipfile.ZipFile(tmp_path / "gassst.whl", "w") as wheel:
+            wheel.writestr("gassst-1.2.3.dist-info/METADATA", NARROW)
+            wheel.writestr("gassst/version.py", text.format(in_wheel))
+        source = tmp_path / "version.py"
+        source.write_text(text.format("1.2.3"))
+        with tarfile.open(tmp_path / "gassst.tar.gz", "w:gz") as sdist:
+            sdist.add(source, "gassst-1.2.3/gassst/version.py")
+        assert check_wheel.main(tmp_path) == 1  # it lacks all modules
+        assert ("several versions: 1.2.3, 1.2.4" in capsys.readouterr().out) == is_told
 
 
 def packaging(monkeypatch, **environment: str):

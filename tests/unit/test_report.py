@@ -424,7 +424,7 @@ def test_a_broken_installation_is_one_line(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match="pip install matplotlib"):
+    with pytest.raises(UsageError, match=r"`pip install gassst\[report\]`"):
         report.write_report(Stats().as_dict(), tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
 

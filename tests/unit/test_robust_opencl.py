@@ -161,11 +161,11 @@ def test_drivers_that_are_registered(monkeypatch, tmp_path):
 
 def test_without_a_driver_there_is_no_trial(monkeypatch, planes, caplog):
     caplog.set_level(logging.DEBUG, "gassst")
-    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "no driver here")
+    monkeypatch.setattr(choose, "why_no_accelerator", lambda: "a driver is missing here")
     monkeypatch.setattr(probe, "Probe", lambda *arguments: pytest.fail("a trial"))
     for device in (None, "auto", "AUTO"):
         assert isinstance(make_extender(planes, device), CpuExtender)
-    assert "no driver here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
+    assert "a driver is missing here" in lines_in(caplog, logging.DEBUG)[0] and not lines_in(caplog)
 
 
 @pytest.mark.parametrize("failed", [True, False])
@@ -179,7 +179,10 @@ def test_a_device_that_does_not_pass(planes, caplog, failed):
     trial.verdict = Verdict(None, "the card is on fire", failed)
     for _ in range(3):
         assert probe._results(extender, packed) == expected
-    assert lines_in(caplog) == ["the card is on fire; on with the " + extender.compiled.describe()] * failed
+    assert (
+        lines_in(caplog)
+        == ["the card is on fire; continuing with the " + extender.compiled.describe()] * failed
+    )
 
 
 @needs_cpu
@@ -284,7 +287,10 @@ class CompilerWarning(UserWarning): pass
 def get_platforms(): raise Error("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
 """
 MISSING = {
-    "no driver": (NO_DRIVER, "no OpenCL device found: no driver is installed. PoCL makes a CPU one"),
+    "a driver is missing": (
+        NO_DRIVER,
+        "no OpenCL device found: a driver is missing. PoCL makes the CPU a device (`pip install gassst[opencl]` ",
+    ),
     "no pyopencl": (
         "raise ImportError('no wheel here')",
         "pyopencl cannot be imported: no wheel here. Install",
@@ -309,3 +315,19 @@ def test_all_but_a_named_device_works_without(module, message, tmp_path, small_i
     code, out, error = gassst("map", small_index, small_fastq, "--device", "cpu")
     assert (code, out, error.count("\n")) == (1, "", 1)
     assert error.startswith(f"gassst: {message}") and "`--device none`" in error
+
+
+def test_a_run_imports_no_opencl_that_it_does_not_use(tmp_path, small_index, small_fastq):
+    """Neither pyopencl nor matplotlib, whose extra may be missing, where a driver is missing of a GPU is registered."""
+    (tmp_path / "pocl.icd").write_text("libpocl.so.2\n")
+    program = (
+        "import sys\n"
+        "from gassst.cli.main import main\n"
+        f"assert main(['map', {str(small_index)!r}, {str(small_fastq)!r}, '-q', '-t', '1']) == 0\n"
+        "print(sorted({'pyopencl', 'matplotlib'} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    drivers = {"OCL_ICD_VENDORS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, **drivers}
+    environment.pop("GASSST_OPENCL", None)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "[]\n")

@@ -279,7 +279,7 @@ def test_build_from_file(tmp_path):
     assert Index is SeedIndex
     assert_equal(Index.build(path, threads=1), SeedIndex.build(reference_of(genome("tiny")), threads=1))
     path.write_text(">c0\nNNN\n")
-    with pytest.raises(InputError, match="genome.fa: no base in it"):
+    with pytest.raises(InputError, match="genome.fa: it contains no"):
         Index.build(path)
     with pytest.raises(UsageError, match="threads"):
         Index.build(path, threads=0)
