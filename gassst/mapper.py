@@ -34,9 +34,11 @@ from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapPar
 from gassst.rules import check_switches
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
+from gassst.seeding.index_choice import load_index
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.seed_index import SeedIndex
 from gassst.stats import Stats
+from gassst.threads import usable_threads
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment
@@ -53,16 +55,18 @@ class Mapper(BatchMapper):
 
     Parameters
     ----------
-    index : SeedIndex or path
-        An index, or the file of one.
+    index : Index or path
+        An index, the file of one, or a FASTA, which is treated as `gassst map` treats it: the index beside it is used
+        if it is up to date, else one is built in memory. The logger `gassst` says which.
     seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, mode, scoring
         What is looked for: see `params.MapParams`.
     pairing, mate_rescue, insert, orientation, five_prime, alt_aware
         Pairs, split reads and ALT contigs, there too.
     filters : tuple of str
         Of the candidates, there too.
-    threads : int
-        That `map`, `map_arrays` and `map_file` work with. `map_one` and `map_pair` work in the calling thread.
+    threads : int, optional
+        That `map`, `map_arrays` and `map_file` work with. None: one for each core that this process may use, which is
+        the default of `gassst map`, too. `map_one` and `map_pair` work in the calling thread.
     processes, batch_size, memory, device
         How `map_file` shares out its work, how many reads are worked on at once, bytes that the index may keep
         resident, and the OpenCL device; there too.
@@ -73,6 +77,8 @@ class Mapper(BatchMapper):
         A parameter out of its range.
     UsageError
         An unknown filter.
+    InputError
+        The file cannot be read, or is no FASTA.
     IndexFormatError
         The file is no usable index.
     DeviceError
@@ -101,7 +107,7 @@ class Mapper(BatchMapper):
         sensitivity: int = 2,
         max_hits: int = 1,
         all_hits: bool = False,
-        threads: int = 2,
+        threads: int | None = None,
         processes: int | None = None,
         device: str | None = None,
         batch_size: int | None = None,
@@ -117,6 +123,7 @@ class Mapper(BatchMapper):
         orientation: str | None = None,
     ):
         check_switches()
+        threads = usable_threads() if threads is None else threads
         verified = MapParams(
             seed_length=seed_length,
             min_identity=min_identity,
@@ -141,7 +148,7 @@ class Mapper(BatchMapper):
         ).verify()
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = SeedIndex.open(index)
+            index = load_index(os.fspath(index), threads)
         index.verify_open()
         if seed_length is not None and seed_length < index.shortest_seed:
             raise ParameterError(

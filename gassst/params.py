@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gassst.errors import ParameterError
-from gassst.threads import MAX_THREADS
+from gassst.threads import MAX_THREADS, usable_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,9 +106,10 @@ class MapParams:
         Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
-    threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
-        keep resident.
+    threads : int
+        Worker threads (option -t), by default one for each core that this process may use.
+    device, batch_size, memory
+        OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may keep resident.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
@@ -139,7 +140,7 @@ class MapParams:
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
-    threads: int = 2
+    threads: int = field(default_factory=usable_threads)
     processes: int | None = None
     device: str | None = None
     batch_size: int | None = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import multiprocessing
 import os
 import pickle
+import shutil
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields
@@ -14,6 +16,7 @@ import pytest
 
 import gassst
 from gassst.cli.options import OPTION_OF
+from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
 from gassst.io.records import OutputOptions
 from gassst.params import MapParams, Scoring
@@ -32,11 +35,18 @@ def annotations(function) -> dict[str, str]:
 
 
 def test_parameters_of_a_mapper_are_those_of_a_run():
-    assert defaults(gassst.Mapper) == {field.name: field.default for field in fields(MapParams)}
+    """But that None of `threads` is as many as there are cores."""
+    known = {field.name: (field.default, field.type) for field in fields(MapParams)}
+    known["threads"] = None, "int | None"
     types = annotations(gassst.Mapper)
-    assert {field.name: field.type for field in fields(MapParams)} == {
-        n: t for n, t in types.items() if n != "index"
-    }
+    assert {name: (value, types[name]) for name, value in defaults(gassst.Mapper).items()} == known
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_index, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    args = parse(["map", str(small_index), "reads.fq"])
+    assert gassst.Mapper(small_index, device="none").params.threads == args.threads == cores
 
 
 def test_parameters_of_map_file_are_those_of_its_output():
@@ -59,6 +69,46 @@ def test_every_public_function_shows_its_parameters():
 def test_public_names_are_documented_and_there():
     assert all(getattr(gassst, name) is not None for name in gassst.__all__)
     assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
+
+
+# --- references -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_fasta(small_fasta, tmp_path):
+    return shutil.copy(small_fasta, tmp_path / "own.fa")
+
+
+def test_a_fasta_is_indexed_on_the_way(small_index, small_reads, own_fasta, caplog):
+    """The oracle is the index of the same FASTA."""
+    caplog.set_level(logging.INFO, "gassst")
+    reads = [sequence for _, sequence, _ in small_reads[:60]]
+    with gassst.Mapper(own_fasta, device="none") as mapper:
+        found = places(mapper, reads)
+    assert found == places(gassst.Mapper(small_index, device="none"), reads) and any(found)
+    keep = f"indexed for this run only; `gassst index {own_fasta}` keeps the index"
+    assert [record.getMessage() for record in caplog.records] == [f"{own_fasta} has no index: {keep}"]
+    assert list(own_fasta.parent.iterdir()) == [own_fasta]
+
+
+def test_the_index_beside_a_fasta_is_used_unless_it_is_older(small_index, own_fasta, caplog):
+    caplog.set_level(logging.INFO, "gassst")
+    beside = own_fasta.with_suffix(".gsi")
+    shutil.copy(small_index, beside)
+    assert gassst.Mapper(str(own_fasta), device="none").index.path == str(beside)
+    os.utime(beside, (1, 1))
+    assert gassst.Mapper(str(own_fasta), device="none").index.path is None
+    used, stale = [record.getMessage() for record in caplog.records]
+    assert used == f"{own_fasta}: its index {beside} is used"
+    assert stale.startswith(
+        f"{beside} is not used: it is older than the FASTA. {own_fasta} is indexed for this run"
+    )
+
+
+def test_what_is_no_fasta_and_no_index_is_refused(tmp_path):
+    (tmp_path / "ref.txt").write_text("ACGT" * 30)
+    with pytest.raises(gassst.errors.IndexFormatError, match="ref.txt: not a gassst index"):
+        gassst.Mapper(tmp_path / "ref.txt")
 
 
 # --- errors -----------------------------------------------------------------------------------------------------
