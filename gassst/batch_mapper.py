@@ -109,7 +109,7 @@ class BatchMapper:
         """What the extender has counted in this process up to now."""
         return replace(self.extender.counters)
 
-    def header(
+    def header_text(
         self,
         read_group: str | Sequence[str] | None = None,
         command_line: str | None = None,
@@ -117,7 +117,28 @@ class BatchMapper:
         comments: Sequence[str] = (),
         fasta: str | None = None,
     ) -> str:
-        """SAM header of this reference."""
+        """Text of the SAM header of this reference.
+
+        Parameters
+        ----------
+        read_group : str or list of str, optional
+            Whole @RG lines.
+        command_line : str, optional
+            For the @PG line. None: that of this process.
+        sort : bool
+            Say that records come by coordinate.
+        comments : list of str
+            Whole @CO lines.
+        fasta : str, optional
+            The file of the sequences, for UR.
+
+        Raises
+        ------
+        UsageError
+            A bad read group.
+        InputError
+            A contig that SAM cannot hold.
+        """
         reference = self.index.reference
         return sam.header(
             reference.names,

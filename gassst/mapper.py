@@ -41,7 +41,7 @@ from gassst.stats import Stats
 from gassst.threads import usable_threads
 
 if TYPE_CHECKING:
-    from pysam import AlignedSegment
+    from pysam import AlignedSegment, AlignmentHeader
 
     from gassst.io.duplicates import DuplicateRules
 
@@ -184,6 +184,16 @@ class Mapper(BatchMapper):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    @property
+    def header(self) -> AlignmentHeader:
+        """The SAM header of this reference, as `pysam.AlignmentFile(.., header=)` takes it; `str` of it is its text.
+
+        `header_text` returns the text with read groups, comments or another command line.
+        """
+        from pysam import AlignmentHeader
+
+        return AlignmentHeader.from_text(self.header_text())
+
     def map(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
     ) -> Iterator[AlignedSegment]:
@@ -226,7 +236,7 @@ class Mapper(BatchMapper):
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
     def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
-        builder = sam.record_builder(self.header(), self.reference.arrays)
+        builder = sam.record_builder(self.header_text(), self.reference.arrays)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)

@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields
 
+import pysam
 import pytest
 
 import gassst
@@ -109,6 +110,29 @@ def test_what_is_no_fasta_and_no_index_is_refused(tmp_path):
     (tmp_path / "ref.txt").write_text("ACGT" * 30)
     with pytest.raises(gassst.errors.IndexFormatError, match="ref.txt: not a gassst index"):
         gassst.Mapper(tmp_path / "ref.txt")
+
+
+# --- header -----------------------------------------------------------------------------------------------------
+
+
+def test_records_go_to_a_file_with_the_header(small_index, small_reads, small_fastq, tmp_path):
+    """The oracle is `map_file`."""
+    mapper = gassst.Mapper(small_index, device="none")
+    with pysam.AlignmentFile(tmp_path / "one.bam", "wb", header=mapper.header) as bam:
+        for segment in mapper.map(small_reads):
+            bam.write(segment)
+    mapper.map_file(small_fastq, tmp_path / "two.bam")
+    with pysam.AlignmentFile(tmp_path / "one.bam") as one, pysam.AlignmentFile(tmp_path / "two.bam") as two:
+        assert one.references == two.references == ("one", "two", "three")
+        assert str(one.header) == str(two.header) == str(mapper.header) == mapper.header_text()
+        assert [record.to_string() for record in one] == [record.to_string() for record in two]
+
+
+def test_the_text_of_a_header_has_what_is_asked_for(small_index):
+    text = gassst.Mapper(small_index, device="none").header_text(
+        "@RG\\tID:x", "made so", comments=["@CO\thello"]
+    )
+    assert "@RG\tID:x\n" in text and "\tCL:made so\n" in text and text.endswith("@CO\thello\n")
 
 
 # --- errors -----------------------------------------------------------------------------------------------------
