@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
 from gassst.extension.choose import Extender, LateExtender
-from gassst.io import records as sam
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference
 from gassst.one_read import OneReadSearch
@@ -108,50 +106,6 @@ class BatchMapper:
     def counters(self) -> Times:
         """What the extender has counted in this process up to now."""
         return replace(self.extender.counters)
-
-    def header_text(
-        self,
-        read_group: str | Sequence[str] | None = None,
-        command_line: str | None = None,
-        sort: bool = False,
-        comments: Sequence[str] = (),
-        fasta: str | None = None,
-    ) -> str:
-        """Text of the SAM header of this reference.
-
-        Parameters
-        ----------
-        read_group : str or list of str, optional
-            Whole @RG lines.
-        command_line : str, optional
-            For the @PG line. None: that of this process.
-        sort : bool
-            Say that records come by coordinate.
-        comments : list of str
-            Whole @CO lines.
-        fasta : str, optional
-            The file of the sequences, for UR.
-
-        Raises
-        ------
-        UsageError
-            A bad read group.
-        InputError
-            A contig that SAM cannot hold.
-        """
-        reference = self.index.reference
-        return sam.header(
-            reference.names,
-            reference.lengths.tolist(),
-            reference.md5,
-            read_group,
-            __version__,
-            command_line or " ".join(sys.argv),
-            "coordinate" if sort else "unsorted",
-            comments,
-            reference.alt,
-            fasta,
-        )
 
     def describe(self, command_line: str | None = None) -> dict[str, Any]:
         """What ran: version, command, device, parameters."""

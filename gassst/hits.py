@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class Hit(NamedTuple):
     contig: str
     start: int
     end: int
-    strand: str
+    strand: Literal["+", "-"]
     mapq: int
     cigartuples: tuple[tuple[int, int], ...]
     nm: int

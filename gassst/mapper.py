@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
@@ -23,7 +23,7 @@ from gassst.io.input_progress import InputProgress, size_of
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
-from gassst.io.read_shapes import Read, Text, parts_of
+from gassst.io.read_shapes import Read, parts_of
 from gassst.io.read_source import ReadSource
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths
@@ -36,7 +36,7 @@ from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.seeding.index_choice import load_index
 from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.seed_index import SeedIndex
+from gassst.seeding.seed_index import Index, SeedIndex
 from gassst.stats import Stats
 from gassst.threads import usable_threads
 
@@ -99,7 +99,7 @@ class Mapper(BatchMapper):
 
     def __init__(
         self,
-        index: SeedIndex | str | os.PathLike[str],
+        index: Index | str | os.PathLike[str],
         *,
         seed_length: int | None = None,
         min_identity: float | None = None,
@@ -113,14 +113,14 @@ class Mapper(BatchMapper):
         batch_size: int | None = None,
         memory: int | None = None,
         filters: tuple[str, ...] = DEFAULT_FILTERS,
-        mode: str | None = None,
+        mode: Literal["global", "local"] | None = None,
         scoring: Scoring = DEFAULT_SCORING,
         alt_aware: bool = True,
         pairing: bool = True,
         mate_rescue: bool = True,
         five_prime: bool = False,
         insert: tuple[float, float] | None = None,
-        orientation: str | None = None,
+        orientation: Literal["fr", "rf", "ff"] | None = None,
     ):
         check_switches()
         threads = usable_threads() if threads is None else threads
@@ -173,6 +173,11 @@ class Mapper(BatchMapper):
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
         return _reopened, (self.index, self.params)
 
+    def __repr__(self) -> str:
+        params = self.params
+        mode = params.mode or "default mode"
+        return f"<Mapper: {self.index!r}, {mode}, sensitivity {params.sensitivity}, {params.threads} threads>"
+
     def close(self) -> None:
         """Close the index, if it was given by its path. Then nothing can be mapped any more."""
         if self._owns_index:
@@ -193,6 +198,35 @@ class Mapper(BatchMapper):
         from pysam import AlignmentHeader
 
         return AlignmentHeader.from_text(self.header_text())
+
+    def header_text(
+        self,
+        read_group: str | Sequence[str] | None = None,
+        command_line: str | None = None,
+        sort: bool = False,
+        comments: Sequence[str] = (),
+    ) -> str:
+        """The text of the SAM header of this reference.
+
+        Parameters
+        ----------
+        read_group : str or list of str, optional
+            Whole @RG lines.
+        command_line : str, optional
+            For the @PG line. None: that of this process.
+        sort : bool
+            Say that records come by coordinate.
+        comments : list of str
+            Whole @CO lines.
+
+        Raises
+        ------
+        UsageError
+            A bad read group.
+        InputError
+            A contig that SAM cannot hold.
+        """
+        return sam.header_of(self.reference, read_group, command_line, sort, comments)
 
     def map(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
@@ -261,7 +295,7 @@ class Mapper(BatchMapper):
             parts = [arrays for arrays, _ in results]
         return HitArrays.joined(parts, self.reference.names)
 
-    def map_one(self, read: Read, quality: Text | None = None) -> list[Hit]:
+    def map_one(self, read: Read, quality: str | bytes | None = None) -> list[Hit]:
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
@@ -332,7 +366,7 @@ class Mapper(BatchMapper):
         allow_truncated: bool = False,
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
-        format: str | None = None,
+        format: Literal["sam", "bam", "cram"] | None = None,
         level: int | None = None,
         sort: bool = False,
         sort_memory: int = SORT_MEMORY,
@@ -347,7 +381,7 @@ class Mapper(BatchMapper):
         soft_clip_supplementary: bool = False,
         mark_secondary: bool = False,
         baq: bool = False,
-        more_tags: tuple[str, ...] = (),
+        more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = (),
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
