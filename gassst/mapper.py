@@ -248,7 +248,8 @@ class Mapper(BatchMapper):
         ------
         pysam.AlignedSegment
             In the order of the reads, of a pair the first mate's before the second's; the primary alignment of
-            each read first.
+            each read first. The first one comes once 1,024 reads have been taken from the iterables, or all. Pairs
+            whose insert sizes are learned, and interleaved reads, need more of them.
 
         Raises
         ------
@@ -259,7 +260,8 @@ class Mapper(BatchMapper):
         InputError
             On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
         """
-        return self._segments(self._batches(reads1, reads2, interleaved))
+        insert = self.insert if reads2 is None and not interleaved else None
+        return self._segments(self._batches(reads1, reads2, interleaved), insert)
 
     def _batches(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None, interleaved: bool
@@ -269,14 +271,14 @@ class Mapper(BatchMapper):
         self.index.verify_open()
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
-    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
+    def _segments(self, batches: Iterable[ReadBatch], insert: InsertModel | None) -> Iterator[AlignedSegment]:
         builder = sam.record_builder(self.header_text(), self.reference.arrays)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
         work = MappingWork(self.replaced(counts_details=False))
-        with closing(MappingRun(work, segments_of).results(batches)) as results:
+        with closing(MappingRun(work, segments_of, insert=insert).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 

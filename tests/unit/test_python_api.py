@@ -130,6 +130,42 @@ def test_the_text_of_a_header_has_what_is_asked_for(small_index):
     assert "@RG\tID:x\n" in text and "\tCL:made so\n" in text and text.endswith("@CO\thello\n")
 
 
+# --- streams ----------------------------------------------------------------------------------------------------
+
+
+def pulled(reads, counted: list[int]):
+    for read in reads:
+        counted[0] += 1
+        yield read
+
+
+@pytest.mark.parametrize("paired", [False, True], ids=["single", "paired"])
+def test_the_first_record_of_a_stream_comes_after_1024_reads(small_index, small_reads, paired):
+    """The oracle is a run whose batches have 64 reads each."""
+    reads = [(f"r{i}", read[1], read[2]) for i, read in enumerate(small_reads * 6)]
+    sources = [reads[0::2], [(one[0], *two[1:]) for one, two in zip(reads[0::2], reads[1::2], strict=True)]]
+    sources = sources if paired else [reads]
+    options = {"device": "none", "insert": (300.0, 20.0), "threads": 2}
+    counted = [0]
+    records = gassst.Mapper(small_index, **options).map(*(pulled(source, counted) for source in sources))
+    found = [next(records)]
+    assert counted == [1024]
+    found += records
+    assert counted == [len(reads)]
+    expected = list(gassst.Mapper(small_index, batch_size=64, **options).map(*sources))
+    assert [one.to_string() for one in found] == [one.to_string() for one in expected]
+
+
+def test_columns_are_those_of_the_records(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none")
+    hits, records = mapper.map_arrays(small_reads), list(mapper.map(small_reads))
+    assert [hits.read_name(i) for i in range(len(hits))] == [record.query_name for record in records]
+    assert hits.flag.tolist() == [record.flag for record in records]
+    assert hits.mapq.tolist() == [record.mapping_quality for record in records]
+    assert hits.start.tolist() == [record.reference_start for record in records]
+    assert hits.contig.tolist() == [record.reference_id for record in records]
+
+
 # --- errors -----------------------------------------------------------------------------------------------------
 
 
