@@ -290,9 +290,8 @@ class Mapper(BatchMapper):
         Parameters and errors are those of `map`, but that all errors come at once.
         """
         batches = self._batches(reads1, reads2, interleaved)
-        run = MappingRun(
-            MappingWork(self), lambda mapper, batch, result: arrays_of(batch, result, mapper.reference)
-        )
+        work = MappingWork(self.replaced(counts_details=False))
+        run = MappingRun(work, lambda mapper, batch, result: arrays_of(batch, result, mapper.reference))
         with closing(run.results(batches)) as results:
             parts = [arrays for arrays, _ in results]
         return HitArrays.joined(parts, self.reference.names)
@@ -351,7 +350,7 @@ class Mapper(BatchMapper):
 
     def _mapped_alone(self, batch: ReadBatch) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread."""
-        result, _ = self.map_batch(batch)
+        result, _ = self.replaced(counts_details=False).map_batch(batch)
         return hits_of(arrays_of(batch, result, self.reference), len(batch))
 
     def map_file(
