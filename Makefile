@@ -72,7 +72,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # What the documentation tells its readers to type runs, its figures are those of the JSON files, and its English is plain.
-docs-check: $(VENV)/.docs $(VENV)/.installed
+docs-check: $(VENV)/.docs $(VENV)/.tested
 	$(BIN)/python scripts/check/english.py
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
 	$(BIN)/python scripts/docs/pipeline_svg.py --check

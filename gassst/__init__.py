@@ -9,6 +9,10 @@ Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
+Signatures also name the types Read and Paths; TagSources, ReadGroups, DuplicateRules, Shard and InputProgress, which
+`Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an
+index.
+
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:
 ...     stats = mapper.map_file("reads.fq.gz", "out.bam")
@@ -23,21 +27,64 @@ from gassst.version import __version__
 if TYPE_CHECKING:
     from gassst import align
     from gassst.hits import Hit, HitArrays
+    from gassst.io.duplicates import DuplicateRules
+    from gassst.io.input_progress import InputProgress
+    from gassst.io.read_groups import ReadGroups
+    from gassst.io.read_shapes import Read
+    from gassst.io.read_source import ReadSource
+    from gassst.io.read_tags import TagSources
+    from gassst.io.reads import Paths
+    from gassst.io.reference import Reference
+    from gassst.io.shards import Shard
     from gassst.mapper import Mapper
+    from gassst.pairing.insert_size import InsertModel
     from gassst.params import Scoring
     from gassst.seeding.seed_index import SeedIndex as Index
+    from gassst.seeding.spectrum import Spectrum
     from gassst.stats import Stats
 
-__all__ = ["Hit", "HitArrays", "Index", "Mapper", "Scoring", "Stats", "__version__", "align", "errors"]
+__all__ = [
+    "DuplicateRules",
+    "Hit",
+    "HitArrays",
+    "Index",
+    "InputProgress",
+    "InsertModel",
+    "Mapper",
+    "Paths",
+    "Read",
+    "ReadGroups",
+    "ReadSource",
+    "Reference",
+    "Scoring",
+    "Shard",
+    "Spectrum",
+    "Stats",
+    "TagSources",
+    "__version__",
+    "align",
+    "errors",
+]
 
 # Imported at first use: `gassst --help` and `gassst devices` need neither pysam nor the compiled modules.
 _LAZY = {
+    "DuplicateRules": ("gassst.io.duplicates", "DuplicateRules"),
     "Hit": ("gassst.hits", "Hit"),
     "HitArrays": ("gassst.hits", "HitArrays"),
     "Index": ("gassst.seeding.seed_index", "SeedIndex"),
+    "InputProgress": ("gassst.io.input_progress", "InputProgress"),
+    "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "Mapper": ("gassst.mapper", "Mapper"),
+    "Paths": ("gassst.io.reads", "Paths"),
+    "Read": ("gassst.io.read_shapes", "Read"),
+    "ReadGroups": ("gassst.io.read_groups", "ReadGroups"),
+    "ReadSource": ("gassst.io.read_source", "ReadSource"),
+    "Reference": ("gassst.io.reference", "Reference"),
     "Scoring": ("gassst.params", "Scoring"),
+    "Shard": ("gassst.io.shards", "Shard"),
+    "Spectrum": ("gassst.seeding.spectrum", "Spectrum"),
     "Stats": ("gassst.stats", "Stats"),
+    "TagSources": ("gassst.io.read_tags", "TagSources"),
 }
 
 

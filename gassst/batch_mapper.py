@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
 from gassst.extension.choose import Extender, LateExtender
-from gassst.io import records as sam
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference
 from gassst.one_read import OneReadSearch
@@ -108,29 +106,6 @@ class BatchMapper:
     def counters(self) -> Times:
         """What the extender has counted in this process up to now."""
         return replace(self.extender.counters)
-
-    def header(
-        self,
-        read_group: str | Sequence[str] | None = None,
-        command_line: str | None = None,
-        sort: bool = False,
-        comments: Sequence[str] = (),
-        fasta: str | None = None,
-    ) -> str:
-        """SAM header of this reference."""
-        reference = self.index.reference
-        return sam.header(
-            reference.names,
-            reference.lengths.tolist(),
-            reference.md5,
-            read_group,
-            __version__,
-            command_line or " ".join(sys.argv),
-            "coordinate" if sort else "unsorted",
-            comments,
-            reference.alt,
-            fasta,
-        )
 
     def describe(self, command_line: str | None = None) -> dict[str, Any]:
         """What ran: version, command, device, parameters."""

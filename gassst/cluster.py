@@ -20,7 +20,15 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gassst.errors import GassstError, InputError, InstallationError, OutputError, UsageError, WorkerError
+from gassst.errors import (
+    GassstError,
+    InputError,
+    InstallationError,
+    OutputError,
+    UsageError,
+    WorkerError,
+    unreadable,
+)
 from gassst.io import interrupt
 from gassst.io.alignment_input import is_alignment_file
 from gassst.io.destination import Destination
@@ -239,7 +247,7 @@ def staged(index: str, folder: str) -> str:
         facts = repr((index, info.st_size, info.st_mtime_ns)).encode()
         parts = [part.path for part in SeedIndex.open(index).parts]
     except OSError as error:
-        raise InputError(f"{index}: {error.strerror or error}") from error
+        raise unreadable(index, error) from error
     place = os.path.join(_own_folder(folder), hashlib.sha256(facts).hexdigest()[:16])
     try:
         os.makedirs(place, 0o700, exist_ok=True)

@@ -57,6 +57,10 @@ class InputError(GassstError):
     """A file that cannot be read as what it should be; the message names the file and the record."""
 
 
+class MissingFileError(InputError, FileNotFoundError):
+    """A file to read that does not exist; the message names it."""
+
+
 class IndexFormatError(InputError):
     """An index file that is not one, is of another version, is truncated or is damaged."""
 
@@ -75,6 +79,14 @@ class InstallationError(GassstError, ImportError):
 
 class WorkerError(GassstError):
     """A worker process that died."""
+
+
+def unreadable(path: object, error: OSError) -> InputError:
+    """What a user is told of a file that the system does not let us read."""
+    if isinstance(error, InputError):  # of another file, which it names
+        return error
+    kind = MissingFileError if isinstance(error, FileNotFoundError) else InputError
+    return kind(f"{path}: {error.strerror or error}")
 
 
 class Report(NamedTuple):

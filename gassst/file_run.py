@@ -128,7 +128,9 @@ class FileRun:
         # Parts of a run have one header, wherever their machines keep the FASTA.
         is_cram = sam.output_format(Destination(output), options.format) == "cram" and shard is None
         fasta = mapper.index.fasta if is_cram else None
-        self._header = mapper.header(source.header_groups, command_line, options.sort, source.comments, fasta)
+        self._header = sam.header_of(
+            mapper.reference, source.header_groups, command_line, options.sort, source.comments, fasta
+        )
         self._batches: ClosableBatches | None = None
         self._has_begun = False
         self._parts: list[LanePart] | None = None

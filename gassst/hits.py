@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gassst.errors import InstallationError
 from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference, contig_before
 from gassst.pairing.insert_size import is_primary, reference_spans
@@ -63,7 +64,7 @@ class Hit(NamedTuple):
     contig: str
     start: int
     end: int
-    strand: str
+    strand: Literal["+", "-"]
     mapq: int
     cigartuples: tuple[tuple[int, int], ...]
     nm: int
@@ -109,6 +110,10 @@ class HitArrays:
     cigar_ops : uint8[r]
         Operations, as in `Hit.cigartuples`.
     cigar_lengths : uint32[r]
+    read_name_offsets : int64[n + 1]
+        The name of read i is read_name_offsets[i] .. read_name_offsets[i + 1] of the next column.
+    read_name_text : uint8[b]
+        ASCII, as in records.
     names : tuple of str
         Of the contigs.
     """
@@ -125,6 +130,8 @@ class HitArrays:
     cigar_offsets: NDArray[np.int64]
     cigar_ops: NDArray[np.uint8]
     cigar_lengths: NDArray[np.uint32]
+    read_name_offsets: NDArray[np.int64]
+    read_name_text: NDArray[np.uint8]
     names: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -144,9 +151,20 @@ class HitArrays:
         return self.flag & UNMAPPED == 0
 
     def as_dict(self) -> dict[str, NDArray[Any]]:
-        """The columns of one value a row, by name, as `pandas.DataFrame` and `polars.DataFrame` take them."""
-        wide = ("cigar_offsets", "cigar_ops", "cigar_lengths", "names")
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in wide}
+        """The columns of one value a row, by name, as `pandas.DataFrame` and `polars.DataFrame` take them.
+
+        `contig` and `read` are numbers here. `__arrow_c_stream__` exports names, and CIGARs as text.
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name in _OF_ROWS}
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows for `pyarrow.table`, `polars.DataFrame` and whatever else reads the Arrow PyCapsule interface.
+
+        The columns are read_name, contig, start, end, strand ("+" or "-"), mapq, cigar, nm, score, flag and is_primary.
+        Contig and strand are dictionary-encoded. Of an unmapped read contig, start, end, strand, cigar, nm and score
+        are null. Raises InstallationError where pyarrow is missing.
+        """
+        return _table(self).__arrow_c_stream__(requested_schema)
 
     def cigar(self, row: int) -> str:
         """The CIGAR of a row as text; "" where the read is unmapped."""
@@ -154,21 +172,25 @@ class HitArrays:
         columns = self.cigar_lengths[runs].tolist(), self.cigar_ops[runs].tolist()
         return "".join(f"{length}{OPERATIONS[op]}" for length, op in zip(*columns, strict=True))
 
+    def read_name(self, row: int) -> str:
+        """The name of the read of a row."""
+        read = self.read[row]
+        first, last = self.read_name_offsets[read], self.read_name_offsets[read + 1]
+        return self.read_name_text[first:last].tobytes().decode("utf-8", "surrogateescape")
+
     @classmethod
     def joined(cls, parts: Sequence[HitArrays], names: Sequence[str]) -> HitArrays:
         """The rows of all parts, whose reads follow each other: each part counts its own from 0."""
         columns: dict[str, Any] = {"names": tuple(names)}
         for field in fields(cls):
-            if field.name not in ("names", "cigar_offsets"):
+            if field.name in _TYPES:
                 empty: NDArray[Any] = np.empty(0, _TYPES[field.name])
                 columns[field.name] = np.concatenate([empty, *(getattr(part, field.name) for part in parts)])
-        n_runs = [np.diff(part.cigar_offsets) for part in parts]
-        columns["cigar_offsets"] = np.concatenate(
-            [[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *n_runs]))]
-        )
+        for name in ("cigar_offsets", "read_name_offsets"):
+            sizes = [np.diff(getattr(part, name)) for part in parts]
+            columns[name] = _offsets(np.concatenate([np.empty(0, np.int64), *sizes]))
         before = np.cumsum([0] + [_reads_of(part) for part in parts[:-1]]) if parts else np.empty(0, np.int64)
         columns["read"] += np.repeat(before, [len(part) for part in parts])
-        columns["cigar_offsets"] = columns["cigar_offsets"].astype(np.int64)
         return cls(**columns)
 
 
@@ -184,7 +206,14 @@ _TYPES: dict[str, type] = {
     "flag": np.uint16,
     "cigar_ops": np.uint8,
     "cigar_lengths": np.uint32,
+    "read_name_text": np.uint8,
 }
+_OF_ROWS = ("read", "contig", "start", "end", "strand", "mapq", "nm", "score", "flag")
+
+
+def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """int64[n + 1]: where each of n pieces begins that lie one behind the other."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _reads_of(part: HitArrays) -> int:
@@ -201,7 +230,7 @@ def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> Hi
     contig = np.where(mapped, contig_before(reference.starts, position), -1)
     start = np.where(mapped, position - reference.starts[contig], -1)
     n_runs = np.where(mapped, hits["cigar_runs"], 0).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(n_runs)])
+    offsets = _offsets(n_runs)
     row = np.repeat(hits["cigar_start"].astype(np.int64) - offsets[:-1], n_runs) + np.arange(offsets[-1])
     runs = result.cigars[row]
     strand = np.where(mapped, 1 - 2 * (hits["flag"] & REVERSE > 0).astype(np.int8), 0)
@@ -217,9 +246,49 @@ def arrays_of(batch: ReadBatch, result: BatchResult, reference: Reference) -> Hi
         "flag": flag,
         "cigar_ops": runs & 15,
         "cigar_lengths": runs >> 4,
+        "read_name_text": batch.names,
     }
     typed = {name: column.astype(_TYPES[name]) for name, column in columns.items()}
-    return HitArrays(**typed, cigar_offsets=offsets.astype(np.int64), names=tuple(reference.names))
+    typed["read_name_offsets"] = batch.name_offsets.astype(np.int64)
+    return HitArrays(**typed, cigar_offsets=offsets, names=tuple(reference.names))
+
+
+def _table(hits: HitArrays) -> Any:
+    """A `pyarrow.Table`, without a Python object for any row."""
+    try:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+    except ImportError:
+        raise InstallationError("there is no pyarrow here: `pip install gassst[arrow]`") from None
+    unmapped = ~hits.is_mapped
+    n_reads = len(hits.read_name_offsets) - 1
+    names = [pa.py_buffer(column) for column in (hits.read_name_offsets, hits.read_name_text)]
+    text = pa.large_string()
+    lengths = pa.array(hits.cigar_lengths).cast(text)
+    operations = pa.array(list(OPERATIONS), text).take(pa.array(hits.cigar_ops))
+    runs = pc.binary_join_element_wise(lengths, operations, pa.scalar("", text))
+    cigars = pc.binary_join(
+        pa.LargeListArray.from_arrays(pa.array(hits.cigar_offsets), runs), pa.scalar("", text)
+    )
+
+    def chosen(values: Sequence[str], which: NDArray[Any]) -> Any:
+        indices = pa.array(which.astype(np.int32), mask=unmapped)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
+
+    columns = {
+        "read_name": pa.LargeStringArray.from_buffers(n_reads, *names).take(pa.array(hits.read)),
+        "contig": chosen(hits.names, hits.contig),
+        "start": pa.array(hits.start, mask=unmapped),
+        "end": pa.array(hits.end, mask=unmapped),
+        "strand": chosen("+-", hits.strand < 0),
+        "mapq": pa.array(hits.mapq),
+        "cigar": pc.if_else(pa.array(unmapped), pa.scalar(None, text), cigars),
+        "nm": pa.array(hits.nm, mask=unmapped),
+        "score": pa.array(hits.score, mask=unmapped),
+        "flag": pa.array(hits.flag),
+        "is_primary": pa.array(hits.is_primary),
+    }
+    return pa.table(columns)
 
 
 def _with_mates(hits: NDArray[Any], mate: NDArray[np.uint8] | None) -> NDArray[np.uint16]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gassst.batch_mapper import BatchMapper, device_search, planned
 from gassst.errors import ParameterError, UsageError
@@ -23,7 +23,7 @@ from gassst.io.input_progress import InputProgress, size_of
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
-from gassst.io.read_shapes import Read, Text, parts_of
+from gassst.io.read_shapes import Read, parts_of
 from gassst.io.read_source import ReadSource
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths
@@ -34,12 +34,14 @@ from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapPar
 from gassst.rules import check_switches
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
+from gassst.seeding.index_choice import load_index
 from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.seed_index import SeedIndex
+from gassst.seeding.seed_index import Index, SeedIndex
 from gassst.stats import Stats
+from gassst.threads import usable_threads
 
 if TYPE_CHECKING:
-    from pysam import AlignedSegment
+    from pysam import AlignedSegment, AlignmentHeader
 
     from gassst.io.duplicates import DuplicateRules
 
@@ -53,16 +55,18 @@ class Mapper(BatchMapper):
 
     Parameters
     ----------
-    index : SeedIndex or path
-        An index, or the file of one.
+    index : Index or path
+        An index, the file of one, or a FASTA, which is treated as `gassst map` treats it: the index beside it is used
+        if it is up to date, else one is built in memory. The logger `gassst` says which.
     seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, mode, scoring
         What is looked for: see `params.MapParams`.
     pairing, mate_rescue, insert, orientation, five_prime, alt_aware
         Pairs, split reads and ALT contigs, there too.
     filters : tuple of str
         Of the candidates, there too.
-    threads : int
-        That `map`, `map_arrays` and `map_file` work with. `map_one` and `map_pair` work in the calling thread.
+    threads : int, optional
+        That `map`, `map_arrays` and `map_file` work with. None: one for each core that this process may use, which is
+        the default of `gassst map`, too. `map_one` and `map_pair` work in the calling thread.
     processes, batch_size, memory, device
         How `map_file` shares out its work, how many reads are worked on at once, bytes that the index may keep
         resident, and the OpenCL device; there too.
@@ -73,6 +77,8 @@ class Mapper(BatchMapper):
         A parameter out of its range.
     UsageError
         An unknown filter.
+    InputError
+        The file cannot be read, or is no FASTA.
     IndexFormatError
         The file is not a usable index.
     DeviceError
@@ -93,7 +99,7 @@ class Mapper(BatchMapper):
 
     def __init__(
         self,
-        index: SeedIndex | str | os.PathLike[str],
+        index: Index | str | os.PathLike[str],
         *,
         seed_length: int | None = None,
         min_identity: float | None = None,
@@ -101,22 +107,23 @@ class Mapper(BatchMapper):
         sensitivity: int = 2,
         max_hits: int = 1,
         all_hits: bool = False,
-        threads: int = 2,
+        threads: int | None = None,
         processes: int | None = None,
         device: str | None = None,
         batch_size: int | None = None,
         memory: int | None = None,
         filters: tuple[str, ...] = DEFAULT_FILTERS,
-        mode: str | None = None,
+        mode: Literal["global", "local"] | None = None,
         scoring: Scoring = DEFAULT_SCORING,
         alt_aware: bool = True,
         pairing: bool = True,
         mate_rescue: bool = True,
         five_prime: bool = False,
         insert: tuple[float, float] | None = None,
-        orientation: str | None = None,
+        orientation: Literal["fr", "rf", "ff"] | None = None,
     ):
         check_switches()
+        threads = usable_threads() if threads is None else threads
         verified = MapParams(
             seed_length=seed_length,
             min_identity=min_identity,
@@ -141,7 +148,7 @@ class Mapper(BatchMapper):
         ).verify()
         owns_index = not isinstance(index, SeedIndex)
         if not isinstance(index, SeedIndex):
-            index = SeedIndex.open(index)
+            index = load_index(os.fspath(index), threads)
         index.verify_open()
         if seed_length is not None and seed_length < index.shortest_seed:
             raise ParameterError(
@@ -166,6 +173,11 @@ class Mapper(BatchMapper):
         """A copy in another process opens the index and the device again. TypeError where the index has no file."""
         return _reopened, (self.index, self.params)
 
+    def __repr__(self) -> str:
+        params = self.params
+        mode = params.mode or "default mode"
+        return f"<Mapper: {self.index!r}, {mode}, sensitivity {params.sensitivity}, {params.threads} threads>"
+
     def close(self) -> None:
         """Close the index, if it was given by its path. Then nothing can be mapped any more."""
         if self._owns_index:
@@ -176,6 +188,45 @@ class Mapper(BatchMapper):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    @property
+    def header(self) -> AlignmentHeader:
+        """The SAM header of this reference, as `pysam.AlignmentFile(.., header=)` takes it; `str` of it is its text.
+
+        `header_text` returns the text with read groups, comments or another command line.
+        """
+        from pysam import AlignmentHeader
+
+        return AlignmentHeader.from_text(self.header_text())
+
+    def header_text(
+        self,
+        read_group: str | Sequence[str] | None = None,
+        command_line: str | None = None,
+        sort: bool = False,
+        comments: Sequence[str] = (),
+    ) -> str:
+        """The text of the SAM header of this reference.
+
+        Parameters
+        ----------
+        read_group : str or list of str, optional
+            Whole @RG lines.
+        command_line : str, optional
+            For the @PG line. None: that of this process.
+        sort : bool
+            Say that records come by coordinate.
+        comments : list of str
+            Whole @CO lines.
+
+        Raises
+        ------
+        UsageError
+            A bad read group.
+        InputError
+            A contig that SAM cannot hold.
+        """
+        return sam.header_of(self.reference, read_group, command_line, sort, comments)
 
     def map(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None = None, interleaved: bool = False
@@ -197,7 +248,8 @@ class Mapper(BatchMapper):
         ------
         pysam.AlignedSegment
             In the order of the reads, of a pair the first mate's before the second's; the primary alignment of
-            each read first.
+            each read first. The first one comes once 1,024 reads have been taken from the iterables, or all. Pairs
+            whose insert sizes are learned, and interleaved reads, need more of them.
 
         Raises
         ------
@@ -208,7 +260,8 @@ class Mapper(BatchMapper):
         InputError
             On iteration, by the rules for files: `read_records.batch_of_records`, `batch_of_pairs`.
         """
-        return self._segments(self._batches(reads1, reads2, interleaved))
+        insert = self.insert if reads2 is None and not interleaved else None
+        return self._segments(self._batches(reads1, reads2, interleaved), insert)
 
     def _batches(
         self, reads1: Iterable[Read], reads2: Iterable[Read] | None, interleaved: bool
@@ -218,14 +271,14 @@ class Mapper(BatchMapper):
         self.index.verify_open()
         return batch_records(reads1, reads2, self.params.reads_per_batch(), interleaved=interleaved)
 
-    def _segments(self, batches: Iterable[ReadBatch]) -> Iterator[AlignedSegment]:
-        builder = sam.record_builder(self.header(), self.reference.arrays)
+    def _segments(self, batches: Iterable[ReadBatch], insert: InsertModel | None) -> Iterator[AlignedSegment]:
+        builder = sam.record_builder(self.header_text(), self.reference.arrays)
 
         def segments_of(_: BatchMapper, batch: ReadBatch, result: BatchResult) -> list[AlignedSegment]:
             return sam.to_aligned_segments(batch, result.hits, result.summary, result.cigars, builder)
 
         work = MappingWork(self.replaced(counts_details=False))
-        with closing(MappingRun(work, segments_of).results(batches)) as results:
+        with closing(MappingRun(work, segments_of, insert=insert).results(batches)) as results:
             for segments, _ in results:
                 yield from segments
 
@@ -237,14 +290,13 @@ class Mapper(BatchMapper):
         Parameters and errors are those of `map`, but that all errors come at once.
         """
         batches = self._batches(reads1, reads2, interleaved)
-        run = MappingRun(
-            MappingWork(self), lambda mapper, batch, result: arrays_of(batch, result, mapper.reference)
-        )
+        work = MappingWork(self.replaced(counts_details=False))
+        run = MappingRun(work, lambda mapper, batch, result: arrays_of(batch, result, mapper.reference))
         with closing(run.results(batches)) as results:
             parts = [arrays for arrays, _ in results]
         return HitArrays.joined(parts, self.reference.names)
 
-    def map_one(self, read: Read, quality: Text | None = None) -> list[Hit]:
+    def map_one(self, read: Read, quality: str | bytes | None = None) -> list[Hit]:
         """Map one read, in the calling thread.
 
         The hits are those that `map` finds for it as a single read. Where whole reads are aligned (`mode`
@@ -298,7 +350,7 @@ class Mapper(BatchMapper):
 
     def _mapped_alone(self, batch: ReadBatch) -> list[list[Hit]]:
         """The hits of each read of a batch, mapped in this thread."""
-        result, _ = self.map_batch(batch)
+        result, _ = self.replaced(counts_details=False).map_batch(batch)
         return hits_of(arrays_of(batch, result, self.reference), len(batch))
 
     def map_file(
@@ -315,7 +367,7 @@ class Mapper(BatchMapper):
         allow_truncated: bool = False,
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
-        format: str | None = None,
+        format: Literal["sam", "bam", "cram"] | None = None,
         level: int | None = None,
         sort: bool = False,
         sort_memory: int = SORT_MEMORY,
@@ -330,7 +382,7 @@ class Mapper(BatchMapper):
         soft_clip_supplementary: bool = False,
         mark_secondary: bool = False,
         baq: bool = False,
-        more_tags: tuple[str, ...] = (),
+        more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = (),
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Literal
 
 from gassst.errors import ParameterError
-from gassst.threads import MAX_THREADS
+from gassst.threads import MAX_THREADS, usable_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,8 +36,15 @@ LEAST_MEMORY = "must be at least 1M (1,048,576 bytes)"
 LOCAL_BEST = "is not for local mode, which reports best alignments"
 
 
-def _is_insert(insert: tuple[float, ...]) -> bool:
-    return len(insert) == 2 and all(0 < value <= LONGEST_TEMPLATE for value in insert)  # false for NaN, too
+def _is_pair(values: object, least: float, most: float) -> bool:
+    """Whether these are two numbers within these bounds; a NaN is not."""
+    if not isinstance(values, tuple | list) or len(values) != 2:
+        return False
+    return all(isinstance(value, Real) and least <= float(value) <= most for value in values)
+
+
+def _is_insert(values: tuple[float, float]) -> bool:
+    return _is_pair(values, 0, LONGEST_TEMPLATE) and all(values)
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,16 @@ class Scoring:
         checks = (
             ("match", 1 <= self.match <= MAX_MATCH, f"must be from 1 to {MAX_MATCH}"),
             ("mismatch", 0 <= self.mismatch <= most, f"must be from 0 to {most}"),
-            ("gap_open", all(0 <= x <= most for x in self.gap_open), f"must be from 0 to {most}"),
-            ("gap_extend", all(1 <= x <= most for x in self.gap_extend), f"must be from 1 to {most}"),
+            (
+                "gap_open",
+                _is_pair(self.gap_open, 0, most),
+                f"must be from 0 to {most}, for both kinds of gaps",
+            ),
+            (
+                "gap_extend",
+                _is_pair(self.gap_extend, 1, most),
+                f"must be from 1 to {most}, for both kinds of gaps",
+            ),
             ("clip", 0 <= self.clip <= most, f"must be from 0 to {most}"),
             ("min_score", 0 <= self.least_score <= 0x7FFF, "must be from 0 to 32767"),
         )
@@ -106,9 +122,10 @@ class MapParams:
         Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
-    threads, device, batch_size, memory
-        Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
-        keep resident.
+    threads : int
+        Worker threads (option -t), by default one for each core that this process may use.
+    device, batch_size, memory
+        OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may keep resident.
     processes : int or None
         That the threads of `Mapper.map_file` are spread over; 1 is this process alone. None: by their number
         (`workers.layout`).
@@ -139,20 +156,20 @@ class MapParams:
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
-    threads: int = 2
+    threads: int = field(default_factory=usable_threads)
     processes: int | None = None
     device: str | None = None
     batch_size: int | None = None
     memory: int | None = None
     filters: tuple[str, ...] = DEFAULT_FILTERS
-    mode: str | None = None
+    mode: Literal["global", "local"] | None = None
     scoring: Scoring = DEFAULT_SCORING
     alt_aware: bool = True
     pairing: bool = True
     mate_rescue: bool = True
     five_prime: bool = False
     insert: tuple[float, float] | None = None
-    orientation: str | None = None
+    orientation: Literal["fr", "rf", "ff"] | None = None
 
     def reads_per_batch(
         self, processes: int = 1, on_device: bool = False, is_served: bool = False, is_ready: bool = False
@@ -223,6 +240,7 @@ class MapParams:
                 f"must be one of {', '.join(ORIENTATIONS)}",
             ),
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
+            ("scoring", isinstance(self.scoring, Scoring), "must be a gassst.Scoring"),
             ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
         )
         for name, holds, complaint in checks:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -192,7 +192,8 @@ class MappingRun(Generic[Finished]):
             workers = self._workers or stack.enter_context(closing(ThreadWorkers(self._work, self._threads)))
             self.begin(batches, workers)
             calls = stack.enter_context(closing(self.calls(workers)))
-            for call in in_order(calls, most_waiting(workers, self._threads)):
+            # Whoever waits for the first reads of a stream gets them before more are read.
+            for call in chain(islice(calls, 1), in_order(calls, most_waiting(workers, self._threads))):
                 yield self.finished(call)
             self.end()
 

@@ -7,13 +7,14 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gassst._core.error_cycles import errors_by_cycle
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.funnel import Funnel, count_of
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
@@ -144,6 +145,9 @@ class Stats:
     run: dict = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list, compare=False)
 
+    def __repr__(self) -> str:
+        return f"<Stats: {self.reads:,} reads, {self.mapped:,} mapped>"
+
     @classmethod
     def of_runs(cls, runs: dict[str, Stats]) -> Stats:
         """The sum of several runs of one mapper, by output; `run["samples"]` has the main counts of each."""
@@ -160,7 +164,7 @@ class Stats:
         }
         return total
 
-    def timed(self, stage: str) -> _Timer:
+    def timed(self, stage: str) -> AbstractContextManager[None]:
         """A context that adds the time its block takes to a stage."""
         return _Timer(self.nanoseconds, stage)
 
@@ -256,7 +260,7 @@ class Stats:
             with open(path, encoding="utf-8") as file:
                 return cls.from_dict(json.load(file))
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
+            raise unreadable(path, error) from error
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             raise InputError(f"{path}: not statistics that --stats wrote") from None
 

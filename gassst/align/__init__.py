@@ -8,11 +8,12 @@ from gassst.align.alphabets import DNA, PROTEIN, Alphabet
 from gassst.align.best import LocalAlignment, best
 from gassst.align.edits import edit_distance
 from gassst.align.gaps import Gaps, gap_costs
-from gassst.align.matrices import Matrix, Profile, match_matrix, read_matrix, substitution_matrix
+from gassst.align.matrices import Matrix, MatrixLike, Profile, match_matrix, read_matrix, substitution_matrix
 from gassst.align.pair_hmm import GapQualities, HmmPath, forward, posterior, viterbi, viterbi_paths
 from gassst.align.products import scores
 from gassst.align.sequences import Sequences, read_sequences, reverse_complement
 from gassst.align.traced import Alignments, pairs
+from gassst.align.workers import Progress
 
 __all__ = [
     "DNA",
@@ -24,7 +25,9 @@ __all__ = [
     "HmmPath",
     "LocalAlignment",
     "Matrix",
+    "MatrixLike",
     "Profile",
+    "Progress",
     "Sequences",
     "best",
     "edit_distance",

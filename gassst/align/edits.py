@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ def edit_distance(
     targets: Any,
     band: int | None = None,
     *,
-    mode: str = "global",
+    mode: Literal["global", "semiglobal"] = "global",
     alphabet: Alphabet = DNA,
     pairs: ArrayLike | None = None,
     threads: int | None = None,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst.align.alphabets import DNA, NO_LETTER, PROTEIN, Alphabet
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, UsageError, unreadable
 
 NAMED = ("BLOSUM62", "PAM250", "NUC4.4")
 """Names of the matrices that the package has; case, dots and blanks in a name do not matter."""
@@ -51,6 +51,9 @@ class Matrix:
     name: str = "matrix"
     known: NDArray[np.bool_] = field(init=False, repr=False)
     """bool[letters of the alphabet], which of them have scores."""
+
+    def __repr__(self) -> str:
+        return f"<Matrix: {self.name}, {self.alphabet.name}>"
 
     def __post_init__(self) -> None:
         scores = _verified(self.scores, self.name)
@@ -88,6 +91,9 @@ class Profile:
     scores: NDArray[np.int16]
     alphabet: Alphabet = PROTEIN
     name: str = "profile"
+
+    def __repr__(self) -> str:
+        return f"<Profile: {self.name}, {len(self):,} places, {self.alphabet.name}>"
 
     def __post_init__(self) -> None:
         scores = _verified(self.scores, self.name)
@@ -159,8 +165,10 @@ def read_matrix(path: str | os.PathLike[str], alphabet: Alphabet | None = None) 
     name = os.fspath(path)
     try:
         lines = Path(path).read_text("ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: {getattr(error, 'strerror', None) or 'not a text of ASCII'}") from None
+    except OSError as error:
+        raise unreadable(name, error) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: not a text of ASCII") from None
     numbered = [(i, line.split()) for i, line in enumerate(lines, 1)]
     rows = [(i, words) for i, words in numbered if words and not words[0].startswith("#")]
     if not rows:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +72,7 @@ def forward(
     gaps: GapQualities = GATK_GAPS,
     *,
     pairs: ArrayLike | None = None,
-    form: str = "double",
+    form: Literal["double", "single", "log"] = "double",
     device: str | None = None,
     threads: int | None = None,
 ) -> Floats:
@@ -121,7 +121,7 @@ def viterbi(
     gaps: GapQualities = GATK_GAPS,
     *,
     pairs: ArrayLike | None = None,
-    form: str = "double",
+    form: Literal["double", "single", "log"] = "double",
     device: str | None = None,
     threads: int | None = None,
 ) -> Floats:

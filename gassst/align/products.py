@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,12 +51,12 @@ SWAP_LENGTH = 1 << 14  # letters of a target that may take the place of a query:
 def scores(
     queries: Any,
     targets: Any,
-    mode: str = "local",
+    mode: Literal["local", "global", "semiglobal"] = "local",
     *,
     matrix: MatrixLike = "NUC4.4",
     gap_open: int = 10,
     gap_extend: int = 1,
-    free_ends: str = "both",
+    free_ends: Literal["both", "query", "target"] = "both",
     pairs: ArrayLike | None = None,
     threads: int | None = None,
     device: str | None = None,

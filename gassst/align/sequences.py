@@ -40,6 +40,9 @@ class Sequences:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __repr__(self) -> str:
+        return f"<Sequences: {len(self):,} of {self.alphabet.name}, {len(self.codes):,} letters>"
+
     def __getitem__(self, i: int) -> NDArray[np.uint8]:
         """Codes of one, uint8[letters]."""
         if not 0 <= i < len(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,9 @@ class Alignments:
     def __len__(self) -> int:
         return len(self.score)
 
+    def __repr__(self) -> str:
+        return f"<Alignments: {len(self):,}>"
+
     def cigar(self, i: int) -> str:
         """Of one: M a letter of either, I one of the query alone, D one of the target alone; "" without letters.
 
@@ -77,12 +80,12 @@ class Alignments:
 def pairs(
     queries: Any,
     targets: Any,
-    mode: str = "local",
+    mode: Literal["local", "global", "semiglobal"] = "local",
     *,
     matrix: MatrixLike = "NUC4.4",
     gap_open: int = 10,
     gap_extend: int = 1,
-    free_ends: str = "both",
+    free_ends: Literal["both", "query", "target"] = "both",
     pairs: ArrayLike | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gassst.cli.progress import Progress
-from gassst.cli.reference import index_path
 from gassst.cli.start import log_start
 from gassst.errors import UsageError
 from gassst.io.input_progress import InputProgress
 from gassst.params import MapParams
+from gassst.seeding.index_choice import index_path
 
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_gather_options, duplicate_rules
-from gassst.cli.reference import load_index
 from gassst.cli.reports import reports, verify_reports
 from gassst.cli.start import log_start, number_of
 from gassst.errors import InputError, UsageError
+from gassst.seeding.index_choice import load_index
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateCounts

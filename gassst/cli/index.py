@@ -12,10 +12,10 @@ from gassst.arguments import file_path, output_path
 from gassst.cli.checks import check_threads, check_writable
 from gassst.cli.options import add_common, parse_size
 from gassst.cli.progress import Progress, clock
-from gassst.cli.reference import index_path
 from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
 from gassst.params import INDEX_STEPS
+from gassst.seeding.index_choice import index_path
 
 log = logging.getLogger("gassst")
 

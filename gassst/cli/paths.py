@@ -80,7 +80,7 @@ def _of_gather(args: argparse.Namespace, files: Files) -> Files:
 
 
 def _of_index(args: argparse.Namespace, files: Files) -> Files:
-    from gassst.cli.reference import index_path
+    from gassst.seeding.index_choice import index_path
     from gassst.seeding.index_parts import part_files
 
     if args.check:
@@ -106,7 +106,7 @@ _MORE: dict[str, Callable[[argparse.Namespace, Files], Files]] = {
 
 def _of_reference(path: str) -> list[str]:
     """What `load_index` may read beside the file that was named."""
-    from gassst.cli.reference import index_path
+    from gassst.seeding.index_choice import index_path
     from gassst.seeding.index_parts import part_files
 
     beside = index_path(path)

@@ -23,9 +23,7 @@ def log_start(args: argparse.Namespace, index: SeedIndex | None = None) -> None:
 
 
 def _described(index: SeedIndex) -> str:
-    reference = index.reference
-    size = f"{number_of(len(reference.names), 'contig')}, {int(reference.lengths.sum()):,} bases"
-    return f"index {index.path or 'in memory'}: {size}"
+    return f"index {index.path or 'in memory'}: {index.reference.described}"
 
 
 def number_of(count: int, what: str) -> str:

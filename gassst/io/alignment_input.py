@@ -20,7 +20,7 @@ from typing import IO, Any
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, UsageError, unreadable
 from gassst.io.input_progress import InputProgress
 from gassst.io.pipes import first_bytes, held
 from gassst.io.quiet import QuietHtslib
@@ -97,7 +97,7 @@ class AlignmentInput:
             fd = os.dup(file.fileno()) if file is not None else _piped(self._stream())
             return file, AlignmentReader(fd, self.name, threads, self._reference, check_end=self._is_seekable)
         except OSError as error:
-            raise InputError(f"{self.name}: {error.strerror or error}") from error
+            raise unreadable(self.name, error) from error
         finally:
             QuietHtslib.leave()
 
@@ -110,7 +110,7 @@ class AlignmentInput:
         try:
             reader = AlignmentReader(feed.begin(), self.name, self._threads, self._reference, check_end=False)
         except OSError as error:
-            raise InputError(f"{self.name}: {error.strerror or error}") from error
+            raise unreadable(self.name, error) from error
         return file, reader, feed
 
     def batches(

@@ -36,7 +36,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class DuplicateRules:
         File of metrics in Picard's format.
     """
 
-    within: str = "library"
+    within: Literal["library", "read-group", "file"] = "library"
     barcode_tag: str = ""
     optical_distance: int = OPTICAL_DISTANCE
     tagged: bool = False

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.records import whole_records
-from gassst.errors import InputError, OutputError, UsageError
+from gassst.errors import InputError, OutputError, UsageError, unreadable
 from gassst.io import bgzf
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.destination import (
@@ -96,7 +96,7 @@ class Part:
             with closing(AlignmentReader(os.open(path, os.O_RDONLY), path)) as reader:
                 header, ends_well = reader.header, reader.ends_well
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
+            raise unreadable(path, error) from error
         finally:
             QuietHtslib.leave()
         place = PartOfRun.in_header(header)
@@ -469,7 +469,7 @@ def _lines_of(path: str) -> Iterator[Pieces]:
             while piece := file.read(COPIED):
                 yield Pieces(0, [piece])
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 def _blocks_of(path: str, deflate: bgzf.Deflate) -> Iterator[Pieces]:
@@ -540,4 +540,4 @@ def _chunks_of(
     except (CutShort, Damaged, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pickle import PickleBuffer
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.workers.base import Workers
 
 if TYPE_CHECKING:
@@ -398,4 +398,4 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     except (CutShort, Damaged) as error:
         raise InputError(f"{path}: {error}") from error
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error

@@ -18,6 +18,8 @@ from gassst.io.read_batch import (
 )
 from gassst.io.read_shapes import Parts, Read, each_parts
 
+FIRST_BATCH = 1024
+"""Most reads of the first batch, but of interleaved ones: of a stream, the first hits are soon there."""
 MATES = ("reads1", "reads2")  # as the parameters of `Mapper.map`
 
 
@@ -43,9 +45,9 @@ def batch_records(
     sizes = batch_size, MAX_BATCH_BASES, max_length
     if second is None:
         parser = _reads.RecordParser("records", *sizes, interleaved=interleaved)
-        return _record_batches(each_parts(first, MATES[0]), parser)
+        return _record_batches(each_parts(first, MATES[0]), parser, 0 if interleaved else FIRST_BATCH)
     parser = _reads.RecordParser(MATES[0], whole_pairs(batch_size), *sizes[1:], MATES[1])
-    return _record_batches(_in_turn(first, second, parser), parser)
+    return _record_batches(_in_turn(first, second, parser), parser, FIRST_BATCH)
 
 
 def batch_of_records(
@@ -100,13 +102,14 @@ def _in_turn(
 
 
 def _record_batches(
-    records: Iterable[Parts], parser: _reads.RecordParser
+    records: Iterable[Parts], parser: _reads.RecordParser, first_size: int
 ) -> Generator[ReadBatch, None, None]:
-    for text in records:
+    """The first batch of `first_size` reads at most: even for pairs, and 0 for as many as others."""
+    for count, text in enumerate(records, 1):
         if not parser.add(*text):  # an interleaved read that shows the batch was full before
             yield take_batch(parser)
             parser.add(*text)
-        if parser.full:
+        if parser.full or (count == first_size and len(parser)):
             yield take_batch(parser)
     if len(parser):
         yield take_batch(parser)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from gassst._core import reads as _reads
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, UsageError, unreadable
 from gassst.io.alignment_input import AlignmentInput
 from gassst.io.batch_sizes import ALONE, BatchSizes, Neighbours
 from gassst.io.inflate import Inflaters
@@ -299,4 +299,5 @@ def _check_readable(path: str) -> None:
     if os.path.isdir(path):
         raise InputError(f"{path}: {os.strerror(errno.EISDIR)}")
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: {os.strerror(errno.EACCES if os.path.lexists(path) else errno.ENOENT)}")
+        why = errno.EACCES if os.path.lexists(path) else errno.ENOENT
+        raise unreadable(path, OSError(why, os.strerror(why)))

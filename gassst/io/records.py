@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,11 +42,12 @@ from gassst.io.encoding import (
 from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.record_sums import RecordSum
-from gassst.io.reference import ReferenceArrays
+from gassst.io.reference import Reference, ReferenceArrays
 from gassst.io.reference_files import as_uri
 from gassst.io.shards import PartOfRun
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
+from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers
 
@@ -89,6 +91,29 @@ def header(
     lines.append(program_line(program_version, command_line))
     lines += comments
     return "\n".join(lines) + "\n"
+
+
+def header_of(
+    reference: Reference,
+    read_group: str | Sequence[str] | None = None,
+    command_line: str | None = None,
+    sort: bool = False,
+    comments: Sequence[str] = (),
+    fasta: str | None = None,
+) -> str:
+    """`header` of a reference, by this version of gassst; `command_line` None is that of this process."""
+    return header(
+        reference.names,
+        reference.lengths.tolist(),
+        reference.md5,
+        read_group,
+        __version__,
+        command_line or " ".join(sys.argv),
+        "coordinate" if sort else "unsorted",
+        comments,
+        reference.alt,
+        fasta,
+    )
 
 
 def _contig_lines(names: Sequence[str], lengths: Sequence[int], md5s: Sequence[str] | None) -> Iterator[str]:
@@ -164,7 +189,7 @@ class RecordStyle:
     soft_clip_supplementary: bool = False
     mark_secondary: bool = False
     baq: bool = False
-    more_tags: tuple[str, ...] = ()
+    more_tags: tuple[Literal["X0", "X1", "NH", "HI"], ...] = ()
     read_groups: tuple[str, ...] = ()
 
     def verify(self) -> RecordStyle:
@@ -204,7 +229,7 @@ class OutputOptions(RecordStyle):
         ends in ".gz", ".bz2", ".xz" or ".zst".
     """
 
-    format: str | None = None
+    format: Literal["sam", "bam", "cram"] | None = None
     threads: int = 1
     sort: bool = False
     sort_memory: int = SORT_MEMORY

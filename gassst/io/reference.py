@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.io.inflate import open_input
 
 FRONT = 4608
@@ -97,6 +97,15 @@ class Reference:
     """bool[c], contigs that are ALT; None where none is."""
 
     @property
+    def described(self) -> str:
+        """How many contigs and bases it has, in words."""
+        contigs = "1 contig" if len(self.names) == 1 else f"{len(self.names):,} contigs"
+        return f"{contigs}, {int(self.lengths.sum()):,} bases"
+
+    def __repr__(self) -> str:
+        return f"<Reference: {self.described}>"
+
+    @property
     def arrays(self) -> ReferenceArrays:
         """What records need of it."""
         return ReferenceArrays(self.planes, self.starts, self.lengths, *self.exceptions)
@@ -158,7 +167,7 @@ class Reference:
             with open(path, encoding="ascii", errors="replace") as file:
                 lines = [line.split() for line in file if not line.startswith("@")]
         except OSError as error:
-            raise InputError(f"{os.fspath(path)}: {error.strerror or error}") from error
+            raise unreadable(os.fspath(path), error) from error
         names = {words[0] for words in lines if words}
         alt = np.array([name in names for name in self.names])
         if not alt.any():

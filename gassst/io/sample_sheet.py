@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, UsageError, unreadable
 from gassst.io.read_groups import ReadGroups, read_groups
 
 REQUIRED = ("sample", "lane", "R1", "R2", "output")
@@ -61,7 +61,7 @@ def read_sheet(path: str) -> list[Sample]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = list(_rows(path, csv.reader(file)))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV: {error}") from error
     if not rows:

@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import repeat
 
-from gassst.errors import InputError, UsageError
+from gassst.errors import UsageError, unreadable
 from gassst.io.record_starts import Bam, Lines, Records, records_of
 from gassst.io.record_sums import RecordSum
 from gassst.io.slices import LanePart, Place, SeekableText, Slice, TextFrom
@@ -145,7 +145,7 @@ def digest_of(path: str) -> str:
             file.seek(max(size - DIGESTED, 0))
             last = file.read(DIGESTED)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     return hashlib.sha256(b"%d:%d:" % (size, len(first)) + first + last).hexdigest()[:16]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.io import bgzf
 from gassst.io.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks
 
@@ -69,7 +69,7 @@ class SeekableText:
                 raise InputError(f"{path}: --shard needs files, not streams")
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - `close`
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
+            raise unreadable(path, error) from error
         self.size = os.fstat(self._file.fileno()).st_size
         head = self.bytes_at(0, HEADER)
         self.is_bgzf = is_bgzf(head)
@@ -98,7 +98,7 @@ class SeekableText:
         try:
             return os.pread(self._file.fileno(), size, start)
         except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror or error}") from error
+            raise unreadable(self.path, error) from error
 
     def near(self, byte: int) -> Place:
         """The first place at or behind a byte from which text can be read.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError, UsageError, unreadable
 from gassst.io.reference import contig_before
 from gassst.io.whole_file import write_text
 from gassst.pairing.error_rate import ErrorRate
@@ -110,7 +110,7 @@ class InsertModel:
             if model.orientation not in ORIENTATIONS or not all(map(_is_size, numbers)) or not model.sd:
                 raise ValueError
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
+            raise unreadable(path, error) from error
         except (ValueError, TypeError, KeyError, AttributeError):
             raise InputError(f"{path}: not a model of insert sizes that `gassst insert` wrote") from None
         return model

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import bus_error
-from gassst.errors import IndexFormatError, InputError
+from gassst.errors import IndexFormatError, unreadable
 from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
 from gassst.threads import watch_forks
 
@@ -455,7 +455,7 @@ class Integrity:
             for section in self._sections:
                 self._check(section, buffer)
         except OSError as error:
-            raise InputError(f"{self._path}: {error.strerror or error}") from error
+            raise unreadable(self._path, error) from error
         for part in self._parts:
             part._check_all()
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.errors import IndexFormatError, InputError
+from gassst.errors import IndexFormatError, InputError, unreadable
 from gassst.io.reference import Reference
 from gassst.seeding.index_file import (
     PARTS_VERSION,
@@ -132,7 +132,7 @@ def open_part(
             held = tuple(mapped.sections.values())
             integrity = Integrity(file, held, path, at_once=check is None)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     if mapped.version != PARTS_VERSION or mapped.header_crc != header_crc or "table" not in mapped.sections:
         raise IndexFormatError(f"{path}: not the part that was written with the index: build both again")
     array = typed_arrays(mapped.sections, SEED_ARRAYS, step, path)

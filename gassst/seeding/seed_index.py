@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
-from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
+from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
 from gassst.io.reference import Exceptions, Reference, contig_starts
 from gassst.io.reference_files import fasta_beside
 from gassst.io.whole_file import whole_file
@@ -95,7 +95,7 @@ class SeedIndex:
         threads: int | None = None,
         alt: str | os.PathLike[str] | None = None,
         step: int = 1,
-        told: Told | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> SeedIndex:
         """Index a reference, or a FASTA file, with `threads` threads (all that this process may use if None).
 
@@ -123,6 +123,9 @@ class SeedIndex:
     def longest_seed(self) -> int:
         """Most bases of a seed that can be looked up; the same for every step."""
         return self.k + SORTED[self.step]
+
+    def __repr__(self) -> str:
+        return f"<Index: {self.path or 'in memory'}, {self.reference.described}>"
 
     def close(self) -> None:
         """Give the memory of the file back. Nothing can be mapped to the index any more; closing again does nothing."""
@@ -231,7 +234,7 @@ class SeedIndex:
             with open(path, "rb") as file:
                 index = _opened(file, name, check)
         except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}") from error
+            raise unreadable(name, error) from error
         if check:
             index.check()
         return index

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.funnel import count_of
 from gassst.stats import CYCLE_COUNTS
 
@@ -198,7 +198,7 @@ def read_stats(path: str | os.PathLike[str]) -> Numbers:
         with open(path, encoding="utf-8") as file:
             stats = json.load(file)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
     return Numbers.from_dict(stats, str(path))

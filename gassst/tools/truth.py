@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pysam
 
-from gassst.errors import InputError
+from gassst.errors import InputError, unreadable
 from gassst.io.quiet import QuietHtslib
 from gassst.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
@@ -69,8 +69,10 @@ def read_alignments(path: str):
                     rows = []
             if rows:
                 yield _alignments(rows, contigs)
-    except (OSError, ValueError, NotImplementedError) as error:  # the last of pysam: without a header
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (ValueError, NotImplementedError) as error:  # the last of pysam: without a header
+        raise InputError(f"{path}: {error}") from None
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def main(argv: list[str] | None = None) -> int:
         engine = opencl_engine.Engine(*opencl_engine.choose(args.device), planes, alignments=False)
         mapper = mapper.replaced(on_device=DeviceSearch(mapper.index, engine))
     encoder = sam.RecordEncoder.of(
-        None, mapper.header(), mapper.reference.arrays, sam.OutputOptions(format="sam")
+        None, mapper.header_text(), mapper.reference.arrays, sam.OutputOptions(format="sam")
     )
     work = MappingWork(mapper)
     finish = ThreadWorkers(work, 1).share(lambda _, batch, result: encoder.encode(batch, *result.rows))

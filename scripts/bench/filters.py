@@ -39,7 +39,6 @@ from harness import (
 
 from gassst._core import anchors as _anchors
 from gassst.cli.options import parse_filters
-from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_batch import ReadBatch
@@ -49,6 +48,7 @@ from gassst.mapper import Mapper
 from gassst.params import MAX_READ_LENGTH
 from gassst.search.arrays import Buckets
 from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
+from gassst.seeding.index_choice import load_index
 from gassst.stats import Stats
 from gassst.threads import usable_threads
 

@@ -27,9 +27,9 @@ from harness import (
     write_json,
 )
 
-from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
+from gassst.seeding.index_choice import load_index
 from gassst.seeding.miss_model import longest_seed, miss_probability
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex

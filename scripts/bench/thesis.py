@@ -27,8 +27,8 @@ import rizk
 from harness import benchmark_parser, run, write_json
 from peer_tools import ReadSet
 
-from gassst.cli.reference import load_index
 from gassst.errors import UsageError
+from gassst.seeding.index_choice import load_index
 from gassst.seeding.miss_model import miss_probability
 
 TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")

@@ -22,10 +22,10 @@ from places import DATA, environment
 from gassst import errors, mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
-from gassst.cli.reference import index_path
 from gassst.io import bgzf
 from gassst.io import records as sam
 from gassst.seeding import seed_index
+from gassst.seeding.index_choice import index_path
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)

@@ -242,7 +242,8 @@ def test_columns_have_the_types_that_they_are_documented_with(small_index, small
             for one in name.split(", "):
                 column = getattr(arrays, one)
                 assert column.dtype == dtype
-                if size != "r":
-                    assert len(column) == len(arrays) + (size == "h + 1")
+                rows = {"h": len(arrays), "h + 1": len(arrays) + 1, "n + 1": arrays.is_primary.sum() + 1}
+                assert len(column) == rows.get(size, len(column))
         assert arrays.cigar_offsets[-1] == len(arrays.cigar_ops) == len(arrays.cigar_lengths)
+        assert arrays.read_name_offsets[-1] == len(arrays.read_name_text)
         assert all(len(column) == len(arrays) for column in arrays.as_dict().values())

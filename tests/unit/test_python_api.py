@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import multiprocessing
 import os
 import pickle
+import shutil
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields
 
+import pysam
 import pytest
 
 import gassst
 from gassst.cli.options import OPTION_OF
+from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
 from gassst.io.records import OutputOptions
 from gassst.params import MapParams, Scoring
@@ -32,11 +36,18 @@ def annotations(function) -> dict[str, str]:
 
 
 def test_parameters_of_a_mapper_are_those_of_a_run():
-    assert defaults(gassst.Mapper) == {field.name: field.default for field in fields(MapParams)}
+    """But that None of `threads` is as many as there are cores."""
+    known = {field.name: (field.default, field.type) for field in fields(MapParams)}
+    known["threads"] = None, "int | None"
     types = annotations(gassst.Mapper)
-    assert {field.name: field.type for field in fields(MapParams)} == {
-        n: t for n, t in types.items() if n != "index"
-    }
+    assert {name: (value, types[name]) for name, value in defaults(gassst.Mapper).items()} == known
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_index, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    args = parse(["map", str(small_index), "reads.fq"])
+    assert gassst.Mapper(small_index, device="none").params.threads == args.threads == cores
 
 
 def test_parameters_of_map_file_are_those_of_its_output():
@@ -56,9 +67,103 @@ def test_every_public_function_shows_its_parameters():
                 assert "return" in inspect.get_annotations(member), name
 
 
-def test_public_names_are_documented_and_there():
-    assert all(getattr(gassst, name) is not None for name in gassst.__all__)
-    assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
+# --- references -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_fasta(small_fasta, tmp_path):
+    return shutil.copy(small_fasta, tmp_path / "own.fa")
+
+
+def test_a_fasta_is_indexed_on_the_way(small_index, small_reads, own_fasta, caplog):
+    """The oracle is the index of the same FASTA."""
+    caplog.set_level(logging.INFO, "gassst")
+    reads = [sequence for _, sequence, _ in small_reads[:60]]
+    with gassst.Mapper(own_fasta, device="none") as mapper:
+        found = places(mapper, reads)
+    assert found == places(gassst.Mapper(small_index, device="none"), reads) and any(found)
+    keep = f"indexed for this run only; `gassst index {own_fasta}` keeps the index"
+    assert [record.getMessage() for record in caplog.records] == [f"{own_fasta} has no index: {keep}"]
+    assert list(own_fasta.parent.iterdir()) == [own_fasta]
+
+
+def test_the_index_beside_a_fasta_is_used_unless_it_is_older(small_index, own_fasta, caplog):
+    caplog.set_level(logging.INFO, "gassst")
+    beside = own_fasta.with_suffix(".gsi")
+    shutil.copy(small_index, beside)
+    assert gassst.Mapper(str(own_fasta), device="none").index.path == str(beside)
+    os.utime(beside, (1, 1))
+    assert gassst.Mapper(str(own_fasta), device="none").index.path is None
+    used, stale = [record.getMessage() for record in caplog.records]
+    assert used == f"{own_fasta}: its index {beside} is used"
+    assert stale.startswith(
+        f"{beside} is not used: it is older than the FASTA. {own_fasta} is indexed for this run"
+    )
+
+
+def test_what_is_no_fasta_and_no_index_is_refused(tmp_path):
+    (tmp_path / "ref.txt").write_text("ACGT" * 30)
+    with pytest.raises(gassst.errors.IndexFormatError, match="ref.txt: not a gassst index"):
+        gassst.Mapper(tmp_path / "ref.txt")
+
+
+# --- header -----------------------------------------------------------------------------------------------------
+
+
+def test_records_go_to_a_file_with_the_header(small_index, small_reads, small_fastq, tmp_path):
+    """The oracle is `map_file`."""
+    mapper = gassst.Mapper(small_index, device="none")
+    with pysam.AlignmentFile(tmp_path / "one.bam", "wb", header=mapper.header) as bam:
+        for segment in mapper.map(small_reads):
+            bam.write(segment)
+    mapper.map_file(small_fastq, tmp_path / "two.bam")
+    with pysam.AlignmentFile(tmp_path / "one.bam") as one, pysam.AlignmentFile(tmp_path / "two.bam") as two:
+        assert one.references == two.references == ("one", "two", "three")
+        assert str(one.header) == str(two.header) == str(mapper.header) == mapper.header_text()
+        assert [record.to_string() for record in one] == [record.to_string() for record in two]
+
+
+def test_the_text_of_a_header_has_what_is_asked_for(small_index):
+    text = gassst.Mapper(small_index, device="none").header_text(
+        "@RG\\tID:x", "made so", comments=["@CO\thello"]
+    )
+    assert "@RG\tID:x\n" in text and "\tCL:made so\n" in text and text.endswith("@CO\thello\n")
+
+
+# --- streams ----------------------------------------------------------------------------------------------------
+
+
+def pulled(reads, counted: list[int]):
+    for read in reads:
+        counted[0] += 1
+        yield read
+
+
+@pytest.mark.parametrize("paired", [False, True], ids=["single", "paired"])
+def test_the_first_record_of_a_stream_comes_after_1024_reads(small_index, small_reads, paired):
+    """The oracle is a run whose batches have 64 reads each."""
+    reads = [(f"r{i}", read[1], read[2]) for i, read in enumerate(small_reads * 6)]
+    sources = [reads[0::2], [(one[0], *two[1:]) for one, two in zip(reads[0::2], reads[1::2], strict=True)]]
+    sources = sources if paired else [reads]
+    options = {"device": "none", "insert": (300.0, 20.0), "threads": 2}
+    counted = [0]
+    records = gassst.Mapper(small_index, **options).map(*(pulled(source, counted) for source in sources))
+    found = [next(records)]
+    assert counted == [1024]
+    found += records
+    assert counted == [len(reads)]
+    expected = list(gassst.Mapper(small_index, batch_size=64, **options).map(*sources))
+    assert [one.to_string() for one in found] == [one.to_string() for one in expected]
+
+
+def test_columns_are_those_of_the_records(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none")
+    hits, records = mapper.map_arrays(small_reads), list(mapper.map(small_reads))
+    assert [hits.read_name(i) for i in range(len(hits))] == [record.query_name for record in records]
+    assert hits.flag.tolist() == [record.flag for record in records]
+    assert hits.mapq.tolist() == [record.mapping_quality for record in records]
+    assert hits.start.tolist() == [record.reference_start for record in records]
+    assert hits.contig.tolist() == [record.reference_id for record in records]
 
 
 # --- errors -----------------------------------------------------------------------------------------------------
@@ -74,6 +179,15 @@ def test_public_names_are_documented_and_there():
         ({"mode": "local", "all_hits": True}, "all_hits is not for local mode"),
         ({"scoring": Scoring(clip=-1)}, "clip must be from 0 to 1000"),
         ({"insert": (0, 10)}, "insert must be MEAN,SD of more than 0"),
+        ({"insert": (10, float("nan"))}, "insert must be MEAN,SD of more than 0"),
+        ({"insert": 350}, "insert must be MEAN,SD of more than 0"),
+        ({"insert": "350,50"}, "insert must be MEAN,SD of more than 0"),
+        ({"insert": ("350", "50")}, "insert must be MEAN,SD of more than 0"),
+        ({"insert": (350, 50, 1)}, "insert must be MEAN,SD of more than 0"),
+        ({"scoring": "bwa"}, "scoring must be a gassst.Scoring"),
+        ({"scoring": {"match": 2}}, "scoring must be a gassst.Scoring"),
+        ({"scoring": Scoring(gap_open=6)}, "gap_open must be from 0 to 1000"),
+        ({"scoring": Scoring(gap_extend=(1,))}, "gap_extend must be from 1 to 1000"),
     ],
     ids=str,
 )
@@ -103,6 +217,31 @@ def test_errors_of_the_output_name_the_parameter_and_leave_no_file(
         mapper.map_file(small_fastq, tmp_path / "o.bam", **options)
     assert caught.value.parameter == parameter and str(caught.value).startswith(f"{parameter} ")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_not_there_is_a_file_not_found_error(small_index, small_fastq, tmp_path):
+    mapper = gassst.Mapper(small_index, device="none")
+    missing = tmp_path / "none.x"
+    calls = (
+        lambda: gassst.Mapper(missing),
+        lambda: gassst.Index.open(missing),
+        lambda: gassst.Index.build(missing),
+        lambda: gassst.Index.build(small_index.with_suffix(".fa"), alt=missing),
+        lambda: mapper.map_file(missing, tmp_path / "o.bam"),
+        lambda: mapper.map_file(small_fastq, tmp_path / "o.bam", mates=missing),
+        lambda: gassst.Stats.read_json(missing),
+        lambda: gassst.InsertModel.read(missing),
+        lambda: gassst.align.read_matrix(missing),
+    )
+    for call in calls:
+        with pytest.raises(FileNotFoundError) as caught:
+            call()
+        assert isinstance(caught.value, gassst.errors.InputError)
+        assert str(caught.value) == f"{missing}: No such file or directory"
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(gassst.errors.InputError) as other:
+        gassst.Index.open(tmp_path)
+    assert not isinstance(other.value, FileNotFoundError)
 
 
 def test_every_parameter_of_a_run_has_its_option():

@@ -8,7 +8,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING
 
-from gassst.errors import IndexFormatError, InputError
+from gassst.errors import IndexFormatError, InputError, unreadable
 from gassst.io.inflate import MAGIC_SIZE, format_of
 from gassst.io.reference_files import FASTA_SUFFIXES
 
@@ -90,4 +90,4 @@ def _is_fasta(path: str) -> bool:
             head = file.read(MAGIC_SIZE)
             return head.startswith(b">") or format_of(head) is not None
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+        raise unreadable(path, error) from None

@@ -1,0 +1,91 @@
+"""Hits as an Arrow stream. The oracle is the records of `map`, which pysam reads."""
+
+from __future__ import annotations
+
+import sys
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import gassst
+from gassst.errors import InstallationError
+
+COLUMNS = [
+    "read_name",
+    "contig",
+    "start",
+    "end",
+    "strand",
+    "mapq",
+    "cigar",
+    "nm",
+    "score",
+    "flag",
+    "is_primary",
+]
+
+
+def rows_of(segments) -> list[tuple]:
+    rows = []
+    for s in segments:
+        kind = s.flag, not s.flag & 0x900
+        if s.is_unmapped:
+            rows.append((s.query_name, None, None, None, None, s.mapping_quality, None, None, None, *kind))
+            continue
+        place = s.reference_name, s.reference_start, s.reference_end, "-" if s.is_reverse else "+"
+        tags = s.get_tag("NM"), s.get_tag("AS")
+        cigar = s.cigarstring.replace("H", "S")
+        rows.append((s.query_name, *place, s.mapping_quality, cigar, *tags, *kind))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def mapper(small_index) -> gassst.Mapper:
+    return gassst.Mapper(small_index, device="none", max_hits=3, batch_size=90)
+
+
+@pytest.fixture(scope="module")
+def hits(mapper, small_reads) -> gassst.HitArrays:
+    return mapper.map_arrays(small_reads)
+
+
+@pytest.fixture(scope="module")
+def expected(mapper, small_reads) -> list[tuple]:
+    rows = rows_of(mapper.map(small_reads))
+    assert {row[1] for row in rows} >= {None, "one", "two"} and {row[4] for row in rows} == {None, "+", "-"}
+    return rows
+
+
+def test_pyarrow_reads_the_records(hits, expected):
+    table = pyarrow.table(hits)
+    assert table.column_names == COLUMNS
+    assert [tuple(row.values()) for row in table.to_pylist()] == expected
+    assert [hits.read_name(i) for i in range(len(hits))] == [row[0] for row in expected]
+
+
+def test_polars_reads_the_records(hits, expected):
+    assert polars.DataFrame(hits).rows() == expected
+
+
+def test_pandas_reads_the_records(hits, expected):
+    frame = pandas.DataFrame.from_arrow(hits) if hasattr(pandas.DataFrame, "from_arrow") else None
+    frame = pyarrow.table(hits).to_pandas() if frame is None else frame
+    rows = frame.astype(object).where(frame.notna(), None)
+    assert [tuple(row) for row in rows.itertuples(index=False)] == expected
+
+
+def test_pairs_and_no_reads_have_the_same_columns(mapper, small_reads):
+    first, second = small_reads[:40:2], small_reads[1:40:2]
+    mates = first, [(one[0], two[1], two[2]) for one, two in zip(first, second, strict=True)]
+    table = pyarrow.table(mapper.map_arrays(*mates))
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows_of(mapper.map(*mates))
+    empty = pyarrow.table(mapper.map_arrays([]))
+    assert empty.num_rows == 0 and empty.schema == table.schema
+
+
+def test_a_missing_pyarrow_is_one_line(monkeypatch, hits):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InstallationError, match=r"^there is no pyarrow here: `pip install gassst\[arrow\]`$"):
+        hits.__arrow_c_stream__()

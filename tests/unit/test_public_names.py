@@ -1,0 +1,130 @@
+"""What is public: names, the types that signatures name, their pages, and how objects look in a session."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pysam
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+import gassst
+from gassst.align.edits import DISTANCE_MODES
+from gassst.align.modes import FREE_ENDS
+from gassst.align.modes import MODES as ALIGN_MODES
+from gassst.align.pair_hmm import FORMS
+from gassst.io.duplicates import WITHIN
+from gassst.io.records import FORMATS, MORE_TAGS, OutputOptions, RecordStyle
+from gassst.params import MODES, ORIENTATIONS, MapParams
+
+API_PAGES = Path(__file__).parents[2] / "docs" / "api"
+PUBLIC = {name: getattr(owner, name) for owner in (gassst, gassst.align) for name in owner.__all__}
+
+
+def functions_of(owner: Any) -> list[Callable]:
+    """The functions of a public class, with the getters of its properties."""
+    members = [inspect.getattr_static(owner, name) for name in vars(owner) if not name.startswith("_")]
+    found = [
+        getattr(m, "fget", None) or getattr(m, "func", None) or getattr(m, "__func__", m) for m in members
+    ]
+    return [function for function in found if inspect.isfunction(function)]
+
+
+def public_functions() -> list[Callable]:
+    """Those of which the pages show all: not of the types of arguments, which are made and passed on."""
+    classes = [gassst.Index, gassst.Mapper, gassst.Hit, gassst.HitArrays, gassst.Scoring, gassst.Stats]
+    classes += [
+        value for name in gassst.align.__all__ if inspect.isclass(value := getattr(gassst.align, name))
+    ]
+    of_classes = [function for owner in classes for function in functions_of(owner)]
+    of_modules = [value for value in PUBLIC.values() if inspect.isfunction(value)]
+    return [gassst.Mapper.__init__, gassst.Mapper.header_text, *of_classes, *of_modules]
+
+
+def names_in(function: Callable) -> set[str]:
+    """Names in the annotations of a function, which are texts."""
+    texts = [str(text) for text in inspect.get_annotations(function).values()]
+    return {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def is_public(name: str, value: Any) -> bool:
+    if hasattr(builtins, name) or name in PUBLIC or name in ("np", "os", "NDArray"):
+        return True
+    package = str(getattr(value, "__module__", "")).partition(".")[0]
+    others = (Any, Literal, NDArray, ArrayLike)
+    return (
+        hasattr(pysam, name)
+        or package in ("typing", "collections", "contextlib", "numpy")
+        or any(value is one for one in (*others, *PUBLIC.values()))
+        or "numpy.ndarray" in repr(value)
+    )
+
+
+def test_types_that_signatures_name_are_public():
+    """What is neither of Python, NumPy nor pysam comes from `gassst` or `gassst.align`."""
+    functions = public_functions()
+    assert len(functions) > 50
+    hidden = {
+        f"{function.__qualname__}: {name}"
+        for function in functions
+        for name in names_in(function)
+        if not is_public(name, function.__globals__.get(name))
+    }
+    assert not hidden
+
+
+def test_public_types_have_their_place_on_the_pages():
+    pages = "".join(page.read_text() for page in API_PAGES.glob("*.md"))
+    shown = re.findall(r"^::: (\S+)", pages, re.MULTILINE)
+    assert len(shown) == len(set(shown))
+    assert {f"{module}.{attribute}" for module, attribute in gassst._LAZY.values()} <= set(shown)
+
+
+def test_public_names_are_documented_and_there():
+    assert all(getattr(gassst, name) is not None for name in gassst.__all__)
+    assert all(name in gassst.__doc__ for name in gassst.__all__ if not name.startswith("_"))
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "values"),
+    [
+        (MapParams, "mode", MODES),
+        (MapParams, "orientation", ORIENTATIONS),
+        (OutputOptions, "format", FORMATS),
+        (RecordStyle, "more_tags", MORE_TAGS),
+        (gassst.Hit, "strand", ("+", "-")),
+        (gassst.DuplicateRules, "within", WITHIN),
+        (gassst.align.pairs, "mode", ALIGN_MODES),
+        (gassst.align.scores, "free_ends", tuple(FREE_ENDS)),
+        (gassst.align.forward, "form", FORMS),
+        (gassst.align.edit_distance, "mode", DISTANCE_MODES),
+    ],
+    ids=str,
+)
+def test_enumerated_options_have_literal_types(owner, name, values):
+    text = owner.__annotations__[name]
+    hint = eval(getattr(text, "__forward_arg__", text), {"Literal": Literal})
+    while type(hint) is not type(Literal[0]):
+        hint = get_args(hint)[0]
+    assert get_args(hint) == values
+
+
+def test_reprs_are_short(small_index, small_reads):
+    mapper = gassst.Mapper(small_index, device="none", threads=2)
+    sequences = gassst.align.read_sequences(["ACGT", "GG"], gassst.align.DNA)
+    assert repr(mapper) == f"<Mapper: {mapper.index!r}, default mode, sensitivity 2, 2 threads>"
+    assert repr(mapper.index) == f"<Index: {small_index}, 3 contigs, 60,000 bases>"
+    assert repr(mapper.reference) == "<Reference: 3 contigs, 60,000 bases>"
+    assert repr(mapper.map_arrays([])) == "<HitArrays: 0 rows>"
+    assert repr(gassst.Stats(reads=1200, mapped=900)) == "<Stats: 1,200 reads, 900 mapped>"
+    assert repr(sequences) == "<Sequences: 2 of DNA, 6 letters>"
+    assert repr(gassst.align.pairs(["ACGT"], ["ACGT"])) == "<Alignments: 1>"
+    assert repr(gassst.align.match_matrix(2, -3)) == "<Matrix: 2/-3, DNA>"
+    assert repr(gassst.align.Profile(np.ones((3, 4), int))) == "<Profile: profile, 3 places, protein>"
