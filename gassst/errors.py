@@ -82,7 +82,7 @@ class WorkerError(GassstError):
 
 
 def unreadable(path: object, error: OSError) -> InputError:
-    """What a user is told of a file that the system does not let us read."""
+    """The error for a file that the system does not let us read."""
     if isinstance(error, InputError):  # of another file, which it names
         return error
     kind = MissingFileError if isinstance(error, FileNotFoundError) else InputError

@@ -56,8 +56,8 @@ class Mapper(BatchMapper):
     Parameters
     ----------
     index : Index or path
-        An index, the file of one, or a FASTA, which is treated as `gassst map` treats it: the index beside it is used
-        if it is up to date, else one is built in memory. The logger `gassst` says which.
+        An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
+        else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
     seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, mode, scoring
         What is looked for: see `params.MapParams`.
     pairing, mate_rescue, insert, orientation, five_prime, alt_aware
@@ -78,7 +78,7 @@ class Mapper(BatchMapper):
     UsageError
         An unknown filter.
     InputError
-        The file cannot be read, or is no FASTA.
+        The file cannot be read, or is not a FASTA.
     IndexFormatError
         The file is not a usable index.
     DeviceError

@@ -60,7 +60,7 @@ NEAR = 256  # records between two that are looked at are read with them
 
 @dataclass(frozen=True)
 class DuplicateRules:
-    """Which templates can be duplicates, and what is told of them.
+    """Which templates can be duplicates, and what is reported of them.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class DuplicateRules:
 
     @property
     def need_spots(self) -> bool:
-        """Optical duplicates are told by tags and metrics alone."""
+        """Tags and metrics alone report optical duplicates."""
         return self.optical_distance > 0 and (self.tagged or self.metrics_path is not None)
 
     @property

@@ -20,7 +20,7 @@ class TagSources:
     umi_separator : str
         What follows the last such character in the name becomes RX; "": nothing does.
     lenient : bool
-        What is no tag is left out and counted; it is an error else.
+        A word that is not a tag is left out and counted; it is an error else.
     read_groups : bool
         RG of a comment is taken over: the run has no read groups of its own.
     """
