@@ -115,8 +115,8 @@ class Reference:
         """Read FASTA, plain or compressed by its content; lower case, IUPAC letters and CRLF are fine.
 
         Raises InputError, naming file, contig and line. Errors are a character that is not a base, text before the
-        first header, and a file without contigs. So are a contig without bases or without a name, a name that SAM forbids,
-        and two contigs of one name. A damaged or cut file and more than 2^32 - 1 padded bases are errors, too.
+        first header, and a file without contigs. So are a contig without bases or without a name, a name that SAM
+        forbids, and two contigs of one name. A damaged or cut file and more than 2^32 - 1 padded bases are errors, too.
         `told` is called with how much has been read.
         """
         return cls._assemble(_read_fasta(path, told), os.fspath(path))
