@@ -77,6 +77,7 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 	$(BIN)/python scripts/bench/make_benchmarks.py --check
 	$(BIN)/python scripts/docs/pipeline_svg.py --check
 	$(BIN)/python scripts/docs/options_page.py --check
+	$(BIN)/python scripts/docs/report_png.py --check
 	$(BIN)/python scripts/check/doc_commands.py
 
 $(VENV)/.docs: docs/requirements.txt | $(VENV)/.made

@@ -393,7 +393,7 @@ def _add_statistics(group: Any) -> None:
         "--multiqc",
         metavar="OUT_mqc.json",
         type=output_path,
-        help="Write the main figures of the run for MultiQC, which finds this file by its name.",
+        help="Write figures of the run for MultiQC. Distributions and the version lie beside this file.",
     )
 
 

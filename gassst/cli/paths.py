@@ -36,6 +36,10 @@ def check_paths(args: argparse.Namespace, parser: argparse.ArgumentParser) -> No
     more = _MORE.get(args.command)
     if more is not None:
         files = more(args, files)
+    if getattr(args, "multiqc", None):
+        from gassst.tools.multiqc import paths
+
+        files.outputs.extend(paths(args.multiqc)[1:])
     check_distinct(files.outputs, files.inputs)
 
 

@@ -32,7 +32,8 @@ def reports(args: argparse.Namespace, stats: Stats, runs: Mapping[str, Stats]) -
     if args.multiqc:
         from gassst.tools import multiqc
 
-        yield args.multiqc, multiqc.as_json({output: run.as_dict() for output, run in runs.items()})
+        values = {output: run.as_dict() for output, run in runs.items()}
+        yield from multiqc.texts(args.multiqc, values).items()
     if args.report:
         from gassst.tools.report import render
 

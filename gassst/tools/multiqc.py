@@ -1,20 +1,54 @@
-"""The main figures of runs for the table of general statistics of MultiQC: a file whose name ends in `_mqc.json`.
+"""Files about runs that MultiQC finds by their names: main figures, distributions, and the version of gassst.
 
-Such a file is MultiQC's custom content: it needs no plugin where MultiQC runs.
+They are MultiQC's custom content, which needs no plugin where MultiQC runs. One file holds one table or one plot.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from gassst.errors import UsageError
 from gassst.stats import CONFIDENT
-from gassst.tools.report_compare import named
+from gassst.tools.report_compare import Curve, edits, insert_sizes, named, qualities
 from gassst.tools.report_numbers import Numbers
 
 SUFFIX = "_mqc.json"
+VERSIONS = "_mqc_versions.yml"
+
+
+class Plot(NamedTuple):
+    """A line for each sample."""
+
+    title: str
+    text: str
+    curve: Callable[[Numbers], Curve]
+    xlabel: str
+    ylabel: str
+
+
+PLOTS = {
+    "mapq": Plot(
+        "Mapping quality",
+        "Reads with at least this MAPQ.",
+        qualities,
+        "MAPQ",
+        "% of reads with at least this",
+    ),
+    "edits": Plot(
+        "Edit distance",
+        "Errors of the best alignment.",
+        edits,
+        "errors of the best alignment",
+        "% of mapped reads",
+    ),
+    "inserts": Plot(
+        "Insert sizes", "In bins of 10 bases.", insert_sizes, "template length, bases", "% of pairs"
+    ),
+}
+"""By what is between the stem of their files and `SUFFIX`."""
 PERCENT = {"min": 0, "max": 100, "suffix": "%", "format": "{:,.2f}"}
 HIDDEN = {"hidden": True}  # unless asked for: three columns leave room for those of other tools
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -82,11 +116,51 @@ def content(runs: dict[str, Numbers]) -> dict[str, Any]:
     }
 
 
-def as_json(stats: dict[str, dict[str, Any]]) -> str:
-    """The file for runs by output, each as of `Stats.as_dict()`. Raises InputError as `Numbers.from_dict`.
+def plotted(name: str, runs: dict[str, Numbers]) -> dict[str, Any]:
+    """What MultiQC reads of one of `PLOTS`: runs without a curve are left out."""
+    plot = PLOTS[name]
+    lines = {}
+    for sample, run in runs.items():
+        x, y = plot.curve(run)
+        if len(x):
+            lines[sample] = {
+                str(at): round(value, 4) for at, value in zip(x.tolist(), y.tolist(), strict=True)
+            }
+    return {
+        "id": f"gassst_{name}",
+        "parent_id": "gassst",
+        "parent_name": "gassst",
+        "parent_description": "maps short reads to a reference genome.",
+        "section_name": plot.title,
+        "description": plot.text,
+        "plot_type": "linegraph",
+        "pconfig": {
+            "id": f"gassst_{name}_plot",
+            "title": f"gassst: {plot.title}",
+            "xlab": plot.xlabel,
+            "ylab": plot.ylabel,
+            "ymin": 0,
+        },
+        "data": lines,
+    }
+
+
+def paths(path: str) -> list[str]:
+    """The files that `--multiqc path` may write: itself, one for each of `PLOTS`, and that of the version."""
+    stem = path.removesuffix(SUFFIX)
+    return [path, *(f"{stem}_{name}{SUFFIX}" for name in PLOTS), f"{stem}{VERSIONS}"]
+
+
+def texts(path: str, stats: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What to write into which of `paths(path)`, for runs by output, each as of `Stats.as_dict()`.
 
     A sample is named as its output, as other tools name what they find of that file: MultiQC then has one row for all.
+    A plot without a line has no file. Raises InputError as `Numbers.from_dict`.
     """
     outputs = [("stdout" if output == "-" else output) for output in stats]
     runs = named(outputs, [Numbers.from_dict(values) for values in stats.values()], by_sample=False)
-    return json.dumps(content(runs), indent=1) + "\n"
+    plots = [plotted(name, runs) for name in PLOTS]
+    versions = sorted({str(run.run["version"]) for run in runs.values() if "version" in run.run})
+    parts = [content(runs), *(plot if plot["data"] else None for plot in plots), {"gassst": versions}]
+    found = {name: part for name, part in zip(paths(path), parts, strict=True) if part is not None}
+    return {name: json.dumps(part, indent=1) + "\n" for name, part in found.items()}  # JSON is YAML, too

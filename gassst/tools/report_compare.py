@@ -35,10 +35,10 @@ def render(runs: dict[str, Numbers]) -> str:
     """The page, as HTML."""
     sections = [
         _figures(runs),
-        _plot(runs, "Mapping quality", _qualities, "MAPQ", "% of reads with at least this"),
-        _plot(runs, "Edit distance", _edits, "errors of the best alignment", "% of mapped reads"),
+        _plot(runs, "Mapping quality", qualities, "MAPQ", "% of reads with at least this"),
+        _plot(runs, "Edit distance", edits, "errors of the best alignment", "% of mapped reads"),
         _plot(runs, "Mismatches by cycle", _mismatches, "cycle", "% of reads"),
-        _plot(runs, "Insert sizes", _inserts, "template length, bases", "% of pairs"),
+        _plot(runs, "Insert sizes", insert_sizes, "template length, bases", "% of pairs"),
         _plot(runs, "Coverage", _coverage, "% of the reference", "coverage / its mean"),
         _stages(runs),
         _parameters(runs),
@@ -83,13 +83,15 @@ def _plot(
     return panel(f"panel-{identifier}", title, "", plot_and_table(plot, table(title, (xlabel, *lines), rows)))
 
 
-def _qualities(run: Numbers) -> Curve:
+def qualities(run: Numbers) -> Curve:
+    """Share of the reads with at least each MAPQ, in percent."""
     values = np.array(list(run.mapq), np.int64)
     counts = np.array(list(run.mapq.values()), np.int64)
     return values, 100 * np.cumsum(counts[::-1])[::-1] / max(run.counts["reads"], 1)
 
 
-def _edits(run: Numbers) -> Curve:
+def edits(run: Numbers) -> Curve:
+    """Share of the mapped reads by errors of their best alignment, in percent."""
     counts = np.array(list(run.errors.values()), np.int64)
     return np.array(list(run.errors), np.int64), 100 * counts / max(int(counts.sum()), 1)
 
@@ -99,8 +101,8 @@ def _mismatches(run: Numbers) -> Curve:
     return np.arange(1, len(reads) + 1), 100 * mismatches / np.maximum(reads, 1)
 
 
-def _inserts(run: Numbers) -> Curve:
-    """In bins of 10 bases, but for the longest 0.5 %."""
+def insert_sizes(run: Numbers) -> Curve:
+    """Share of the pairs by template length, in percent and bins of 10 bases, but for the longest 0.5 %."""
     lengths, pairs = np.array(list(run.inserts), np.int64), np.array(list(run.inserts.values()), np.int64)
     if not len(lengths):
         return lengths, pairs

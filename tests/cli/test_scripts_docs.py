@@ -153,3 +153,18 @@ other("the file has it")
 
 def test_what_gassst_shows_is_plain_english(english):
     assert english.main(["--shown", str(ROOT / "gassst")]) == 0
+
+
+def test_the_picture_of_the_report_is_of_its_page(tmp_path, monkeypatch, capsys):
+    """The check tells another page, and takes another drawing of one page for the same."""
+    report_png = load("docs/report_png")
+    monkeypatch.setattr("sys.argv", ["report_png.py", "--check"])
+    assert report_png.main() == 0
+    page = '<h1>Report</h1><svg id="a"><path d="M 1"/></svg><td>1</td>'
+    assert report_png.digest(page) == report_png.digest(page.replace("M 1", "M 2"))
+    assert report_png.digest(page) != report_png.digest(page.replace("<td>1", "<td>2"))
+    stats = report_png.STATS.read_text()
+    monkeypatch.setattr(report_png, "STATS", tmp_path / "report.json")
+    report_png.STATS.write_text(stats.replace('"mapped":4086', '"mapped":4085'))
+    assert report_png.STATS.read_text() != stats
+    assert report_png.main() == 1 and capsys.readouterr().err.count("\n") == 1

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 from importlib import resources
+from pathlib import Path
 
 import jsonschema
 import pysam
 import pytest
 
+import gassst
 from gassst.cli.main import main
 from gassst.errors import UsageError
 from gassst.stats import Stats
-from gassst.tools.multiqc import COLUMNS, as_json, content, row, verify_name
+from gassst.tools.multiqc import COLUMNS, PLOTS, content, paths, row, texts, verify_name
 from gassst.tools.report_numbers import Numbers
 
 SCHEMA = json.loads(resources.files("gassst.tools").joinpath("data/stats.schema.json").read_text("utf-8"))
@@ -94,7 +96,47 @@ def test_duplicates_where_any_are_marked(folder):
 
 def test_outputs_of_one_name_are_told_apart(folder):
     stats = read(folder / "single.json")
-    assert list(json.loads(as_json({"a/x.bam": stats, "b/x.bam": stats}))["data"]) == ["x (1)", "x (2)"]
+    table = texts("x_mqc.json", {"a/x.bam": stats, "b/x.bam": stats})["x_mqc.json"]
+    assert list(json.loads(table)["data"]) == ["x (1)", "x (2)"]
+
+
+def test_distributions_are_those_of_the_records(folder):
+    """Counted by pysam in the records that the run wrote."""
+    with pysam.AlignmentFile(folder / "pairs.cram", check_sq=False) as file:
+        records = [record for record in file if not record.flag & 0x900]
+    mapped = [record for record in records if not record.is_unmapped]
+    plots = {name: read(folder / f"pairs_{name}_mqc.json") for name in PLOTS}
+    assert all(
+        plot["plot_type"] == "linegraph" and list(plot["data"]) == ["pairs"] for plot in plots.values()
+    )
+    for mapq, share in plots["mapq"]["data"]["pairs"].items():
+        good = sum(record.mapping_quality >= int(mapq) for record in mapped)
+        assert share == pytest.approx(100 * good / len(records), abs=1e-4)
+    edits = plots["edits"]["data"]["pairs"]
+    assert sum(edits.values()) == pytest.approx(100, abs=0.01)
+    for errors, share in edits.items():
+        assert share == pytest.approx(
+            100 * sum(record.get_tag("NM") == int(errors) for record in mapped) / len(mapped), abs=1e-4
+        )
+
+
+def test_a_run_without_pairs_has_no_curve_of_insert_sizes(folder):
+    assert not (folder / "single_inserts_mqc.json").exists()
+    assert list(read(folder / "single_mapq_mqc.json")["data"]) == ["single"]
+
+
+def test_the_version_lies_beside(folder):
+    yaml = pytest.importorskip("yaml")
+    assert yaml.safe_load((folder / "pairs_mqc_versions.yml").read_text()) == {"gassst": [gassst.__version__]}
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_no_file_beside_it_replaces_an_input(small_index, small_fastq, tmp_path, capfd, number):
+    reads = tmp_path / Path(paths("x_mqc.json")[number])
+    text = small_fastq.read_bytes()
+    reads.write_bytes(text)
+    assert main(["map", str(small_index), str(reads), "--multiqc", str(tmp_path / "x_mqc.json")]) == 2
+    assert capfd.readouterr().err.count("\n") == 1 and reads.read_bytes() == text
 
 
 def test_a_run_without_pairs_has_no_columns_of_pairs(folder):
@@ -122,14 +164,19 @@ def test_multiqc_shows_it(folder, tmp_path):
         "--no-ansi",
         "-o",
         tmp_path,
-        folder / "pairs_mqc.json",
-        folder / "single_mqc.json",
+        folder,
     ]
     subprocess.run(command, check=True, capture_output=True)
     table = (tmp_path / "multiqc_data" / "multiqc_general_stats.txt").read_text().splitlines()
     head, *rows = (line.split("\t") for line in table)
-    assert [name.rpartition("-")[2] for name in head[1:]] == list(COLUMNS)
+    assert [name.rpartition("-")[2] for name in head[1:]] == [
+        name for name in COLUMNS if name != "duplicates"
+    ]
     assert {row[0]: float(row[1]) for row in rows} == {"pairs": 200.0, "single": 200.0}
+    plots = {path.name for path in (tmp_path / "multiqc_data").glob("multiqc_gassst_*_plot.txt")}
+    assert plots == {f"multiqc_gassst_{name}_plot.txt" for name in PLOTS}
+    versions = (tmp_path / "multiqc_data" / "multiqc_software_versions.txt").read_text()
+    assert "gassst" in versions and gassst.__version__ in versions
 
 
 def test_the_program_line_is_the_command_alone(folder, small_index):

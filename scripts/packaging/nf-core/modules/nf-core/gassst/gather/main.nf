@@ -4,33 +4,40 @@ process GASSST_GATHER {
 
     conda "${moduleDir}/environment.yml"
     container "${workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
-        'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0' :
-        'quay.io/biocontainers/gassst:0.1.0--py312_0'}"
+        'https://depot.galaxyproject.org/singularity/gassst:0.2.0--py312_0' :
+        'quay.io/biocontainers/gassst:0.2.0--py312_0'}"
 
     input:
     tuple val(meta), path(parts), path(part_stats)
+    tuple val(meta2), path(index)
+    val sort
+    val format
 
     output:
-    tuple val(meta), path("${prefix}.bam"), emit: bam
-    tuple val(meta), path("${prefix}.bam.{bai,csi}"), emit: index, optional: true
+    tuple val(meta), path("${prefix}.bam"), emit: bam, optional: true
+    tuple val(meta), path("${prefix}.cram"), emit: cram, optional: true
+    tuple val(meta), path("${prefix}.{bam,cram}.{bai,csi,crai}"), emit: index, optional: true
     tuple val(meta), path("${prefix}.json"), emit: stats
-    tuple val(meta), path("${prefix}_mqc.json"), emit: multiqc
+    tuple val(meta), path("${prefix}*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('gassst'), eval("gassst --version | sed -n '1s/gassst //p'"), topic: versions, emit: versions_gassst
 
     when:
     task.ext.when == null || task.ext.when
 
     script:
-    def args = task.ext.args ?: '--sort'
+    def args = task.ext.args ?: ''
+    def reference = format == 'cram' ? "--reference ${index}" : ''
+    def sorting = sort ? '--sort' : ''
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     gassst gather \\
-        -q \\
         -t ${task.cpus} \\
+        ${sorting} \\
+        ${reference} \\
         ${args} \\
         ${parts} \\
         --part-stats ${part_stats} \\
-        -o ${prefix}.bam \\
+        -o ${prefix}.${format} \\
         --stats ${prefix}.json \\
         --multiqc ${prefix}_mqc.json
     """
@@ -38,6 +45,6 @@ process GASSST_GATHER {
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch ${prefix}.bam ${prefix}.bam.bai ${prefix}.json ${prefix}_mqc.json
+    touch ${prefix}.${format} ${prefix}.${format}.${format == 'cram' ? 'crai' : 'bai'} ${prefix}.json ${prefix}_mqc.json
     """
 }

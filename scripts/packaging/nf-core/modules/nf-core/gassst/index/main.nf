@@ -4,8 +4,8 @@ process GASSST_INDEX {
 
     conda "${moduleDir}/environment.yml"
     container "${workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
-        'https://depot.galaxyproject.org/singularity/gassst:0.1.0--py312_0' :
-        'quay.io/biocontainers/gassst:0.1.0--py312_0'}"
+        'https://depot.galaxyproject.org/singularity/gassst:0.2.0--py312_0' :
+        'quay.io/biocontainers/gassst:0.2.0--py312_0'}"
 
     input:
     tuple val(meta), path(fasta)
