@@ -126,7 +126,7 @@ class TestDeviceSearch:
             assert search.search(context, Stats()) is None
             assert search.search(context, Stats()) is None
         (line,) = [record.getMessage() for record in caplog.records]
-        assert "searched on the host" in line and "\n" not in line
+        assert "searching on the host" in line and "\n" not in line
         monkeypatch.undo()
         assert_same(search, context)
 

@@ -268,7 +268,7 @@ def test_truth_from_alignments(tmp_path):
 def test_names_without_truth_are_refused(tmp_path):
     with pytest.raises(InputError, match="a.sam: read 'HISEQ:1' is not named"):
         judged(tmp_path, record("HISEQ:1"))
-    with pytest.raises(InputError, match="a.sam: read 'HISEQ:1' is not named as gassst does"):
+    with pytest.raises(InputError, match="a.sam: read 'HISEQ:1' is not named in the style of gassst"):
         judged(tmp_path, record(READ), record("HISEQ:1"))
 
 
