@@ -106,7 +106,7 @@ def test_public_names_are_documented_and_there():
         (gassst.align.forward, "form", FORMS),
         (gassst.align.edit_distance, "mode", DISTANCE_MODES),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_enumerated_options_have_literal_types(owner, name, values):
     text = owner.__annotations__[name]
