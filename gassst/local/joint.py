@@ -26,7 +26,6 @@ GUIDES = 2
 LAST_DIAGONAL = 0xFFFFFFFF
 MOST_LOSS = 1 << 15  # more than any
 SAME_PLACE = 10  # diagonals, as in `ext`
-NOWHERE = -(1 << 40)  # less than any score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +86,7 @@ class Candidates(Columns):
             np.concatenate([some.given, np.ones(len(lines.read), bool)]),
             np.concatenate([rows, np.full(len(lines.read), -1)]),
         )
-        best = np.full(n, NOWHERE, np.int64)
+        best = np.full(n, np.iinfo(np.int64).min)
         np.maximum.at(best, found.read, found.total)
         return found.take(found.total >= best[found.read] - PAIR_BONUS - BEHIND)._distinct()
 
