@@ -56,7 +56,10 @@ def map_batch(
     if mate is not None and insert is not None:
         # Proper as the mates lie in the end, by the reference bases that they cover.
         starts = context.reference.starts
-        stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, insert)
+        library: InsertModel | None = insert
+        while library is not None:
+            stats.proper += _proper_pairs.flag_proper(result.hits, result.cigars, mate, starts, library)
+            library = library.also
         stats.pairs += int(np.count_nonzero(mate == 1))
     stats.count_reads(context.lengths, result.summary, result.quality)
     return result

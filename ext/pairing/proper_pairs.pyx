@@ -11,7 +11,7 @@ from gassst._core.sam_flags cimport PROPER_PAIR, UNMAPPED
 
 def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] mate, const int64_t[::1] starts,
                 insert):
-    """Set the flag of the primary alignments of proper pairs, by the reference bases that they cover.
+    """Set the flag of the primary alignments of proper pairs that have none, by the reference bases that they cover.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
     Returns
     -------
     int
-        Proper pairs.
+        Pairs that are proper now.
     """
     cdef Py_ssize_t i, a = -1
     cdef int64_t template, proper = 0
@@ -42,7 +42,7 @@ def flag_proper(hit_t[::1] hits, const uint32_t[::1] cigars, const uint8_t[::1] 
             elif mate[hits[i].read] == 2 and fit(&hits[a], &hits[i], starts, &w):
                 template = template_length(leads(&w, hits[a].strand, True), span_of(&hits[a], runs),
                                            span_of(&hits[i], runs), hits[a].position, hits[i].position)
-                if w.low <= template <= w.high:
+                if w.low <= template <= w.high and not hits[a].flag & PROPER_PAIR:
                     hits[a].flag |= PROPER_PAIR
                     hits[i].flag |= PROPER_PAIR
                     proper += 1

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,9 @@ from gassst.sam_flags import UNMAPPED
 # mates, as these reads are mapped twice (docs/benchmarks/constants.md).
 LEARN_READS = 4096
 ENOUGH_PAIRS = 32
+# Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
+# each other, too.
+CLEAR_SHARE = 0.05
 CONFIDENT = 20  # MAPQ of both mates of a pair that is learned from
 MIN_SD = 2.0
 REFERENCE_RUNS = (0, 2)  # BAM operations M and D
@@ -45,6 +48,8 @@ class InsertModel:
         Pairs that were learned from; 0 where the model was given or assumed.
     errors : ErrorRate or None
         Of the reads of these pairs. None where nothing was learned: then every read speaks for itself.
+    also : InsertModel or None
+        Of a further orientation that the library has: such pairs are proper, too.
     """
 
     orientation: str
@@ -54,6 +59,7 @@ class InsertModel:
     high: int
     pairs: int = 0
     errors: ErrorRate | None = None
+    also: InsertModel | None = None
 
     @classmethod
     def given(cls, orientation: str, mean: float, sd: float) -> InsertModel:
@@ -102,18 +108,23 @@ class InsertModel:
         """The model that `write` has written, to the last bit. Raises InputError."""
         try:
             with open(path, encoding="utf-8") as file:
-                values = json.load(file)["insert"]
-            errors = values.pop("errors")
-            model = cls(**values, errors=None if errors is None else ErrorRate(**errors))
-            numbers = [model.mean, model.sd, model.low, model.high, model.pairs]
-            numbers += [] if model.errors is None else [model.errors.rate, model.errors.bases]
-            if model.orientation not in ORIENTATIONS or not all(map(_is_size, numbers)) or not model.sd:
-                raise ValueError
+                model = cls._of(json.load(file)["insert"])
         except OSError as error:
             raise unreadable(path, error) from error
         except (ValueError, TypeError, KeyError, AttributeError):
             raise InputError(f"{path}: not a model of insert sizes that `gassst insert` wrote") from None
         return model
+
+    @classmethod
+    def _of(cls, values: dict) -> InsertModel:
+        """From what `as_dict` returns. Raises ValueError, TypeError, KeyError and AttributeError for anything else."""
+        errors, also = values.pop("errors"), values.pop("also", None)
+        model = cls(**values, errors=None if errors is None else ErrorRate(**errors))
+        numbers = [model.mean, model.sd, model.low, model.high, model.pairs]
+        numbers += [] if model.errors is None else [model.errors.rate, model.errors.bases]
+        if model.orientation not in ORIENTATIONS or not all(map(_is_size, numbers)) or not model.sd:
+            raise ValueError
+        return model if also is None else replace(model, also=cls._of(also))
 
     def write(self, path: str | os.PathLike[str], run: dict[str, object] | None = None) -> None:
         """Write the model as JSON, and what `run` says of how it was learned; "-" is standard output.
@@ -125,7 +136,8 @@ class InsertModel:
     def __str__(self) -> str:
         source = f"learned from {self.pairs:,} pairs" if self.pairs else "not learned"
         window = f"proper from {self.low} to {self.high}"
-        return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source})"
+        also = "" if self.also is None else f"; also {self.also}"
+        return f"{self.orientation}, {self.mean:.1f} +- {self.sd:.1f} bases, {window} ({source}){also}"
 
 
 def _is_size(value: object) -> bool:
@@ -156,14 +168,19 @@ class PairSample(NamedTuple):
 
 
 def learned_insert(orientations: Sequence[str], samples: Sequence[PairSample]) -> InsertModel:
-    """What the pairs of a library teach, by the orientation that most of them have.
+    """What the pairs of a library teach, by the orientation that most of them have; and by others that are clear.
 
     `samples`: of the same pairs, by each of the `orientations`. The first one stands where all have too few.
     """
-    counts = [len(sample.templates) for sample in samples]
-    chosen = counts.index(max(counts)) if max(counts) >= ENOUGH_PAIRS else 0
-    templates, *errors = samples[chosen]
-    return InsertModel.learned(orientations[chosen], templates, ErrorRate.learned(*errors))
+    order = sorted(range(len(samples)), key=lambda i: -len(samples[i].templates))
+    least = max(ENOUGH_PAIRS, CLEAR_SHARE * sum(len(sample.templates) for sample in samples))
+    model = None
+    for i in reversed([i for i in order if len(samples[i].templates) >= least] or [0]):
+        templates, *errors = samples[i]
+        learned = InsertModel.learned(orientations[i], templates, ErrorRate.learned(*errors))
+        model = replace(learned, also=model)
+    assert model is not None
+    return model
 
 
 def pair_sample(
@@ -186,8 +203,11 @@ def pair_sample(
     primary = hits[is_primary(hits)]
     spans = reference_spans(primary, cigars)
     mates = a, b = first, first + 1
-    template = pair_templates(orientation, primary[a], primary[b], spans[a], spans[b], starts)
+    pairs = primary[a], primary[b], spans[a], spans[b], starts
+    template = pair_templates(orientation, *pairs)
     fits = (template > 0) & (template <= LONGEST_TEMPLATE)
+    if orientation == "rf":  # mates that overlap face each other
+        fits &= pair_templates("fr", *pairs) <= 0
     sure_a, sure_b = (primary["mapq"][i] >= CONFIDENT for i in mates)
     taught = np.r_[a[fits & sure_b], b[fits & sure_a]]
     both = fits & sure_a & sure_b

@@ -24,12 +24,12 @@ import peer_agreement
 import peers
 import pysam
 import rizk
+import seeds
 from harness import benchmark_parser, run, write_json
 from peer_tools import ReadSet
 
 from gassst.errors import UsageError
 from gassst.seeding.index_choice import load_index
-from gassst.seeding.miss_model import miss_probability
 
 TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")
 REAL_OPTIONS = ["--mode", "global", "-p", "90"]  # 4.7.3: at most 10 % errors
@@ -216,7 +216,7 @@ def shortened(result: dict[str, Any]) -> dict[str, Any]:
 
 def figure_4_3() -> dict[str, Any]:
     """Share of alignments of 200 bases that no seed of a length finds, by number of errors (Rizk 4.6.7)."""
-    missed = [[miss_probability(MAP_LENGTH, errors, w) for errors in MAP_ERRORS] for w in MAP_SEEDS]
+    missed = [[seeds.miss_probability(MAP_LENGTH, errors, w) for errors in MAP_ERRORS] for w in MAP_SEEDS]
     return {
         "length": MAP_LENGTH,
         "errors": [MAP_ERRORS[0], MAP_ERRORS[-1]],

@@ -96,7 +96,8 @@ def test_good_pairs_teach_and_no_others(orientation):
             hits.append((len(lengths), 5000, 0, 0, 0, 0, 60, 0))
             lengths.append(100)
         m = tuple(int(x) for x in rng.integers(30, 151, 2))
-        template = int(rng.integers(max(m), 900))
+        # Mates that overlap are taken to face each other.
+        template = int(rng.integers(sum(m) if orientation == "rf" else max(m), 900))
         spots = placed(orientation, bool(rng.integers(2)), int(rng.integers(3000, 90_000)), template, m)
         flags, quality, fault = [0, 0], [60, 20], i % 6
         spots = [list(s) for s in spots]

@@ -200,6 +200,20 @@ def test_a_mate_without_an_error_goes_where_the_other_one_is():
     assert min(r.mapping_quality for mates in records for r in mates) >= 20
 
 
+def test_a_short_mate_is_looked_for_beside_all_of_seven_copies():
+    """One mate fits in all copies, and 26 bases of the other behind two of them. Those beside one alone had MAPQ 40."""
+    rng = np.random.default_rng(21)
+    pairs, copies = [], []
+    for _ in range(12):
+        common, tail = random_bases(rng, INSERT - 26), random_bases(rng, 26)
+        copies += [common + (random_bases(rng, 26) if i not in (1, 5) else tail) for i in range(7)]
+        fragment = common + tail
+        pairs.append([fragment[:M], reverse_complement(fragment)[:26] + random_bases(rng, M - 26)])
+    index, _ = built(copies, rng)
+    qualities = [record.mapping_quality for mates in map_pairs(index, pairs) for record in mates]
+    assert max(qualities) <= 3
+
+
 def random_candidates(rng, k):
     """Of three reads, many of them near each other; totals and places chosen before are often the same."""
     return Candidates(

@@ -6,7 +6,7 @@ import pytest
 
 import gassst
 from gassst.io.reference import Reference
-from gassst.pairing.insert_size import ENOUGH_PAIRS, PairSample, learned_insert
+from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, PairSample, learned_insert
 
 M = 60
 
@@ -18,11 +18,11 @@ def world():
     return genome, gassst.Index.build(Reference.from_sequences([("c", genome)]))
 
 
-def pairs_of(genome, orientation, n, seed=3):
+def pairs_of(genome, orientation, n, seed=3, mean=400):
     """Pairs on both strands, some 3 % of them out of place."""
     rng, mates = np.random.default_rng(seed), ([], [])
     for i in range(n):
-        size, at = int(rng.normal(400, 20)), int(rng.integers(0, len(genome) - 600))
+        size, at = int(rng.normal(mean, 20)), int(rng.integers(0, len(genome) - 600))
         piece = genome[at : at + size]
         piece = bf.reverse_complement(piece) if rng.random() < 0.5 else piece
         first, last = piece[:M], piece[-M:]
@@ -77,3 +77,43 @@ def test_the_most_frequent_orientation_is_taken_where_enough_pairs_have_it(count
     none = np.empty(0, np.int64)
     samples = [PairSample(np.full(n, 300), none, none) for n in counts]
     assert learned_insert(("fr", "rf", "ff"), samples).orientation == expected
+
+
+def test_two_orientations_of_one_library_are_proper(world):
+    """Mate pairs hold fragments that were not circularised, a few in ten of which face each other."""
+    genome, index = world
+    most, some = pairs_of(genome, "rf", 300), pairs_of(genome, "fr", 60, seed=4)
+    mates = [a + [(f"q{name}", *rest) for name, *rest in b] for a, b in zip(most, some, strict=True)]
+    proper = {True: 0, False: 0}
+    for record in gassst.Mapper(index, device="none").map(*mates):
+        proper[record.query_name[0] == "q"] += record.is_proper_pair
+    assert proper[False] > 2 * 0.9 * 300
+    assert proper[True] > 2 * 0.9 * 60
+    fixed = [record for record in records(index, mates, orientation="rf") if record[0] == "q"]
+    assert sum(int(record.split("\t")[1]) & 2 > 0 for record in fixed) < 20
+
+
+@pytest.mark.parametrize("few, expected", [(49, None), (53, "fr"), (200, "fr")])
+def test_an_orientation_of_one_pair_in_twenty_is_one_of_the_library(few, expected):
+    none = np.empty(0, np.int64)
+    samples = [PairSample(np.full(n, size), none, none) for n, size in ((few, 300), (1000, 400), (0, 0))]
+    model = learned_insert(("fr", "rf", "ff"), samples)
+    assert (model.orientation, model.mean) == ("rf", 400)
+    assert (model.also and model.also.orientation) == expected
+
+
+def test_a_model_of_two_orientations_is_read_as_it_was_written(tmp_path):
+    none = np.empty(0, np.int64)
+    samples = [PairSample(np.full(n, 300 + n), none, none) for n in (400, 300, 200)]
+    model = learned_insert(("fr", "rf", "ff"), samples)
+    model.write(tmp_path / "model.json")
+    assert InsertModel.read(tmp_path / "model.json") == model
+    assert model.also.also.orientation == "ff"
+    assert "also rf" in str(model) and "also ff" in str(model)
+
+
+def test_mates_that_overlap_face_each_other_only(world):
+    """The outer ends of either orientation are then in order."""
+    genome, index = world
+    mates = pairs_of(genome, "fr", 300, mean=80)
+    assert records(index, mates) == records(index, mates, orientation="fr")
