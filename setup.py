@@ -99,6 +99,7 @@ SOURCES = {
     "build_facts": "ext/io/build_facts.pyx",
     "best": "ext/pairwise/best.pyx",
     "pair_hmm": "ext/pairwise/pair_hmm.pyx",
+    "find": "ext/pairwise/find.pyx",
 }
 # C files that a module links besides its own.
 KERNELS = {

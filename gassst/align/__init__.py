@@ -7,6 +7,7 @@
 from gassst.align.alphabets import DNA, PROTEIN, Alphabet
 from gassst.align.best import LocalAlignment, best
 from gassst.align.edits import edit_distance
+from gassst.align.find import Place, Places, find
 from gassst.align.gaps import Gaps, gap_costs
 from gassst.align.matrices import Matrix, MatrixLike, Profile, match_matrix, read_matrix, substitution_matrix
 from gassst.align.pair_hmm import GapQualities, HmmPath, forward, posterior, viterbi, viterbi_paths
@@ -26,11 +27,14 @@ __all__ = [
     "LocalAlignment",
     "Matrix",
     "MatrixLike",
+    "Place",
+    "Places",
     "Profile",
     "Progress",
     "Sequences",
     "best",
     "edit_distance",
+    "find",
     "forward",
     "gap_costs",
     "match_matrix",

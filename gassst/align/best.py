@@ -122,13 +122,13 @@ def best(
         from gassst.align.best_device import device_pass
 
         filled = device_pass(first, second, gaps, scores.scores, tiles, str(device), workers, progress)
-    alignments = WatermanEggert(filled)
     found: list[LocalAlignment] = []
-    while len(found) < wanted:
-        path = alignments.next_path(least)
-        if path is None:
-            break
-        found.append(_alignment(path, first, second))
+    with WatermanEggert(filled, workers if wanted > 1 else 1) as alignments:
+        while len(found) < wanted:
+            path = alignments.next_path(least)
+            if path is None:
+                break
+            found.append(_alignment(path, first, second))
     return found
 
 

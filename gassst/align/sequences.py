@@ -86,11 +86,45 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
         For an item that is not a sequence.
     """
     if isinstance(source, Sequences):
-        if source.alphabet.letters != alphabet.letters:
-            raise UsageError(
-                f"{what}: letters are {source.alphabet.name}, the scores are for {alphabet.name}"
-            )
-        return source
+        return _of_alphabet(source, alphabet, what)
+    if isinstance(source, (list, tuple)) and source:
+        at_once = encode(list(source), alphabet.codes_of_two, MAX_LETTERS_EACH)
+        if at_once is not None:
+            return Sequences(*at_once, None, alphabet)
+    records, what = _records(source, alphabet, what)
+    return _assembled(records, alphabet, what)
+
+
+def each_text(source: Any, alphabet: Alphabet, what: str) -> Iterator[tuple[str, bytes]]:
+    """Name and letters of each sequence of `source`, one after the other; a file is never held as a whole.
+
+    Parameters and errors are those of `read_sequences`, but text is not looked at: it may hold other letters.
+    """
+    if isinstance(source, Sequences):
+        source = _of_alphabet(source, alphabet, what)
+        for i, name in enumerate(source.names):
+            yield name, source.text(i).encode()
+        return
+    records, what = _records(source, alphabet, what)
+    number = 0
+    for number, (name, text, _) in enumerate(records, 1):
+        where = _where(what, number, name)
+        if not isinstance(text, bytes):
+            text = alphabet.decode(_encoded(text, alphabet, where)).encode()
+        _check_length(text, where)
+        yield name or str(number), text
+    if not number:
+        raise InputError(f"{what}: no sequence")
+
+
+def _of_alphabet(sequences: Sequences, alphabet: Alphabet, what: str) -> Sequences:
+    if sequences.alphabet.letters != alphabet.letters:
+        raise UsageError(f"{what}: letters are {sequences.alphabet.name}, the scores are for {alphabet.name}")
+    return sequences
+
+
+def _records(source: Any, alphabet: Alphabet, what: str) -> tuple[Iterator[_Record], str]:
+    """Those of a file or of an iterable, and what messages call them."""
     if isinstance(source, (bytes, bytearray)):
         raise UsageError(f"{what}: put a single sequence into a list: [sequence]")
     if isinstance(source, (str, os.PathLike)):
@@ -99,14 +133,10 @@ def read_sequences(source: Any, alphabet: Alphabet, what: str = "sequences") -> 
                 f"{what}: no file {str(source)[:20]!r}; put a single sequence into a list: [sequence]"
             )
         what = os.fspath(source)
-        return _assembled(_file_records(what), alphabet, what)
+        return _file_records(what), what
     if not isinstance(source, Iterable):
         raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a list of sequences")
-    if isinstance(source, (list, tuple)) and source:
-        at_once = encode(list(source), alphabet.codes_of_two, MAX_LETTERS_EACH)
-        if at_once is not None:
-            return Sequences(*at_once, None, alphabet)
-    return _assembled(map(_record, source), alphabet, what)
+    return map(_record, source), what
 
 
 def _is_sequence(source: Any, alphabet: Alphabet) -> bool:
@@ -141,7 +171,7 @@ def _assembled(records: Iterable[_Record], alphabet: Alphabet, what: str) -> Seq
     parts: list[NDArray[np.uint8]] = []
     qualities: list[bytes | None] = []
     for number, (name, text, quality) in enumerate(records, 1):
-        where = f"{what}: sequence {number}" + (f" ({name})" if name else "")
+        where = _where(what, number, name)
         parts.append(_encoded(text, alphabet, where))
         if quality is not None and len(quality) != len(text):
             raise InputError(f"{where}: {len(quality)} qualities for {len(text)} letters")
@@ -155,11 +185,19 @@ def _assembled(records: Iterable[_Record], alphabet: Alphabet, what: str) -> Seq
     return Sequences(np.concatenate(parts), offsets, names, alphabet, qualities if any_quality else None)
 
 
-def _encoded(text: _Codes, alphabet: Alphabet, where: str) -> NDArray[np.uint8]:
+def _where(what: str, number: int, name: str) -> str:
+    return f"{what}: sequence {number}" + (f" ({name})" if name else "")
+
+
+def _check_length(text: _Codes, where: str) -> None:
     if not len(text):
         raise InputError(f"{where}: it is empty")
     if len(text) > MAX_LETTERS_EACH:
         raise InputError(f"{where}: {len(text):,} letters; {MAX_LETTERS_EACH:,} are the limit")
+
+
+def _encoded(text: _Codes, alphabet: Alphabet, where: str) -> NDArray[np.uint8]:
+    _check_length(text, where)
     if isinstance(text, bytes):
         codes: NDArray[np.uint8] = alphabet.codes[np.frombuffer(text, np.uint8)]
         at = int(codes.argmax())

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,9 @@ from gassst._core.best import walk
 from gassst.align.blocks import Lines, Matrix
 
 NONE, PAIR, TARGET_GAP = 0, 1, 2  # steps of `walk`; 3 is a gap that uses up the query
-KEPT_BLOCKS = 4  # whose lines between tiles are kept
+KEPT_BLOCKS = 4  # whose lines between tiles are kept, for each thread where these bytes suffice
+KEPT_BYTES = 256 << 20
+AHEAD = 2  # tiles of each thread that are looked at before their turn
 
 Place = tuple[int, int]
 
@@ -40,13 +44,42 @@ class _BlockLines:
     down: Lines
 
 
-class WatermanEggert:
-    """Takes alignments off a matrix whose first pass is done."""
+@dataclass(frozen=True, eq=False)
+class _Trace:
+    """What led to each H of a tile, and the first place whose H is the largest of the tile."""
 
-    def __init__(self, matrix: Matrix):
+    steps: NDArray[np.uint8]
+    row: int
+    column: int
+
+
+class WatermanEggert:
+    """Takes alignments off a matrix whose first pass is done.
+
+    With several threads, which a `with` block ends, the tiles that come next are looked at together. What is found is
+    the same.
+    """
+
+    def __init__(self, matrix: Matrix, threads: int = 1):
         self.matrix = matrix
+        geometry = matrix.geometry
+        line_bytes = 8 * geometry.block_rows * geometry.block_columns
+        block_bytes = line_bytes // geometry.tile_rows + line_bytes // geometry.tile_columns
+        self._kept = max(KEPT_BLOCKS, min(KEPT_BLOCKS * threads, KEPT_BYTES // block_bytes))
+        self._ahead = min(AHEAD * threads, self._kept)
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._blocked: defaultdict[Place, list[NDArray[np.int32]]] = defaultdict(list)  # by tile
         self._lines: OrderedDict[Place, _BlockLines] = OrderedDict()  # by block, the last used at the end
+        self._traces: dict[Place, dict[Place, _Trace]] = {}  # by block and tile
+
+    def __enter__(self) -> WatermanEggert:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
     def next_path(self, min_score: int) -> Path | None:
         """The best alignment that is left, or None where none has `min_score`.
@@ -58,28 +91,62 @@ class WatermanEggert:
         if score < max(1, min_score):
             return None
         rows, columns = np.nonzero(best == score)
-        place = min(
-            self._place_of(score, (int(row), int(columns.min()))) for row in rows[columns == columns.min()]
-        )
+        tiles = [(int(row), int(columns.min())) for row in rows[columns == columns.min()]]
+        self._look_ahead(tiles)
+        place = min(map(self._place_of, tiles))
         path = self._path(score, (place[1], place[0]))
         self._block(path)
         return path
 
-    def _place_of(self, score: int, tile: Place) -> Place:
-        """Column and row of the first H of this score in a tile."""
+    def _look_ahead(self, tiles: list[Place]) -> None:
+        """Where a tile of these has no trace, computes those of the tiles that come after it, too, on all threads."""
+        if self._pool is None or all(tile in self._traces_of(tile) for tile in tiles):
+            return
+        best = self.matrix.best
+        n = min(best.size, self._ahead)
+        order = np.argpartition(best, best.size - n, axis=None)[best.size - n :]
+        wanted = dict.fromkeys(tiles)
+        for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, best.shape)), strict=True):
+            if best[row, column] > 0:
+                wanted[row, column] = None
+        blocks = {self.matrix.geometry.block_of(tile): None for tile in wanted}
+        missing = [block for block in blocks if block not in self._lines]
+        for block, lines in zip(missing, self._pool.map(self._new_lines, missing), strict=True):
+            self._lines[block] = lines
+        missing = [tile for tile in wanted if tile not in self._traces_of(tile)]
+        traces = self._pool.map(self._new_trace, missing)
+        for tile, trace in zip(missing, traces, strict=True):
+            self._traces.setdefault(self.matrix.geometry.block_of(tile), {})[tile] = trace
+        self._forget()
+
+    def _place_of(self, tile: Place) -> Place:
+        """Column and row of the first H of a tile that is its largest."""
         row, column, _ = self._begin_of(tile)
-        _, r, c = self._trace(tile, score)
-        return column + c, row + r
+        trace = self._trace(tile)
+        return column + trace.column, row + trace.row
+
+    def _traces_of(self, tile: Place) -> dict[Place, _Trace]:
+        """Those of the block of a tile, as they are now."""
+        return self._traces.get(self.matrix.geometry.block_of(tile), {})
+
+    def _trace(self, tile: Place) -> _Trace:
+        block = self.matrix.geometry.block_of(tile)
+        self._lines_of(block)
+        traces = self._traces.setdefault(block, {})
+        if tile not in traces:
+            traces[tile] = self._new_trace(tile)
+        return traces[tile]
 
     def _begin_of(self, tile: Place) -> tuple[int, int, Place]:
         """First row and column of a tile, and its block."""
         geometry = self.matrix.geometry
         return tile[0] * geometry.tile_rows, tile[1] * geometry.tile_columns, geometry.block_of(tile)
 
-    def _trace(self, tile: Place, wanted: int) -> tuple[NDArray[np.uint8], int, int]:
+    def _new_trace(self, tile: Place) -> _Trace:
+        """The trace of a tile of a block whose lines are at hand."""
         matrix, geometry = self.matrix, self.matrix.geometry
         row, column, block = self._begin_of(tile)
-        lines = self._lines_of(block)
+        lines = self._lines[block]
         rows, columns = geometry.rows_of(block[0]), geometry.columns_of(block[1])
         r, c = (row - rows.begin) // geometry.tile_rows, (column - columns.begin) // geometry.tile_columns
         end_row = min(row + geometry.tile_rows, rows.end)
@@ -95,9 +162,16 @@ class WatermanEggert:
             blocked = np.zeros((end_row - row, end_column - column), np.uint8)
             for places in self._blocked[tile]:
                 blocked[places // geometry.tile_columns, places % geometry.tile_columns] = 1
-        return matrix.tiles.trace(
-            matrix.query[row:end_row], matrix.target[column:end_column], top, left, corner, blocked, wanted
+        found = matrix.tiles.trace(
+            matrix.query[row:end_row],
+            matrix.target[column:end_column],
+            top,
+            left,
+            corner,
+            blocked,
+            int(matrix.best[tile]),
         )
+        return _Trace(*found)
 
     def _path(self, score: int, last: Place) -> Path:
         """Back from the place of its last pair, tile by tile."""
@@ -106,8 +180,7 @@ class WatermanEggert:
         while row >= 0 and column >= 0:
             tile = row // geometry.tile_rows, column // geometry.tile_columns
             first_row, first_column, _ = self._begin_of(tile)
-            trace, _, _ = self._trace(tile, -1)
-            steps, r, c, state = walk(trace, row - first_row, column - first_column, state)
+            steps, r, c, state = walk(self._trace(tile).steps, row - first_row, column - first_column, state)
             parts.append(steps)
             row, column = first_row + r, first_column + c
             if state == NONE:
@@ -141,29 +214,39 @@ class WatermanEggert:
             if block in seen:
                 continue
             seen.add(block)
+            self._traces.pop(block, None)
             if block in self._lines:
                 self._sweep(block, self._lines[block], dirty[block])
             lines = self._lines_of(block)
             for changed in self.matrix.take_lines(block, lines.across[-1], lines.down[-1]):
                 self._lines.pop(changed, None)
+                self._traces.pop(changed, None)
                 heapq.heappush(queue, changed)
 
     def _lines_of(self, block: Place) -> _BlockLines:
         """All lines of a block, computed unless they are at hand."""
         if block not in self._lines:
-            matrix, geometry = self.matrix, self.matrix.geometry
-            rows, columns = geometry.rows_of(block[0]), geometry.columns_of(block[1])
-            tiles = geometry.tiles_of(block)
-            across = np.empty((tiles[0].stop - tiles[0].start + 1, columns.size, 2), np.int32)
-            down = np.empty((tiles[1].stop - tiles[1].start + 1, rows.size, 2), np.int32)
-            across[0], down[0] = matrix.sides(block)
-            lines = _BlockLines(across, down)
-            self._sweep(block, lines, None)
-            self._lines[block] = lines
-            while len(self._lines) > KEPT_BLOCKS:
-                self._lines.popitem(last=False)
+            self._lines[block] = self._new_lines(block)
         self._lines.move_to_end(block)
+        self._forget()
         return self._lines[block]
+
+    def _forget(self) -> None:
+        """Gives up the lines and traces of blocks that were not used for the longest time."""
+        while len(self._lines) > self._kept:
+            block, _ = self._lines.popitem(last=False)
+            self._traces.pop(block, None)
+
+    def _new_lines(self, block: Place) -> _BlockLines:
+        matrix, geometry = self.matrix, self.matrix.geometry
+        rows, columns = geometry.rows_of(block[0]), geometry.columns_of(block[1])
+        tiles = geometry.tiles_of(block)
+        across = np.empty((tiles[0].stop - tiles[0].start + 1, columns.size, 2), np.int32)
+        down = np.empty((tiles[1].stop - tiles[1].start + 1, rows.size, 2), np.int32)
+        across[0], down[0] = matrix.sides(block)
+        lines = _BlockLines(across, down)
+        self._sweep(block, lines, None)
+        return lines
 
     def _sweep(self, block: Place, lines: _BlockLines, dirty: set[Place] | None) -> None:
         """Computes all tiles of a block, or those that are dirty and what they change."""

@@ -70,9 +70,10 @@ def measure(
         filled = Matrix(query, target, gaps, tiles, geometry)
         compiled_pass(filled, threads, lambda cells: None)
     passed, passed_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    alignments, scores = WatermanEggert(filled), []
-    while len(scores) < k and (path := alignments.next_path(1)) is not None:
-        scores.append(path.score)
+    scores: list[int] = []
+    with WatermanEggert(filled, threads) as alignments:
+        while len(scores) < k and (path := alignments.next_path(1)) is not None:
+            scores.append(path.score)
     total = time.perf_counter() - wall
     cells = len(query) * len(target) / 1e9
     return {

@@ -104,3 +104,75 @@ def test_bad_sequences(world, tmp_path):
     code, _, error = world("-o", tmp_path / "x.tsv")
     assert code == 1 and "sequence 2 (p2): 'E' at 3 is not a letter of the DNA alphabet" in error
     assert not (tmp_path / "x.tsv").exists()
+
+
+PATTERNS = ">guide one\nACGTACCATTG\n>lost\nGGGGGGCCCCC\n"
+CONTIGS = ">chr1 x\nTTTTTACGTACC\nATTGTT\n>chr2\nCAATGGTACTT\n"
+PLACES = [
+    ["guide", "chr1", "5", "16", "+", "0", "11="],
+    ["guide", "chr2", "0", "11", "-", "1", "9=1X1="],
+]
+
+
+@pytest.fixture
+def find(tmp_path, capfd):
+    (tmp_path / "p.fa").write_text(PATTERNS)
+    (tmp_path / "c.fa").write_text(CONTIGS)
+
+    def run(*options, contigs="c.fa"):
+        capfd.readouterr()
+        files = (str(tmp_path / "p.fa"), str(tmp_path / contigs))
+        return main(["align", *files, *map(str, options)]), *capfd.readouterr()
+
+    return run
+
+
+def test_find_writes_a_table_and_bed(find, tmp_path):
+    code, out, error = find("--find", 2)
+    header, *rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and header == ["pattern", "contig", "start", "end", "strand", "edits", "cigar"]
+    assert rows == PLACES and "2 places of 2 patterns within 2 edits in 2 contigs" in error
+    assert find("--find", 2, "-o", tmp_path / "x.bed", "-q") == (0, "", "")
+    bed = [line.split("\t") for line in (tmp_path / "x.bed").read_text().splitlines()]
+    assert bed == [[row[1], row[2], row[3], row[0], row[5], row[4]] for row in PLACES]
+
+
+def test_find_writes_sam(find, tmp_path):
+    (tmp_path / "two.fa").write_text(">c\nTTACGTACGATTGTTTTTTTTTTTTTACGTACCATTGTT\n")
+    assert find("--find", 2, "-o", tmp_path / "x.sam")[0] == 0
+    with pysam.AlignmentFile(tmp_path / "x.sam") as file:
+        first, second, lost = file
+        assert dict(zip(file.references, file.lengths, strict=True)) == {"chr1": 18, "chr2": 11}
+    assert (first.flag, first.reference_start, first.query_sequence) == (0, 5, "ACGTACCATTG")
+    assert (second.flag, second.reference_name, second.query_sequence) == (272, "chr2", "CAATGGTACGT")
+    assert (second.cigarstring, second.get_tag("NM")) == ("9=1X1=", 1)
+    assert (lost.query_name, lost.flag, lost.query_sequence) == ("lost", 4, "GGGGGGCCCCC")
+    assert find("--find", 1, "-O", "sam", contigs="two.fa")[0] == 0
+    rows = [line.split("\t") for line in find("--find", 1, "-O", "sam", contigs="two.fa")[1].splitlines()]
+    found = [(row[1], row[3], row[-1]) for row in rows if row[0] == "guide"]
+    assert found == [("0", "27", "NM:i:0"), ("256", "3", "NM:i:1")]  # the fewest edits first
+
+
+@pytest.mark.parametrize(
+    ("options", "patterns", "says"),
+    [
+        (["--find", 11], PATTERNS, "k = 11: it must be less than the 11 letters of pattern guide"),
+        (["--find", -1], PATTERNS, "k = -1"),
+        (["--find", 1], ">x\nACGTE\n", "'E' at 5 is no letter of the DNA alphabet"),
+        (["--find", 1], ">x\n" + "A" * 65 + "\n", "x has 65 letters; 64 are the limit"),
+        (["--find", 1, "-O", "paf"], PATTERNS, "not with --find"),
+        (["--find", 1, "-o", "x.paf"], PATTERNS, "its suffix is none of .tsv, .bed, .sam"),
+        (["--find", 1, "--best", 2], PATTERNS, "--best does not go with --find"),
+        (["-O", "bed"], PATTERNS, "only with --find"),
+    ],
+)
+def test_find_refuses(find, tmp_path, options, patterns, says):
+    (tmp_path / "p.fa").write_text(patterns)
+    code, out, error = find(*options)
+    assert code and not out and says in error and error.count("\n") == 1
+
+
+def test_find_refuses_contigs_in_sam_that_share_a_name(find, tmp_path):
+    (tmp_path / "same.fa").write_text(">c\nACGT\n>c\nACGT\n")
+    code, _, error = find("--find", 1, "-o", tmp_path / "x.sam", contigs="same.fa")
+    assert code and "name of its own" in error and not (tmp_path / "x.sam").exists()

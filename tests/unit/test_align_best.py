@@ -69,12 +69,13 @@ def by_gotoh(query, target, scores, gaps, k):
     return found
 
 
-def peeled(matrix, k):
+def peeled(matrix, k, threads=1):
     """The same of a matrix whose first pass is done."""
-    alignments, found = WatermanEggert(matrix), []
-    while len(found) < k and (path := alignments.next_path(1)) is not None:
-        a = _alignment(path, matrix.query, matrix.target)
-        found.append((a.score, a.query_begin, a.query_end, a.target_begin, a.target_end, a.cigar))
+    found = []
+    with WatermanEggert(matrix, threads) as alignments:
+        while len(found) < k and (path := alignments.next_path(1)) is not None:
+            a = _alignment(path, matrix.query, matrix.target)
+            found.append((a.score, a.query_begin, a.query_end, a.target_begin, a.target_end, a.cigar))
     return found
 
 
@@ -110,7 +111,8 @@ def random_pair(rng, kind):
 
 @pytest.mark.parametrize("instruction_set", instruction_sets())
 @pytest.mark.parametrize("kind", ["random", "tandem", "similar"])
-def test_alignments_are_those_of_the_whole_matrix(instruction_set, kind):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_alignments_are_those_of_the_whole_matrix(instruction_set, kind, threads):
     rng = np.random.default_rng(7)
     for _ in range(8):
         query, target = random_pair(rng, kind)
@@ -119,7 +121,7 @@ def test_alignments_are_those_of_the_whole_matrix(instruction_set, kind):
         geometry = small_geometry(rng, len(query), len(target), gaps)
         matrix = Matrix(query, target, gaps, Tiles(SCORES, gaps.first, extend, instruction_set), geometry)
         compiled_pass(matrix, 2, lambda cells: None)
-        assert peeled(matrix, 5) == by_gotoh(query, target, SCORES, gaps, 5)
+        assert peeled(matrix, 9, threads) == by_gotoh(query, target, SCORES, gaps, 9)
 
 
 @pytest.mark.parametrize("instruction_set", instruction_sets())
