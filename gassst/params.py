@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 INDEX_STEPS = (1, 2, 4)  # distances in bases between the positions that an index may have
 MAX_READ_LENGTH = 4000
-MIN_READ_LENGTH = 20
+MIN_READ_LENGTH = 15
+SPECIFIC_LENGTH = 20  # of a read that says itself where it lies; no shorter part is cut out of another read
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper

@@ -11,7 +11,7 @@ import numpy as np
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
-from gassst.params import MIN_READ_LENGTH
+from gassst.params import SPECIFIC_LENGTH
 from gassst.search.copies import Copies, copies, log_choose
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 from gassst.seeding.spectrum import DIFFERENCES, Spectrum
@@ -345,12 +345,12 @@ def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.n
 
 
 def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:
-    """float64[n]: expected chance places in the window of a mate, of reads too short for seeds; 0 of all others.
+    """float64[n]: expected chance places in the window of a mate, of reads below `SPECIFIC_LENGTH`; 0 of all others.
 
-    Only their mate places such reads, so that the mate's certainty is not theirs.
+    Often only their mate places such reads, so that the mate's certainty is not theirs.
     """
     chance = np.zeros(len(lengths))
-    short = np.flatnonzero((lengths < MIN_READ_LENGTH) & (best != NO_SCORE))
+    short = np.flatnonzero((lengths < SPECIFIC_LENGTH) & (best != NO_SCORE))
     if short.size:
         # One strand of the window.
         chance[short] = chance_places(lengths[short], best[short].astype(np.int64), window_bases / 2)

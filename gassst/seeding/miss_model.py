@@ -89,12 +89,6 @@ NO_SEEDS = SeedsLooked(1, b"")
 """Of a read of which none was looked up."""
 
 
-def seed_offsets(m: int, stage: Stage) -> list[int]:
-    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_seeds.Seeds` has it)."""
-    room, gaps = m - stage.length, stage.number - 1
-    return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
-
-
 @lru_cache(maxsize=8192)
 def _missed_by_seeds(m: int, stage: Stage, most: int = MAX_ERRORS) -> np.ndarray:
     """Share of alignments of `m` bases that leave no seed of a stage free of errors, by their number: float64[e].

@@ -14,11 +14,16 @@ from gassst.seeding.miss_model import (
     _missed_by_seeds,
     longest_seed,
     miss_probability,
-    seed_offsets,
     settled_errors,
     stage_miss,
 )
 from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_errors
+
+
+def seed_offsets(m: int, stage: Stage) -> list[int]:
+    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `gassst._core.seeds.Seeds` has it)."""
+    room, gaps = m - stage.length, stage.number - 1
+    return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
 
 
 def test_published_values():
