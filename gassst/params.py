@@ -107,6 +107,9 @@ class MapParams:
         Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
+    strata : bool
+        With `all_hits`, report of each read only the alignments with the fewest errors, up to `max_hits`
+        (option --strata).
     threads, device, batch_size, memory
         Worker threads; OpenCL device (see `extension.opencl_engine.choose`); most reads of a batch; bytes the index may
         keep resident.
@@ -140,6 +143,7 @@ class MapParams:
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
+    strata: bool = False
     threads: int = 2
     processes: int | None = None
     device: str | None = None
@@ -225,6 +229,7 @@ class MapParams:
             ),
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
             ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
+            ("strata", self.all_hits or not self.strata, "is a choice among all hits: it needs all_hits"),
         )
         for name, holds, complaint in checks:
             if not holds:

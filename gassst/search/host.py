@@ -234,13 +234,19 @@ class HostBackend:
         context, bands = self.context, found.bands
         read = bands.read_strand >> 1
         # By position and canonical strand, the same for a read and its reverse complement.
-        order = np.lexsort((bands.read_strand & 1 ^ context.flip[read], bands.band_start + bands.end, read))
+        place = (bands.band_start + bands.end).astype(np.uint64) << 1 | bands.read_strand & 1 ^ context.flip[
+            read
+        ]
+        order = np.argsort(read.astype(np.uint64) << 33 | place, kind="stable")
         found = Grouped(bands.take(order), found.ends[order], found.start)
         edits = found.bands.edits
-        summary = summarise_all(read, edits, context.n, found.start)
+        summary = summarise_all(read, edits, context.n)
         primary = _primaries(edits, found.start, summary, context.digest)
         limit, most = np.full(context.n, NO_SCORE, np.uint16), 0xFFFFFFFF
+        if context.params.strata:
+            limit, most = summary["best"].copy(), context.params.max_hits
         rows, start = _selection.chosen_first(np.arange(read.size), found.start, primary, edits, limit, most)
+        summary["n_reported"] = np.diff(start)
         return found, Selected(rows, start, summary)
 
     def ungapped_ends(self, bands: Bands) -> U32:

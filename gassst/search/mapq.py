@@ -357,8 +357,8 @@ def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: i
     return chance
 
 
-def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:
-    """READ_SUMMARY[n] of an exhaustive search from the reported alignments, grouped by read."""
+def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int) -> np.ndarray:
+    """READ_SUMMARY[n] of an exhaustive search from all alignments, without `n_reported`."""
     summary = np.zeros(n_reads, READ_SUMMARY)
     best = np.full(n_reads, NO_SCORE, np.int64)
     np.minimum.at(best, read, edits)
@@ -368,7 +368,6 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     summary["best"], summary["second"] = best, second
     summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
     summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
-    summary["n_reported"] = np.diff(read_start)
     runner_up = np.where(summary["n_best"] > 1, best, second)
     summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary

@@ -5,7 +5,6 @@ An alignment is missed when every seed holds an error. Errors are taken to be sp
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,19 +17,6 @@ from gassst.rules import optional
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64
-
-
-def miss_probability(m: int, r: int, w: int) -> float:
-    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
-
-    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them. In whole numbers, thus
-    exact and slow: a search has `_missed_by_seeds`.
-    """
-    if w > m:
-        return 1.0
-    runs = range(min(r + 1, (m - r) // w) + 1)
-    total = sum((-1) ** i * math.comb(r + 1, i) * math.comb(m - i * w, r) for i in runs)
-    return total / math.comb(m, r)
 
 
 @lru_cache(maxsize=4096)

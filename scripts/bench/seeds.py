@@ -30,10 +30,11 @@ from harness import (
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
 from gassst.params import MapParams
-from gassst.seeding.miss_model import longest_seed, miss_probability
+from gassst.seeding.miss_model import longest_seed
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
 from gassst.threads import usable_threads
+from gassst.tools.miss_probability import miss_probability
 
 RNG_SEED = 1
 LEVELS = range(5)  # of -s; 5 caps nothing

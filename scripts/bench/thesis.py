@@ -29,7 +29,7 @@ from peer_tools import ReadSet
 
 from gassst.cli.reference import load_index
 from gassst.errors import UsageError
-from gassst.seeding.miss_model import miss_probability
+from gassst.tools.miss_probability import miss_probability
 
 TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")
 REAL_OPTIONS = ["--mode", "global", "-p", "90"]  # 4.7.3: at most 10 % errors

@@ -13,11 +13,11 @@ from gassst.seeding.miss_model import (
     Stage,
     _missed_by_seeds,
     longest_seed,
-    miss_probability,
     settled_errors,
     stage_miss,
 )
 from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_errors
+from gassst.tools.miss_probability import miss_probability
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:
