@@ -58,7 +58,7 @@ class BatchMapper:
 
     def for_best_hits(self: SameMapper) -> SameMapper:
         """This mapper without `all_hits`, in the mode of pairs: it looks for the best place of every read only."""
-        params = replace(self.params.for_pairs(), all_hits=False)
+        params = replace(self.params.for_pairs(), all_hits=False, strata=False)
         return self.replaced(**planned(params, self.index), counts_details=False, are_mates=True)
 
     def map_batch(self, batch: ReadBatch, insert: InsertModel | None = None) -> tuple[BatchResult, Stats]:

@@ -29,6 +29,7 @@ from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import Paths
 from gassst.io.records import SORT_MEMORY
 from gassst.io.shards import Shard
+from gassst.io.small_rna import NOTHING, Preparation
 from gassst.pairing.insert_size import InsertModel
 from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
 from gassst.rules import check_switches
@@ -58,7 +59,7 @@ class Mapper(BatchMapper):
     index : Index or path
         An index, the file of one, or a FASTA. Of a FASTA the index `REF.gsi` in its folder is used if it is up to date;
         else an index is built in memory, as by `gassst map`. The logger `gassst` says which.
-    seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, mode, scoring
+    seed_length, min_identity, gaps, sensitivity, max_hits, all_hits, strata, mode, scoring
         What is looked for: see `params.MapParams`.
     pairing, mate_rescue, insert, orientation, five_prime, alt_aware
         Pairs, split reads and ALT contigs, there too.
@@ -107,6 +108,7 @@ class Mapper(BatchMapper):
         sensitivity: int = 2,
         max_hits: int = 1,
         all_hits: bool = False,
+        strata: bool = False,
         threads: int | None = None,
         processes: int | None = None,
         device: str | None = None,
@@ -131,6 +133,7 @@ class Mapper(BatchMapper):
             sensitivity=sensitivity,
             max_hits=max_hits,
             all_hits=all_hits,
+            strata=strata,
             threads=threads,
             processes=processes,
             device=device,
@@ -386,6 +389,7 @@ class Mapper(BatchMapper):
         details: bool = True,
         shard: Shard | None = None,
         insert: InsertModel | None = None,
+        preparation: Preparation = NOTHING,
     ) -> Stats:
         """Map the reads of one or several files, one after the other, to an alignment file.
 
@@ -432,6 +436,8 @@ class Mapper(BatchMapper):
             it is, for `gassst.io.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
             Of the pairs, as `learn_insert` finds it.
+        preparation : gassst.io.small_rna.Preparation, optional
+            Single reads are cut at their 3' adapter, and counted by their names.
 
         Returns
         -------
@@ -463,6 +469,7 @@ class Mapper(BatchMapper):
                 details=details,
                 shard=shard,
                 insert=insert,
+                preparation=preparation,
                 format=format,
                 level=level,
                 sort=sort,
@@ -528,6 +535,7 @@ class Mapper(BatchMapper):
         shard: Shard | None = None,
         insert: InsertModel | None = None,
         neighbours: Neighbours = ALONE,
+        preparation: Preparation = NOTHING,
         **output_options: Any,
     ) -> FileRun:
         """A run that has not begun. The arguments are those of `map_file`."""
@@ -548,6 +556,7 @@ class Mapper(BatchMapper):
             reference=reference,
             tags=tags,
             threads=self.params.threads,
+            preparation=preparation,
         )
         return FileRun(
             self,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 INDEX_STEPS = (1, 2, 4)  # distances in bases between the positions that an index may have
 MAX_READ_LENGTH = 4000
-MIN_READ_LENGTH = 20
+MIN_READ_LENGTH = 15
+SPECIFIC_LENGTH = 20  # of a read that says itself where it lies; no shorter part is cut out of another read
 MAX_GAPS = 248  # eight words of diagonals hold 2 * 248 + 16
 MAX_ERRORS = 255
 LONGEST_TEMPLATE = 20_000  # of a pair, in bases; mates further apart are never proper
@@ -122,6 +123,9 @@ class MapParams:
         Most alignments reported for a read (option -k).
     all_hits : bool
         Report every alignment within the error limit (option --all).
+    strata : bool
+        With `all_hits`, report of each read only the alignments with the fewest errors, up to `max_hits`
+        (option --strata).
     threads : int
         Worker threads (option -t), by default one for each core that this process may use.
     device, batch_size, memory
@@ -156,6 +160,7 @@ class MapParams:
     sensitivity: int = 2
     max_hits: int = 1
     all_hits: bool = False
+    strata: bool = False
     threads: int = field(default_factory=usable_threads)
     processes: int | None = None
     device: str | None = None
@@ -242,6 +247,7 @@ class MapParams:
             ("mode", self.mode in (None, *MODES), f"must be {' or '.join(MODES)}"),
             ("scoring", isinstance(self.scoring, Scoring), "must be a gassst.Scoring"),
             ("all_hits", self.mode != "local" or not self.all_hits, LOCAL_BEST),
+            ("strata", self.all_hits or not self.strata, "is a choice among all hits: it needs all_hits"),
         )
         for name, holds, complaint in checks:
             if not holds:

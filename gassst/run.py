@@ -119,6 +119,8 @@ class MappingWork:
         stats.renamed, stats.left_out, stats.doubts = batch.renamed, batch.left_out, doubts_of(batch)
         result, counted = self.mapper.map_batch(batch, insert)
         stats += counted
+        stats.trimmed = batch.trimmed
+        stats.count_copies(batch.copies, result.summary)
         with stats.timed("encode"):
             finished = finish(self.mapper, batch, result)
         return finished, stats

@@ -18,6 +18,7 @@ from gassst.errors import InputError, unreadable
 from gassst.funnel import Funnel, count_of
 from gassst.io.whole_file import write_text
 from gassst.layouts import NO_SCORE
+from gassst.params import MIN_READ_LENGTH
 from gassst.times import Times
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ TOTALS = (
     "rescued",
     "renamed",
     "too_long",
+    "too_short",
+    "trimmed",
+    "copies",
+    "copies_mapped",
     "left_out",
     "pairs",
     "proper",
@@ -84,6 +89,12 @@ class Stats:
         Fields of comments and names that should have been tags, but are none.
     too_long : int
         Reads of more bases than a search takes: left unmapped.
+    too_short : int
+        Reads of fewer bases than a search takes, as they are mapped: unmapped.
+    trimmed : int
+        Reads cut at an adapter before they were mapped.
+    copies, copies_mapped : int
+        Of collapsed reads: how many reads they stand for, and how many of these are mapped.
     duplicates : int
         Mapped reads flagged as duplicates, where these are marked; secondary and supplementary records do not count.
     pairs, proper : int
@@ -129,6 +140,10 @@ class Stats:
     rescued: int = 0
     renamed: int = 0
     too_long: int = 0
+    too_short: int = 0
+    trimmed: int = 0
+    copies: int = 0
+    copies_mapped: int = 0
     left_out: int = 0
     pairs: int = 0
     proper: int = 0
@@ -172,7 +187,14 @@ class Stats:
         """Count the reads of a batch: `lengths` uint32[n], `summary` READ_SUMMARY[n], `quality` uint8[n]."""
         self.reads += len(lengths)
         self.bases += int(lengths.sum())
+        self.too_short += int(np.count_nonzero(lengths < MIN_READ_LENGTH))
         self.count_mapped(summary, quality)
+
+    def count_copies(self, copies: np.ndarray | None, summary: np.ndarray) -> None:
+        """Count what collapsed reads stand for: `copies` int64[n], `summary` READ_SUMMARY[n]."""
+        if copies is not None:
+            self.copies += int(copies.sum())
+            self.copies_mapped += int(copies[summary["best"] != NO_SCORE].sum())
 
     def count_mapped(self, summary: np.ndarray, quality: np.ndarray) -> None:
         """Count the alignments of reads: `summary` READ_SUMMARY[n], `quality` uint8[n]."""

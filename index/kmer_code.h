@@ -40,12 +40,4 @@ static inline uint64_t plane_bits(const uint64_t *planes, unsigned plane, uint64
     return shift ? row[0] >> shift | row[3] << (64 - shift) : row[0];
 }
 
-/* Code of n bases (1 <= n <= 32) from a coordinate on; a masked base reads as A. */
-static inline uint64_t plane_bases(const uint64_t *planes, uint64_t coordinate, unsigned n)
-{
-    const uint32_t low = (uint32_t)plane_bits(planes, 0, coordinate);
-    const uint32_t high = (uint32_t)plane_bits(planes, 1, coordinate);
-    return interleave(low, high) >> (64 - 2 * n);
-}
-
 #endif

@@ -72,9 +72,11 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
                    and band_start[stop] <= <uint64_t>band_start[stop - 1] + width):
                 stop += 1
             span = band_start[stop - 1] - band_start[i] + width
-            for c in range(<Py_ssize_t>span):
+            for c in range(width):
+                value[c], origin[c] = profile[i, c], i
+            for c in range(width, <Py_ssize_t>span):
                 value[c] = NO_SCORE
-            for j in range(i, stop):
+            for j in range(i + 1, stop):
                 at = band_start[j] - band_start[i]
                 for c in range(width):
                     if profile[j, c] < value[at + c]:
@@ -92,10 +94,13 @@ def local_minima(const uint16_t[:, ::1] profile, const uint32_t[::1] read_strand
         with nogil:
             c = 0
             while c < <Py_ssize_t>span:
+                if value[c] > lim:  # as nearly all are
+                    c += 1
+                    continue
                 run = c
                 while run + 1 < <Py_ssize_t>span and value[run + 1] == value[c]:
                     run += 1
-                if (value[c] <= lim and (c == 0 or value[c - 1] > value[c])
+                if ((c == 0 or value[c - 1] > value[c])
                         and (run + 1 == <Py_ssize_t>span or value[run + 1] > value[c])):
                     band_out[n] = origin[c]
                     end_out[n] = <uint16_t>(band_start[i] + c - band_start[origin[c]])

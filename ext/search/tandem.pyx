@@ -164,6 +164,7 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
     cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
     cdef Py_ssize_t k = read_strand.shape[0], i
     cdef int64_t first, m
+    cdef bint shows
     errors_array, count_array = np.full(k, NO_SCORE, np.uint16), np.zeros(k, np.uint16)
     cdef uint16_t[::1] errors = errors_array, count = count_array
     with nogil:
@@ -171,12 +172,14 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
             if most[i] == 0:
                 continue
             m = lengths[read_strand[i] >> 1]
-            if (repeats is not None and end[i] - begin[i] == m
+            shows = m >= WORD + NEAREST  # a shorter read may lie in a repeat of any unit
+            if (shows and repeats is not None and end[i] - begin[i] == m
                     and not repeats[read_strand[i] >> 1] >> (read_strand[i] & 1) & 1):
                 continue
             first = 64 * (plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((m + 63) >> 6)) + begin[i]
             m = end[i] - begin[i]
-            count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, most[i], &errors[i])
+            if not shows or repeats_itself(reads, first, m):
+                count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, most[i], &errors[i])
     return errors_array, count_array
 
 
@@ -186,8 +189,6 @@ cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64
     cdef int64_t shift, side, at
     cdef int found
     cdef uint16_t count = 0
-    if not repeats_itself(reads, first, m):
-        return 0
     cdef around_t around = bases_around(bases, place)
     cdef bases64_t head = bases_at(reads, first)
     cdef uint64_t counted = first_bases(m)

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gassst.cli import habits
-from gassst.cli.options import duplicate_rules, in_options, map_params, tag_sources
+from gassst.cli.options import duplicate_rules, in_options, map_params, preparation, tag_sources
 from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
@@ -56,6 +56,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     RecordStyle(more_tags=args.more_tags).verify()
     check_shard(args)
     samples = samples_of(args)
+    check_single(args, params, samples)
     Unmapped(args.unmapped, args.unmapped2, args.unmapped_either).verify()
     if args.unmapped2 and not any(_may_hold_pairs(sample, args.interleaved) for sample in samples):
         raise UsageError("--unmapped2 is for pairs, but these reads are single")
@@ -91,6 +92,14 @@ def _holds_alignments(path: str) -> bool:
     from gassst.io.alignment_input import is_alignment_file
 
     return os.path.isfile(path) and is_alignment_file(path)
+
+
+def check_single(args: argparse.Namespace, params: MapParams, samples: list[Sample]) -> None:
+    """Raise UsageError for pairs where only single reads have a meaning."""
+    wanted = "--preset small-rna" if args.preset == "small-rna" else "--strata" if params.strata else ""
+    wanted = wanted or ("--adapter" if preparation(args).adapters else "")
+    if wanted and (args.interleaved or any(sample.mates is not None for sample in samples)):
+        raise UsageError(f"{wanted} takes single reads: these are pairs")
 
 
 def check_shard(args: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gassst.allocator import keep_freed_memory
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
-from gassst.cli.options import add_map_options, duplicate_rules, output_options, tag_sources
+from gassst.cli.options import add_map_options, duplicate_rules, output_options, preparation, tag_sources
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
 from gassst.seeding.index_choice import load_index
@@ -129,6 +129,7 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
             "allow_truncated": args.allow_truncated,
             "reference": args.reference,
             "duplicates": rules,
+            "preparation": preparation(args),
             "insert": insert,
             **output_options(args),
         }

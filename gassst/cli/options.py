@@ -19,6 +19,11 @@ from gassst.threads import usable_threads
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateRules
+    from gassst.io.small_rna import Preparation
+
+SMALL_RNA_HITS = 50
+SMALL_RNA = {"min_identity": 94.0, "max_hits": SMALL_RNA_HITS, "sensitivity": 3}
+"""What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
 
 # --- types of values ----------------------------------------------------------------------------------------
 
@@ -53,6 +58,11 @@ def parse_two(text: str) -> tuple[int, int]:
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r} is not N or N,N")
     return int(numbers[0]), int(numbers[-1])
+
+
+def parse_adapters(text: str) -> tuple[str, ...]:
+    """Adapters in upper case, U as T; 'none' is no adapter. `Preparation` checks them."""
+    return () if text == "none" else tuple(text.upper().replace("U", "T").split(","))
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
@@ -114,6 +124,13 @@ def _add_model(group: Any) -> None:
 def _add_input(group: Any) -> None:
     _add_reads(group)
     add = group.add_argument
+    add(
+        "--adapter",
+        metavar="SEQ[,SEQ]",
+        type=parse_adapters,
+        help="Cut single reads where one of these 3' adapters begins, before they are mapped (default: none; with "
+        "--preset small-rna those of usual kits; 'none' cuts nothing).",
+    )
     add(
         "--sheet",
         metavar="FILE.csv",
@@ -438,6 +455,13 @@ def _add_duplicates(group: Any) -> None:
 def _add_alignment(group: Any) -> None:
     add = group.add_argument
     add(
+        "--preset",
+        choices=("hic", "small-rna"),
+        help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments. "
+        f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits; collapsed reads "
+        "(name_x12) count as often.",
+    )
+    add(
         "--mode",
         choices=MODES,
         help="Align locally or globally. Local alignments may clip or split a read, global ones align all of it "
@@ -472,15 +496,21 @@ def _add_alignment(group: Any) -> None:
         "-k",
         "--max-hits",
         type=int,
-        default=MapParams.max_hits,
         metavar="K",
-        help="Report up to this many alignments per read.",
+        help="Report up to this many alignments per read (default: 1; with --strata all, with --preset small-rna "
+        f"{SMALL_RNA_HITS}).",
     )
     add("--all", action="store_true", help="Report every alignment within the error limit.")
     add(
         "--best",
         action="store_true",
         help="Report one alignment with the fewest errors. This is the default.",
+    )
+    group.add_argument(
+        "--strata",
+        action="store_true",
+        help="Report all alignments with the fewest errors of the read, or up to -k of them, and none with more. For "
+        "single reads, aligned as wholes.",
     )
 
 
@@ -490,9 +520,9 @@ def _add_sensitivity(group: Any) -> None:
         "-s",
         "--sensitivity",
         type=int,
-        default=MapParams.sensitivity,
         metavar="0..5",
-        help="Trade speed for sensitivity: 0 is fastest, 5 skips no seed.",
+        help="Trade speed for sensitivity: 0 is fastest, 5 skips no seed "
+        f"(default: {MapParams.sensitivity}; with --preset small-rna 3).",
     )
     add(
         "-w",
@@ -545,11 +575,6 @@ def _add_pairs(group: Any) -> None:
         "--five-prime",
         action="store_true",
         help="Make the part nearest to the 5' end of a split read primary.",
-    )
-    group.add_argument(
-        "--preset",
-        choices=("hic",),
-        help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments.",
     )
     toward = {
         "fr": "Expect mates that face each other (default: learned from the first pairs).",
@@ -713,6 +738,7 @@ OPTION_OF = {
     "sensitivity": "-s",
     "max_hits": "-k",
     "all_hits": "--all",
+    "strata": "--strata",
     "threads": "-t",
     "processes": "--processes",
     "batch_size": "--batch-size",
@@ -743,13 +769,28 @@ def in_options(error: ParameterError) -> UsageError:
 
 
 def map_params(args: argparse.Namespace) -> MapParams:
-    """The parameters among the arguments of `gassst map`."""
+    """The parameters among the arguments of `gassst map`. Raises UsageError."""
     names = {field.name for field in fields(MapParams)}
-    given = {name: value for name, value in vars(args).items() if name in names}
+    given = {name: value for name, value in vars(args).items() if name in names and value is not None}
     scoring = Scoring(**{field.name: getattr(args, field.name) for field in fields(Scoring)})
     if args.preset == "hic":
         given |= {"pairing": False, "mate_rescue": False, "five_prime": True}
-    return MapParams(**given, all_hits=args.all, scoring=scoring)
+    if args.preset == "small-rna":
+        given = SMALL_RNA | given | {"strata": True}
+    if given["strata"]:
+        given = {"max_hits": 0xFFFFFFFF} | given
+        if given.get("mode") == "local":
+            raise UsageError("--strata aligns reads as wholes: no --mode local")
+    return MapParams(**given, all_hits=args.all or given["strata"], scoring=scoring)
+
+
+def preparation(args: argparse.Namespace) -> Preparation:
+    """What is done to reads before they are mapped, among the arguments of `gassst map`. Raises UsageError."""
+    from gassst.io.small_rna import KITS, Preparation
+
+    is_small = args.preset == "small-rna"
+    adapters = args.adapter if args.adapter is not None else KITS if is_small else ()
+    return Preparation(adapters, collapsed=is_small).verify()
 
 
 def tag_sources(args: argparse.Namespace) -> TagSources:

@@ -18,6 +18,12 @@ def summary(stats: Stats, seconds: float) -> str:
         ("mapped", f"{stats.mapped:,}", _percent(stats.mapped, stats.reads)),
         (f"MAPQ >= {CONFIDENT}", f"{stats.confident:,}", _percent(stats.confident, stats.reads)),
     ]
+    for name, count in (("adapters cut", stats.trimmed), ("too short", stats.too_short)):
+        if stats.trimmed and count:
+            rows.append((name, f"{count:,}", _percent(count, stats.reads)))
+    if stats.copies:
+        share = _percent(stats.copies_mapped, stats.copies)
+        rows += [("copies", f"{stats.copies:,}", ""), ("copies mapped", f"{stats.copies_mapped:,}", share)]
     if stats.pairs:
         rows += [
             ("pairs", f"{stats.pairs:,}", ""),

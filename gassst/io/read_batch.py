@@ -67,6 +67,10 @@ class ReadBatch:
         Fields of comments and names that should have been tags, but are none.
     read_group : int
         Ordinal of their read group in the header, if that has any; -1: none.
+    trimmed : int
+        Reads that were cut at an adapter.
+    copies : int64[n] or None
+        How many reads each stands for; None where nobody asks.
     """
 
     names: NDArray[np.uint8]
@@ -82,6 +86,8 @@ class ReadBatch:
     tag_offsets: NDArray[np.uint32] | None = None
     left_out: int = 0
     read_group: int = 0
+    trimmed: int = 0
+    copies: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gassst.io.read_batch import ReadBatch
+from gassst.params import MIN_READ_LENGTH
 
 LOOKED_AT = 256  # reads
 # Letters of amino acids that are no code of nucleotides; they are a third of a protein.
@@ -20,8 +21,15 @@ def doubts_of(batch: ReadBatch) -> list[str]:
     if batch.first != 1 or not len(batch):
         return []
     n = min(LOOKED_AT, len(batch))
-    found = [_pairing(batch, n), _letters(batch, n), _qualities(batch, n)]
+    found = [_lengths(batch, n), _pairing(batch, n), _letters(batch, n), _qualities(batch, n)]
     return [f"{batch.path}: {doubt}" for doubt in found if doubt]
+
+
+def _lengths(batch: ReadBatch, n: int) -> str:
+    longest = int(np.diff(batch.offsets[: n + 1]).max())
+    if longest >= MIN_READ_LENGTH or batch.mate is not None:
+        return ""
+    return f"none of its first {n} reads has {MIN_READ_LENGTH} bases, the fewest that are mapped"
 
 
 def _pairing(batch: ReadBatch, n: int) -> str:

@@ -16,6 +16,7 @@ from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import ClosableBatches, Paths, open_unparsed
 from gassst.io.shards import Shard, digest_of, parts_of
 from gassst.io.slices import LanePart
+from gassst.io.small_rna import NOTHING, Preparation
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 
@@ -38,6 +39,8 @@ class ReadSource:
         @RG and @CO lines for the header.
     alignments : dict
         Those of `reads` that are alignment files, by path.
+    preparation : Preparation
+        Of single reads.
     """
 
     reads: list[str]
@@ -49,6 +52,7 @@ class ReadSource:
     header_groups: tuple[str, ...]
     comments: tuple[str, ...]
     alignments: dict[str, AlignmentInput]
+    preparation: Preparation = NOTHING
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class ReadSource:
         reference: str | None = None,
         tags: TagSources = NO_TAGS,
         threads: int = 1,
+        preparation: Preparation = NOTHING,
     ) -> ReadSource:
         """The arguments are those of `Mapper.map_file`. Raises UsageError, InputError."""
         paths = [os.fspath(path) for path in paths_of(reads)]
@@ -72,7 +77,8 @@ class ReadSource:
         kept, comments = kept_lines(alignments.values(), own)
         groups = own if own.lines else ReadGroups(kept, (NO_GROUP,) * len(paths))
         tags = replace(tags, read_groups=not own.lines)
-        return cls(paths, others, interleaved, allow_truncated, tags, groups, kept, comments, alignments)
+        more = kept, comments, alignments, preparation.verify()
+        return cls(paths, others, interleaved, allow_truncated, tags, groups, *more)
 
     @property
     def paths(self) -> list[str]:
@@ -83,7 +89,7 @@ class ReadSource:
     def facts(self) -> tuple[object, ...]:
         """What two machines must agree on that map parts of this source; names of files may differ."""
         digests = tuple(map(digest_of, self.paths))
-        return digests, self.mates is None, self.interleaved, self.tags, self.groups
+        return digests, self.mates is None, self.interleaved, self.tags, self.groups, self.preparation
 
     def parts(self, shard: Shard) -> list[LanePart]:
         """What a part has of each lane. Raises UsageError, InputError as `shards.parts_of`."""
@@ -113,4 +119,5 @@ class ReadSource:
             parts=parts,
             inflaters=inflaters,
             neighbours=neighbours,
+            preparation=self.preparation,
         )

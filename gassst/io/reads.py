@@ -23,6 +23,7 @@ from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.slices import LanePart
+from gassst.io.small_rna import NOTHING, Preparation
 from gassst.io.source import name_of
 from gassst.io.texts import ReadAhead
 
@@ -46,17 +47,18 @@ class ClosableBatches(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupBatch:
-    """A batch whose reads are of a read group, by its ordinal in the header."""
+    """A batch whose reads are of a read group, by its ordinal in the header, and prepared when it is parsed."""
 
     batch: Unparsed
     read_group: int
+    preparation: Preparation = NOTHING
 
     def __len__(self) -> int:
         return len(self.batch)
 
     def parsed(self) -> ReadBatch:
         """The batch. Raises InputError for text that is no reads."""
-        return replace(self.batch.parsed(), read_group=self.read_group)
+        return self.preparation.of(replace(self.batch.parsed(), read_group=self.read_group))
 
 
 def open_reads(
@@ -155,6 +157,7 @@ def open_unparsed(
     parts: Sequence[LanePart] | None = None,
     inflaters: Inflaters | None = None,
     neighbours: Neighbours = ALONE,
+    preparation: Preparation = NOTHING,
 ) -> ClosableBatches:
     """The batches of `open_reads` or, with `mates`, of `open_pairs`, for others to parse.
 
@@ -162,7 +165,8 @@ def open_unparsed(
     `tags` says what of the headers becomes tags, `groups` which read group each file is of. Files are read and
     inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
     those that are BGZF. With several `workers` the first and the last batches are smaller where the run has no
-    `neighbours` (`batch_sizes`). Of some lanes only `parts` are read, and nothing of the others (`gassst.io.shards`).
+    `neighbours` (`batch_sizes`). Single reads get the `preparation`. Of some lanes only `parts` are read, and nothing
+    of the others (`gassst.io.shards`).
 
     Raises
     ------
@@ -187,6 +191,7 @@ def open_unparsed(
                 groups,
                 alignments or NO_ALIGNMENTS,
                 parts,
+                preparation,
             )
         )
     if interleaved:
@@ -207,6 +212,7 @@ def _files(
     groups: ReadGroups = NO_GROUPS,
     alignments: Mapping[str, AlignmentInput] = NO_ALIGNMENTS,
     parts: Sequence[LanePart] | None = None,
+    preparation: Preparation = NOTHING,
 ) -> Generator[Unparsed, None, None]:
     for i, (lane, part) in enumerate(_parts_of_lanes(len(paths), parts)):
         path, found = paths[lane], alignments.get(paths[lane])
@@ -219,7 +225,7 @@ def _files(
         size = 0
         for batch in batches:
             size += len(batch)
-            yield GroupBatch(batch, groups.of(lane))
+            yield GroupBatch(batch, groups.of(lane), preparation)
         if part is None and not size:
             log.warning("%s: no reads", name_of(path))
 

@@ -14,7 +14,7 @@ from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner
 from gassst.local.places import Targets
 from gassst.pairing.adapters import adapter_starts
-from gassst.params import MIN_READ_LENGTH
+from gassst.params import SPECIFIC_LENGTH
 from gassst.rules import optional
 from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
@@ -52,7 +52,7 @@ def bases_before_adapters(context: BatchContext, found: GlobalResult) -> U16:
     given_up = found.left_to_local | (best == NO_SCORE)
     reads = np.flatnonzero(given_up | (best >= LEAST_ERRORS))
     longest_tail = np.where(given_up[reads], context.lengths[reads], TAIL_BASES_AN_ERROR * best[reads])
-    first = np.maximum(context.lengths[reads] - longest_tail, MIN_READ_LENGTH)
+    first = np.maximum(context.lengths[reads] - longest_tail, SPECIFIC_LENGTH)
     kept = np.zeros(context.n, np.uint16)
     kept[reads] = adapter_starts(context.packed, reads, first)
     return kept

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gassst._core import read_through as _read_through
 from gassst.io.read_batch import PackedReads
 from gassst.pairing.adapters import adapter_starts
-from gassst.params import MIN_READ_LENGTH
+from gassst.params import SPECIFIC_LENGTH
 from gassst.rules import optional
 
 # Mates show where their fragment ends if they differ in one base of so many at most.
@@ -49,7 +49,7 @@ def fragment_lengths(packed: PackedReads, first: NDArray[np.int64]) -> NDArray[n
 
     `first` int64[p]: rows of the first mates; the last ones follow them.
     """
-    return _read_through.fragment_lengths(packed, first, MIN_READ_LENGTH, BASES_AN_ERROR)
+    return _read_through.fragment_lengths(packed, first, SPECIFIC_LENGTH, BASES_AN_ERROR)
 
 
 def fragment_ends(packed: PackedReads, first: NDArray[np.int64], earliest: NDArray[np.int64]) -> FragmentEnds:
@@ -67,7 +67,7 @@ def fragment_ends(packed: PackedReads, first: NDArray[np.int64], earliest: NDArr
         Bases of each mate before which no adapter is looked for.
     """
     starts, shared = np.zeros((len(first), 2), np.uint16), np.zeros(len(first), np.uint16)
-    earliest = np.maximum(earliest, MIN_READ_LENGTH)
+    earliest = np.maximum(earliest, SPECIFIC_LENGTH)
     starts[:, 0] = adapter_starts(packed, first, np.ascontiguousarray(earliest[:, 0]))
     # The last mates of most pairs need no look.
     rest = np.flatnonzero(starts[:, 0] == 0)

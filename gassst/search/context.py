@@ -11,7 +11,7 @@ from gassst._core import seeds as _seeds
 from gassst.io.reference import GAP, Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
-from gassst.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.rules import optional, rule
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
@@ -228,11 +228,11 @@ def _first_stages(plan: SearchPlan, present: I64) -> I64:
 def _long_enough(plan: SearchPlan, present: I64, window_bases: int) -> Bool:
     """bool[MAX_READ_LENGTH + 1]: of the lengths `present`, those that chance seldom finds in a mate's window.
 
-    Reads that are long enough for seeds always are.
+    Reads of `SPECIFIC_LENGTH` bases and more always are.
     """
     enough = np.zeros(MAX_READ_LENGTH + 1, bool)
-    enough[MIN_READ_LENGTH:] = True
-    for m in present[present < MIN_READ_LENGTH].tolist():
+    enough[SPECIFIC_LENGTH:] = True
+    for m in present[present < SPECIFIC_LENGTH].tolist():
         # `chance_hits` counts both strands; a mate is looked for on one.
         enough[m] = chance_hits(m, int(plan.errors[m]), window_bases / 2) <= CHANCE_HITS
     return enough

@@ -16,7 +16,7 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
-from gassst.layouts import HIT
+from gassst.layouts import HIT, NO_SCORE
 from gassst.params import Scoring
 from gassst.rules import optional, rule
 from gassst.sam_flags import UNMAPPED
@@ -234,11 +234,20 @@ class HostBackend:
         context, bands = self.context, found.bands
         read = bands.read_strand >> 1
         # By position and canonical strand, the same for a read and its reverse complement.
-        order = np.lexsort((bands.read_strand & 1 ^ context.flip[read], bands.band_start + bands.end, read))
+        place = (bands.band_start + bands.end).astype(np.uint64) << 1 | bands.read_strand & 1 ^ context.flip[
+            read
+        ]
+        order = np.argsort(read.astype(np.uint64) << 33 | place, kind="stable")
         found = Grouped(bands.take(order), found.ends[order], found.start)
-        summary = summarise_all(read, found.bands.edits, context.n, found.start)
-        rows = _primary_first(found.bands.edits, found.start, summary, context.digest)
-        return found, Selected(rows, found.start, summary)
+        edits = found.bands.edits
+        summary = summarise_all(read, edits, context.n)
+        primary = _primaries(edits, found.start, summary, context.digest)
+        limit, most = np.full(context.n, NO_SCORE, np.uint16), 0xFFFFFFFF
+        if context.params.strata:
+            limit, most = summary["best"].copy(), context.params.max_hits
+        rows, start = _selection.chosen_first(np.arange(read.size), found.start, primary, edits, limit, most)
+        summary["n_reported"] = np.diff(start)
+        return found, Selected(rows, start, summary)
 
     def ungapped_ends(self, bands: Bands) -> U32:
         return _alignments.ungapped_diagonals(bands, self.context)
@@ -365,14 +374,12 @@ def _pieces(read: U32, room: int) -> Iterator[slice]:
         yield slice(start, stop)
 
 
-def _primary_first(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
-    """int64[k]: all rows, the primary of each read first. A hash of its bases decides among the best."""
+def _primaries(edits: U16, start: I64, summary: np.ndarray, digest: U64) -> I64:
+    """int64[n]: the primary row of each read, -1 where it has none. A hash of its bases decides among the best."""
+    primary = np.full(len(digest), -1)
     mapped = np.flatnonzero(np.diff(start))
-    read = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    is_best = edits == summary["best"][read]
+    is_best = edits == np.repeat(summary["best"], np.diff(start))
     first_best = np.concatenate([[0], np.cumsum(is_best)])[start[mapped]]
-    chosen = first_best + (digest[mapped] % summary["n_best"][mapped].astype(np.uint64)).astype(np.int64)
-    primary = np.flatnonzero(is_best)[chosen]
-    key = read * np.int64(2) + 1
-    key[primary] -= 1
-    return np.argsort(key, kind="stable")
+    chosen = digest[mapped] % summary["n_best"][mapped].astype(np.uint64)
+    primary[mapped] = np.flatnonzero(is_best)[first_best + chosen.astype(np.int64)]
+    return primary

@@ -11,7 +11,7 @@ import numpy as np
 from gassst._core import selection as _selection
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.pairing.error_rate import ErrorRate
-from gassst.params import MIN_READ_LENGTH
+from gassst.params import SPECIFIC_LENGTH
 from gassst.search.copies import Copies, copies, log_choose
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 from gassst.seeding.spectrum import DIFFERENCES, Spectrum
@@ -345,20 +345,20 @@ def chance_places(lengths: np.ndarray, best: np.ndarray, n_bases: float) -> np.n
 
 
 def short_mates_by_chance(lengths: np.ndarray, best: np.ndarray, window_bases: int) -> np.ndarray:
-    """float64[n]: expected chance places in the window of a mate, of reads too short for seeds; 0 of all others.
+    """float64[n]: expected chance places in the window of a mate, of reads below `SPECIFIC_LENGTH`; 0 of all others.
 
-    Only their mate places such reads, so that the mate's certainty is not theirs.
+    Often only their mate places such reads, so that the mate's certainty is not theirs.
     """
     chance = np.zeros(len(lengths))
-    short = np.flatnonzero((lengths < MIN_READ_LENGTH) & (best != NO_SCORE))
+    short = np.flatnonzero((lengths < SPECIFIC_LENGTH) & (best != NO_SCORE))
     if short.size:
         # One strand of the window.
         chance[short] = chance_places(lengths[short], best[short].astype(np.int64), window_bases / 2)
     return chance
 
 
-def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start: np.ndarray) -> np.ndarray:
-    """READ_SUMMARY[n] of an exhaustive search from the reported alignments, grouped by read."""
+def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int) -> np.ndarray:
+    """READ_SUMMARY[n] of an exhaustive search from all alignments, without `n_reported`."""
     summary = np.zeros(n_reads, READ_SUMMARY)
     best = np.full(n_reads, NO_SCORE, np.int64)
     np.minimum.at(best, read, edits)
@@ -368,7 +368,6 @@ def summarise_all(read: np.ndarray, edits: np.ndarray, n_reads: int, read_start:
     summary["best"], summary["second"] = best, second
     summary["n_best"] = np.bincount(read[~worse], minlength=n_reads)
     summary["n_second"] = np.bincount(read[edits == second[read]], minlength=n_reads)
-    summary["n_reported"] = np.diff(read_start)
     runner_up = np.where(summary["n_best"] > 1, best, second)
     summary["suboptimal"] = np.where(runner_up == NO_SCORE, NO_SUBOPTIMAL, -runner_up)
     return summary

@@ -6,6 +6,9 @@ make it so (docs/pipeline.md): a band is scored for a bucket, not for the seed t
 
 from __future__ import annotations
 
+import numpy as np
+
+from gassst.params import MAX_ERRORS
 from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.state import SearchState
@@ -43,7 +46,10 @@ def run_stage(backend: SearchBackend, state: SearchState, stage: int, reads: U32
     anchors = anchors_of(backend, state, stage, reads)
     if backend.context.params.all_hits:
         survivors = backend.filter(anchors, state)
-        state.bands += backend.all_minima(backend.buckets(survivors, Buckets.none()))
+        # What a stage before found of these reads is found again, with all that is as good.
+        state.bands = [one.take(np.flatnonzero(~np.isin(one.read_strand >> 1, reads))) for one in state.bands]
+        minima = backend.all_minima(backend.buckets(survivors, Buckets.none()))
+        state.bands += [backend.within_limit(bands, state, MAX_ERRORS, tighten=True) for bands in minima]
         return
     # The best supported place tightens the limit, by which the filters reject more of the others.
     top_buckets = backend.best_supported(anchors)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 from weakref import proxy
@@ -155,6 +155,8 @@ class SearchPlan:
         self.params, self.k, self.n_bases = params, k, n_bases
         self.spectrum = spectrum or Spectrum.none()
         self.preset = PRESETS[params.sensitivity]
+        if params.strata:
+            self.preset = replace(self.preset, strata=1, missed=0.0, missed_alone=0.0)
         size = MAX_READ_LENGTH + 1
         self.errors = np.zeros(size, np.uint16)
         default_gaps = MAX_GAPS if params.all_hits else DEFAULT_MAX_GAPS
@@ -277,7 +279,8 @@ class SearchPlan:
     def shortest_seed(self, m: int, errors: int) -> int:
         """Seed length of the last stage: -w, or the longest that misses 1 %, but not one that chance drowns.
 
-        A search for all hits that passes over no seed misses nothing, unless that takes seeds that are too short.
+        A search for all hits, or those of the best stratum, misses nothing where it passes over no seed, unless that
+        takes seeds that are too short.
         """
         longest = min(self.k + 16, m)
         if self.params.seed_length is not None:
@@ -286,7 +289,7 @@ class SearchPlan:
         if self.params.all_hits:
             affordable = max(self.k - 2, 4)
             lossless = m // (errors + 1)
-            if self.preset.occurrences_short is None and lossless >= affordable:
+            if lossless >= affordable and (self.params.strata or self.preset.occurrences_short is None):
                 return min(longest, lossless)
         return min(longest, max(longest_seed(m, errors, MISS_SHARE), affordable))
 
@@ -296,7 +299,9 @@ class SearchPlan:
         w = self.shortest_seed(m, errors)
         is_lossless = w * (errors + 1) <= m
         if self.params.all_hits:
-            return [Stage(w, errors + 1, True) if is_lossless else self._overlapping(m, w, errors, ())]
+            last = Stage(w, errors + 1, True) if is_lossless else self._overlapping(m, w, errors, ())
+            whole = Stage(min(m, self.k + 16), 1, True)
+            return [whole, last] if self.params.strata and errors else [last]
         counts = sorted({m // v for v in (*STAGE_LENGTHS, w) if w <= v <= m})
         if m // STAGE_LENGTHS[1] > 1:
             counts = [s for s in counts if s > 1]  # a single seed says little of rivals

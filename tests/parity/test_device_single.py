@@ -40,6 +40,11 @@ class TestDeviceSearch:
         context = context_of(index, small_reads, **params)
         assert_same(search, context)
 
+    @pytest.mark.parametrize("params", [{}, {"max_hits": 5, "min_identity": 93}, {"mode": "local"}], ids=str)
+    def test_reads_of_15_to_19_bases(self, search, index, small_reads, params):
+        some = [(n, s[: 15 + i % 5], q[: 15 + i % 5]) for i, (n, s, q) in enumerate(small_reads)]
+        assert_same(search, context_of(index, some, **params))
+
     @pytest.mark.parametrize("params", [{}, {"filters": (), "sensitivity": 0}, {"seed_length": 10}], ids=str)
     def test_it_gives_up_what_the_host_does(self, search, index, small_reads, params):
         """Reads that fit at one end only, and reads without a place, are left to the search by local score."""

@@ -21,7 +21,7 @@ from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_err
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:
-    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `_seeds.Seeds` has it)."""
+    """Where the seeds of a stage begin in a read of `m` bases, ascending (as `gassst._core.seeds.Seeds` has it)."""
     room, gaps = m - stage.length, stage.number - 1
     return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
 

@@ -1,0 +1,96 @@
+"""Reads of small RNA before they are mapped: cut where the 3' adapter begins, and counted by their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gassst._core import read_through as _read_through
+from gassst.errors import UsageError
+from gassst.io.read_batch import ReadBatch
+
+KITS = (
+    "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA
+    "AGATCGGAAGAGCACACGTCT",  # NEBNext and others
+    "AACTGTAGGCACCATCAAT",  # QIAseq
+    "ATCTCGTATGCCGTCTTCTGCTTG",  # before 2012: v1.5
+    "TCGTATGCCGTCTTCTGCTTG",  # v1.0
+)
+"""The 3' adapters of usual kits."""
+COMPARED = 12  # bases of an adapter: one of them may differ
+SHORTEST = 8  # bases that show an adapter at the end of a read, where all are equal
+LONGEST_COUNT = 9  # digits of how many reads one stands for
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to reads before they are mapped.
+
+    Attributes
+    ----------
+    adapters : tuple of str
+        At the 3' end. A read is cut where one begins; of several with equally few differences, the first counts.
+    collapsed : bool
+        Names end in `_x` and how many reads each stands for; 1 where they do not.
+    """
+
+    adapters: tuple[str, ...] = ()
+    collapsed: bool = False
+
+    def verify(self) -> Preparation:
+        """Return self. Raises UsageError for an adapter that is too short, or that has other letters."""
+        for adapter in self.adapters:
+            if len(adapter) < COMPARED or set(adapter) - set("ACGT"):
+                raise UsageError(
+                    f"--adapter {adapter}: must be at least {COMPARED} of the letters A, C, G and T"
+                )
+        return self
+
+    def of(self, batch: ReadBatch) -> ReadBatch:
+        """The reads of a batch, cut and counted."""
+        if self.adapters:
+            batch = _cut(batch, self.adapters)
+        return replace(batch, copies=copies(batch)) if self.collapsed else batch
+
+
+NOTHING = Preparation()
+
+
+def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
+    codes = np.array([["ACGT".index(base) for base in text[:COMPARED]] for text in adapters], np.uint8)
+    packed = batch.pack()
+    lengths = packed.lengths.astype(np.int64)
+    # What begins at base 0 is not told from no adapter: its first base is left.
+    every, first = np.arange(len(batch)), np.ones(len(batch), np.int64)
+    start = _read_through.adapter_starts(packed, every, first, codes, COMPARED, SHORTEST).astype(np.int64)
+    kept = np.where(start > 0, start, lengths)
+    offsets = np.concatenate([[0], np.cumsum(kept)])
+    base = np.repeat(batch.offsets[:-1].astype(np.int64) - offsets[:-1], kept) + np.arange(offsets[-1])
+    return replace(
+        batch,
+        bases=batch.bases[base],
+        quals=None if batch.quals is None else batch.quals[base],
+        offsets=offsets.astype(np.uint32),
+        trimmed=int(np.count_nonzero(start)),
+    )
+
+
+def copies(batch: ReadBatch) -> NDArray[np.int64]:
+    """int64[n]: how many reads each stands for, by its name."""
+    names, ends = batch.names, batch.name_offsets[1:].astype(np.int64)
+    room = ends - batch.name_offsets[:-1]
+    count, digits = np.zeros(len(batch), np.int64), np.zeros(len(batch), np.int64)
+    goes_on = np.ones(len(batch), bool)
+    for i in range(LONGEST_COUNT):
+        goes_on &= room > i
+        letter = names[np.where(goes_on, ends - 1 - i, 0)] if len(names) else np.zeros(len(batch), np.uint8)
+        goes_on &= (letter >= ord("0")) & (letter <= ord("9"))
+        count += np.where(goes_on, (letter.astype(np.int64) - ord("0")) * 10**i, 0)
+        digits += goes_on
+    marked = (digits > 0) & (room > digits + 1)
+    at = np.where(marked, ends - digits - 2, 0)
+    if len(names):
+        marked &= (names[at] == ord("_")) & (names[np.minimum(at + 1, len(names) - 1)] == ord("x"))
+    return np.where(marked, count, 1)
