@@ -109,9 +109,9 @@ def find(
     """All places of short patterns in a text, within k edits: primers, barcodes, guides.
 
     An edit changes a letter, leaves one out or puts one in. E(j) is the fewest edits of the whole pattern with any
-    stretch of a contig that ends at position j. `find` reports every local minimum of E that is at most k, that is, the
-    last of a run of equal values. E is larger behind the run, or the contig ends. E is larger before it, too, or the
-    run begins with the first E of at most k.
+    stretch of a contig that ends at position j. `find` reports every local minimum of E that is at most k: the last
+    position of a run with the same value. E is larger behind the run, or the contig ends. E is larger before it, too,
+    or the run begins with the first E of at most k.
 
     The stretch is that of one path with E(j) edits. From its end backwards, the path prefers a pair of letters to a
     letter of the contig alone, and that to a letter of the pattern alone. The reverse complement of a pattern is

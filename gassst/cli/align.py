@@ -60,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--find",
         type=int,
         metavar="K",
-        help="Write all occurrences of the queries in the targets, on both strands, with at most K letters changed, left "
-        "out or put in. Queries are DNA of up to 64 letters; codes such as N stand for their bases. Options of scores "
-        "and ends do not go with it.",
+        help="Write all occurrences of the queries in the targets, on both strands, with at most K letters changed, "
+        "left out or put in. Queries are DNA of up to 64 letters; codes such as N stand for their bases. Options of "
+        "scores and ends do not go with it.",
     )
     add(
         "--mode",

@@ -457,9 +457,9 @@ def _add_alignment(group: Any) -> None:
     add(
         "--preset",
         choices=("hic", "small-rna"),
-        help="Set several options: hic is -5, -P and --no-rescue, for reads that run across ligated fragments. "
-        f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits; collapsed reads "
-        "(name_x12) count as often.",
+        help="Set several options for a kind of data. For Hi-C, hic is -5, -P and --no-rescue. "
+        f"small-rna is --strata, -k {SMALL_RNA_HITS}, -p 94, -s 3 and the --adapter of usual kits. A collapsed read "
+        "(name_x12) counts as often as its name says.",
     )
     add(
         "--mode",
@@ -510,7 +510,7 @@ def _add_alignment(group: Any) -> None:
         "--strata",
         action="store_true",
         help="Report all alignments with the fewest errors of the read, or up to -k of them, and none with more. For "
-        "single reads, aligned as wholes.",
+        "single reads, which are aligned end to end.",
     )
 
 
@@ -780,7 +780,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
     if given["strata"]:
         given = {"max_hits": 0xFFFFFFFF} | given
         if given.get("mode") == "local":
-            raise UsageError("--strata aligns reads as wholes: no --mode local")
+            raise UsageError("--strata aligns reads end to end: it does not go with --mode local")
     return MapParams(**given, all_hits=args.all or given["strata"], scoring=scoring)
 
 
