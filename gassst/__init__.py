@@ -10,8 +10,8 @@ align      alignment of sequences with sequences, without a reference
 errors     what can go wrong; `errors.GassstError` is the base of all
 
 Signatures also name the types Read and Paths; TagSources, ReadGroups, DuplicateRules, Preparation, Shard and
-InputProgress, which `Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and Spectrum, of an
-index.
+InputProgress, which `Mapper.map_file` accepts; ReadSource and InsertModel, of `Mapper.learn_insert`; and Reference and
+Spectrum, of an index.
 
 >>> gassst.Index.build("ref.fa").save("ref.gsi")
 >>> with gassst.Mapper("ref.gsi", threads=4) as mapper:

@@ -144,7 +144,10 @@ def test_reads_that_are_too_short_are_counted(fasta, genome, tmp_path, capsys):
         ),
         (["--strata", "--interleaved"], "--strata takes single reads: these are pairs"),
         (["--adapter", KITS[0], "--interleaved"], "--adapter takes single reads: these are pairs"),
-        (["--strata", "--mode", "local"], "--strata aligns reads end to end: it does not go with --mode local"),
+        (
+            ["--strata", "--mode", "local"],
+            "--strata aligns reads end to end: it does not go with --mode local",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_line(fasta, genome, tmp_path, capsys, options, message):
