@@ -48,7 +48,7 @@ from gassst._core.seeds cimport (
     view_of,
 )
 from gassst._core.selection cimport choice_t, read_bands_t, scratch_t, select_places
-from gassst._core.tandem cimport repeats_itself, rivals_beside, shows_repeats
+from gassst._core.tandem cimport rivals_beside
 
 cdef extern from "pack.h" nogil:
     void pack_read(const uint8_t *bases, const uint8_t *end, uint32_t length, uint64_t *rows, int portable)
@@ -593,9 +593,8 @@ cdef class OneRead:
             rated = self.rated[key] = self.rate(s.best, s.second, s.n_best, s.n_second, self.length, self.known.complete,
                                                 self.capped, self.looked, self.planned)
         cdef int quality = rated
-        if quality >= self.least_beside and (not shows_repeats(self.length)
-                                             or repeats_itself(self.reads, first, self.length)):
-            count = rivals_beside(self.reference, primary.position, self.reads, first, self.length,
+        if quality >= self.least_beside:
+            count = rivals_beside(self.reference, primary.position, self.reads, first, self.length, self.length,
                                   primary.edits + self.most_beside, &errors)
         if count:
             quality = min(quality, <int>self.rate_beside(count, errors, primary.edits, self.length))

@@ -134,9 +134,9 @@ def strands_that_repeat(packed):
     return repeats_array
 
 
-cdef bint shows_repeats(int64_t m) noexcept nogil:
-    """Whether a read of m bases in a tandem repeat repeats bases of its own. A shorter one may lie in one of any unit."""
-    return m >= WORD + NEAREST
+cdef inline bint shows_repeats(int64_t length) noexcept nogil:
+    """Whether a read in a tandem repeat repeats words of its own. A shorter one may lie in a repeat of any unit."""
+    return length >= WORD + NEAREST
 
 
 def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal, const int64_t[::1] begin,
@@ -168,32 +168,31 @@ def tandem_rivals(const uint32_t[::1] read_strand, const uint32_t[::1] diagonal,
     cdef const uint32_t[::1] lengths = context.lengths, plane_start = packed.plane_start
     cdef planes_t bases = planes_of(context.reference.planes), reads = planes_of(packed.planes)
     cdef Py_ssize_t k = read_strand.shape[0], i
-    cdef int64_t first, m
-    cdef bint shows
+    cdef int64_t first, m, length
     errors_array, count_array = np.full(k, NO_SCORE, np.uint16), np.zeros(k, np.uint16)
     cdef uint16_t[::1] errors = errors_array, count = count_array
     with nogil:
         for i in range(k):
             if most[i] == 0:
                 continue
-            m = lengths[read_strand[i] >> 1]
-            shows = shows_repeats(m)
-            if (shows and repeats is not None and end[i] - begin[i] == m
+            m, length = end[i] - begin[i], lengths[read_strand[i] >> 1]
+            if (repeats is not None and m == length and shows_repeats(length)
                     and not repeats[read_strand[i] >> 1] >> (read_strand[i] & 1) & 1):
                 continue
-            first = 64 * (plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((m + 63) >> 6)) + begin[i]
-            m = end[i] - begin[i]
-            if not shows or repeats_itself(reads, first, m):
-                count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, most[i], &errors[i])
+            first = plane_start[read_strand[i] >> 1] + <int64_t>(read_strand[i] & 1) * ((length + 63) >> 6)
+            first = 64 * first + begin[i]
+            count[i] = rivals_beside(bases, <int64_t>diagonal[i] + begin[i], reads, first, m, length, most[i], &errors[i])
     return errors_array, count_array
 
 
-cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int limit,
-                            uint16_t *errors) noexcept nogil:
-    """`tandem_rivals` of one place: of m bases from `first` on, which lie at `place`; returns the count."""
+cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int64_t length,
+                            int limit, uint16_t *errors) noexcept nogil:
+    """`tandem_rivals` of one place: of m bases from `first` on of a read, which lie at `place`; returns the count."""
     cdef int64_t shift, side, at
     cdef int found
     cdef uint16_t count = 0
+    if shows_repeats(length) and not repeats_itself(reads, first, m):
+        return 0
     cdef around_t around = bases_around(bases, place)
     cdef bases64_t head = bases_at(reads, first)
     cdef uint64_t counted = first_bases(m)

@@ -4,7 +4,5 @@ from libc.stdint cimport int64_t, uint16_t
 from gassst._core.planes cimport planes_t
 
 
-cdef bint shows_repeats(int64_t m) noexcept nogil
-cdef bint repeats_itself(planes_t reads, int64_t first, int64_t m) noexcept nogil
-cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int limit,
-                            uint16_t *errors) noexcept nogil
+cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int64_t length,
+                            int limit, uint16_t *errors) noexcept nogil
