@@ -1,4 +1,7 @@
-"""Types of command-line arguments that commands of `gassst.cli` and `gassst.tools` share."""
+"""Types of command-line arguments, and arguments, that commands of `gassst.cli` and `gassst.tools` share."""
+
+from collections.abc import Callable
+from typing import Any
 
 
 def file_path(text: str) -> str:
@@ -12,3 +15,14 @@ def output_path(text: str) -> str:
 
 
 PATHS = (file_path, output_path)
+
+
+def add_seed(add: Callable[..., Any]) -> None:
+    """The option `--seed` of what simulates reads; `add` is `add_argument` of a parser or group."""
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Seed the random numbers; the same seed gives the same reads.",
+    )

@@ -245,8 +245,10 @@ cdef class Finder:
         return taken(&found)
 
     def paths(self, const uint8_t[::1] text, const int64_t[::1] least, events):
-        """Of EVENT[n], none of which begins before int64[n] `least`: int64[n] begins, uint32[r] runs as in BAM,
-        int64[n + 1] where those of each begin."""
+        """Trace EVENT[n] back, each no further than to int64[n] `least`.
+
+        Returns begins int64[n], runs as in BAM uint32[r], and where the runs of each begin int64[n + 1].
+        """
         cdef int64_t n = len(events), i, total = 0
         cdef int count, r
         cdef int64_t[::1] begin = np.empty(n, np.int64), start = np.zeros(n + 1, np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,6 +15,7 @@ from gassst.align.blocks import Geometry, Matrix, compiled_pass
 from gassst.align.gaps import gap_costs
 from gassst.align.matrices import Matrix as Scores
 from gassst.align.matrices import MatrixLike, substitution_matrix, unknown_letters
+from gassst.align.numbers import integer_from
 from gassst.align.sequences import Sequences, read_sequences
 from gassst.align.waterman_eggert import Path, WatermanEggert
 from gassst.align.workers import Progress, ProgressBar, is_device, thread_count
@@ -133,11 +133,8 @@ def best(
 
 
 def _count(value: int, name: str) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if count < 1:
+    count = integer_from(1, value)
+    if count is None:
         raise UsageError(f"{name}: {value!r} is not a positive integer")
     return count
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from gassst._core.pairwise import Job, instruction_sets
 from gassst.align.alphabets import DNA, Alphabet
 from gassst.align.gaps import Gaps
 from gassst.align.matrices import Matrix
+from gassst.align.numbers import integer_from
 from gassst.align.products import exceeds_memory, verified_pairs
 from gassst.align.scoring import costs_of
 from gassst.align.sequences import MAX_LETTERS_EACH, read_sequences
@@ -117,10 +117,7 @@ def edit_distance(
 
 def _limit(band: int) -> int:
     """A verified band; no distance is larger than the longest of all sequences."""
-    try:
-        limit = operator.index(band)
-    except TypeError:
-        limit = -1
-    if limit < 0:
+    limit = integer_from(0, band)
+    if limit is None:
         raise UsageError(f"band {band!r}: must be an integer of 0 or more")
     return min(limit, MAX_LETTERS_EACH)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from gassst._core.find import BETWEEN, LAST, MOST_LETTERS, Finder
 from gassst.align.alphabets import DNA, NO_LETTER
+from gassst.align.numbers import integer_from
 from gassst.align.sequences import Sequences, each_text, read_sequences, reverse_complement
 from gassst.align.traced import OPERATIONS
 from gassst.align.workers import ProgressBar, Task, run_all, thread_count
@@ -282,7 +282,7 @@ class _Batch:
     starts: I64
     first: int
     names: list[str]
-    """Of all contigs; those of this batch are `first` and the following."""
+    """Names of all contigs; this batch has those from `first` on."""
 
     def contig_of(self, position: Any) -> Any:
         return np.searchsorted(self.starts, position, "right") - 1
@@ -312,11 +312,8 @@ def _search(
 
 def _edits(k: Any, patterns: Sequences) -> int:
     """A verified k, for patterns of verified lengths."""
-    try:
-        edits = operator.index(k)
-    except TypeError:
-        edits = -1
-    if edits < 0:
+    edits = integer_from(0, k)
+    if edits is None:
         raise UsageError(f"k = {k!r}: an integer that is not negative is wanted")
     for i in (int(patterns.lengths.argmax()), int(patterns.lengths.argmin())):
         letters = int(patterns.lengths[i])

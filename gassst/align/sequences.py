@@ -124,7 +124,7 @@ def _of_alphabet(sequences: Sequences, alphabet: Alphabet, what: str) -> Sequenc
 
 
 def _records(source: Any, alphabet: Alphabet, what: str) -> tuple[Iterator[_Record], str]:
-    """Those of a file or of an iterable, and what messages call them."""
+    """The sequences in a file or an iterable, and what messages call them."""
     if isinstance(source, (bytes, bytearray)):
         raise UsageError(f"{what}: put a single sequence into a list: [sequence]")
     if isinstance(source, (str, os.PathLike)):

@@ -126,7 +126,7 @@ class WatermanEggert:
         return column + trace.column, row + trace.row
 
     def _traces_of(self, tile: Place) -> dict[Place, _Trace]:
-        """Those of the block of a tile, as they are now."""
+        """The traces that are kept of the block of a tile."""
         return self._traces.get(self.matrix.geometry.block_of(tile), {})
 
     def _trace(self, tile: Place) -> _Trace:

@@ -61,7 +61,7 @@ class InputProgress:
         return sum(_position(file, size) for file, size in self._followed)
 
     def marked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The same batches; notes for each how many bytes of input were read before it."""
+        """Yield the same batches, and note for each how many bytes of input were read before it."""
         reads = 0
         for batch in batches:
             reads += len(batch)

@@ -167,8 +167,8 @@ def choose(
 def _weighed(
     context: BatchContext, pairs: PairContext, reads: I64, candidates: Candidates, lines: Lines
 ) -> tuple[I64, U8, F64]:
-    """Of each of the `reads` the row of its place in the best pair of places, whether that is concordant, and the
-    weight of all pairs of places without it."""
+    """Rows of the places of the `reads` in the best pairs of places, whether these are concordant, and what all pairs
+    of places without each weigh."""
     n, each = len(reads), context.params.scoring.match + context.params.scoring.mismatch
     lengths = context.lengths[reads]
     read = np.searchsorted(reads, candidates.read)

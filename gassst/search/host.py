@@ -234,9 +234,8 @@ class HostBackend:
         context, bands = self.context, found.bands
         read = bands.read_strand >> 1
         # By position and canonical strand, the same for a read and its reverse complement.
-        place = (bands.band_start + bands.end).astype(np.uint64) << 1 | bands.read_strand & 1 ^ context.flip[
-            read
-        ]
+        strand = bands.read_strand & 1 ^ context.flip[read]
+        place = (bands.band_start + bands.end).astype(np.uint64) << 1 | strand
         order = np.argsort(read.astype(np.uint64) << 33 | place, kind="stable")
         found = Grouped(bands.take(order), found.ends[order], found.start)
         edits = found.bands.edits

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gassst.arguments import file_path, output_path
+from gassst.arguments import add_seed, file_path, output_path
 from gassst.children import die_with_parent
 from gassst.errors import GassstError, InputError, OutputError, UsageError, WorkerError
 from gassst.io.inflate import open_input
@@ -274,13 +274,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help=f"Compare only these mappers, separated by commas: {', '.join(TOOLS)}.",
     )
-    add(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="Seed the random numbers; the same seed gives the same reads.",
-    )
+    add_seed(add)
     add("--timeout", type=float, default=3600, metavar="SECONDS", help="Stop a mapper after this time.")
     add(
         "--folder",

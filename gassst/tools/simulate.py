@@ -16,7 +16,7 @@ from typing import IO
 
 import numpy as np
 
-from gassst.arguments import file_path, output_path
+from gassst.arguments import add_seed, file_path, output_path
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.io.destination import completed
 from gassst.tools.foreign import ADAPTERS, OWN, ForeignEnds, open_adapters
@@ -367,13 +367,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Simulate two haplotypes: two of three variants are heterozygous.",
     )
     add("--truth-vcf", metavar="OUT.vcf", type=output_path, help="Write the planted variants to this file.")
-    add(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="Seed the random numbers; the same seed gives the same reads.",
-    )
+    add_seed(add)
 
 
 def main(args: argparse.Namespace) -> int:
