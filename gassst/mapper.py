@@ -39,7 +39,7 @@ from gassst.seeding.index_choice import load_index
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.seed_index import Index, SeedIndex
 from gassst.stats import Stats
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
     from pysam import AlignedSegment, AlignmentHeader

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 from gassst.errors import ParameterError
-from gassst.threads import MAX_THREADS, usable_threads
+from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
 if TYPE_CHECKING:
     import numpy as np

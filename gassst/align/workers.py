@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import UsageError
-from gassst.threads import MAX_THREADS, usable_threads
+from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
 LEAST_CELLS, MOST_CELLS = 1e6, 1e8  # of a task: some tenths of a millisecond, some hundredths of a second
 THREAD_TASKS = 8  # of each of several threads where cells suffice, so that all end at about the same time

@@ -12,7 +12,7 @@ from gassst.cli.options import duplicate_rules, in_options, map_params, preparat
 from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
 from gassst.params import MapParams
-from gassst.threads import MAX_THREADS
+from gassst.workers.thread_count import MAX_THREADS
 
 ORDER = "The reference comes first: gassst map REF READS [MATES]"
 

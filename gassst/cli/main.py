@@ -16,7 +16,7 @@ from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
 from gassst.errors import InputError, ParameterError, report_of
 from gassst.io import interrupt
-from gassst.threads import MAX_THREADS, most_threads, usable_threads
+from gassst.workers.thread_count import MAX_THREADS, most_threads, usable_threads
 
 log = logging.getLogger("gassst")
 

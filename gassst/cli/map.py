@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gassst.allocator import keep_freed_memory
 from gassst.cli.checks import check_map, samples_of, verified_params
 from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, preparation, tag_sources
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
 from gassst.seeding.index_choice import load_index
+from gassst.workers.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress

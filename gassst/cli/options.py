@@ -15,7 +15,7 @@ from gassst.arguments import file_path, output_path
 from gassst.errors import ParameterError, UsageError
 from gassst.io.read_tags import TagSources
 from gassst.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateRules

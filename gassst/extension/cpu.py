@@ -9,8 +9,8 @@ import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
 from gassst.extension.base import ReadsHandle
-from gassst.threads import watch_forks
 from gassst.times import Times
+from gassst.workers.forks import watch_forks
 
 
 class CpuReads(ReadsHandle):
@@ -60,7 +60,7 @@ class CpuExtender:
         watch_forks(self)
 
     def after_fork(self) -> None:
-        """As `threads.ForkAware`."""
+        """As `workers.forks.ForkAware`."""
         self._lock = threading.Lock()
 
     def add(self, times: Times) -> None:

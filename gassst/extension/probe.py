@@ -19,11 +19,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from gassst.children import end_with_stdin
 from gassst.errors import DeviceError
 from gassst.io.read_records import batch_of_records
 from gassst.io.scratch import Scratch
 from gassst.params import Scoring
+from gassst.workers.children import end_with_stdin
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed
 

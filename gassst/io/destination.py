@@ -313,7 +313,7 @@ class SortedDestination:
 _SAMTOOLS = """
 import sys
 sys.path[:] = sys.argv.pop(1).split(":")
-from gassst.children import die_with_parent
+from gassst.workers.children import die_with_parent
 die_with_parent(int(sys.argv.pop(1)))
 import os, pysam
 if folder := sys.argv.pop(1):  # where htslib finds contigs by their MD5, and nowhere else

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gassst.children import die_with_parent, load_libraries
 from gassst.errors import DeviceError
+from gassst.workers.children import die_with_parent, load_libraries
 from gassst.workers.shared_memory import SharedMemory
 
 CALL = struct.Struct("<IQ")  # client, bytes

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
 from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
-from gassst.threads import watch_forks
+from gassst.workers.forks import watch_forks
 
 try:
     from isal.isal_zlib import crc32

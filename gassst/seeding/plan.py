@@ -33,7 +33,7 @@ from gassst.seeding.miss_model import (
     stage_misses,
 )
 from gassst.seeding.spectrum import Spectrum
-from gassst.threads import watch_forks
+from gassst.workers.forks import watch_forks
 
 DEFAULT_IDENTITY = 80.0
 CHANCE_HITS = 0.01  # most alignments of a random read to expect within the default error limit
@@ -181,7 +181,7 @@ class SearchPlan:
         watch_forks(self)
 
     def after_fork(self) -> None:
-        """As `threads.ForkAware`."""
+        """As `workers.forks.ForkAware`."""
         self._lock = threading.Lock()
 
     @property

@@ -45,8 +45,8 @@ from gassst.seeding.index_file import (
 from gassst.seeding.index_parts import IndexPart, open_part, remove_parts, written_parts
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.spectrum import Spectrum, measured
-from gassst.threads import MAX_THREADS, usable_threads
 from gassst.version import __version__
+from gassst.workers.thread_count import MAX_THREADS, usable_threads
 
 T = TypeVar("T")
 Told = Callable[[str], None]

@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from gassst.arguments import add_seed, file_path, output_path
-from gassst.children import die_with_parent
 from gassst.errors import GassstError, InputError, OutputError, UsageError, WorkerError
 from gassst.io.inflate import open_input
 from gassst.io.scratch import Scratch
 from gassst.io.whole_file import write_text
-from gassst.threads import MAX_THREADS
 from gassst.tools import bench_page
 from gassst.tools.evaluate import evaluate
 from gassst.tools.mappers import TOOLS, Job, ReadSet, find, indexer, version
 from gassst.tools.report_plots import require_matplotlib
+from gassst.workers.children import die_with_parent
+from gassst.workers.thread_count import MAX_THREADS
 
 log = logging.getLogger("gassst")
 INSERT = "350,40"

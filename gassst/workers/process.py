@@ -12,8 +12,8 @@ import threading
 import traceback
 from typing import Any, NamedTuple, NoReturn
 
-from gassst.allocator import keep_freed_memory
-from gassst.children import die_with_parent
+from gassst.workers.allocator import keep_freed_memory
+from gassst.workers.children import die_with_parent
 from gassst.workers.shared_memory import SharedMemory, read_shared_values
 
 CALL = struct.Struct("<IQ")  # region, bytes

@@ -17,9 +17,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from gassst.children import load_libraries
 from gassst.errors import WorkerError
 from gassst.workers.base import Result, Shared
+from gassst.workers.children import load_libraries
 from gassst.workers.process import (
     CALL,
     LENGTH,

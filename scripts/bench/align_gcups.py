@@ -27,7 +27,7 @@ from gassst.align.gaps import Gaps
 from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"
 FUNCTIONS = {"local": "sw", "global": "nw", "semiglobal": "sg"}

@@ -20,7 +20,6 @@ from contextlib import closing
 from typing import Any
 
 import gassst
-from gassst.allocator import keep_freed_memory
 from gassst.extension import cpu, opencl_engine
 from gassst.io import records as sam
 from gassst.io.reads import open_unparsed
@@ -29,6 +28,7 @@ from gassst.run import MappingRun, MappingWork
 from gassst.search import state
 from gassst.search.device import DeviceSearch
 from gassst.search.host import HostBackend
+from gassst.workers.allocator import keep_freed_memory
 from gassst.workers.threads import ThreadWorkers
 
 COMPILED = "gassst._core."

@@ -28,7 +28,7 @@ from gassst.align.blocks import Geometry, Matrix, compiled_pass
 from gassst.align.gaps import Gaps
 from gassst.align.waterman_eggert import WatermanEggert
 from gassst.errors import UsageError
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 COPY = 400
 

@@ -50,7 +50,7 @@ from gassst.search.arrays import Buckets
 from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
 from gassst.seeding.index_choice import load_index
 from gassst.stats import Stats
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.
 PARTS = "pack", "upload", "seeds", "candidates", *FILTERS, "same band", "score", "select", "align", "aligned"

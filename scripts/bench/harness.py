@@ -18,7 +18,7 @@ import numpy as np
 from gassst import __version__
 from gassst.cli.main import main as command
 from gassst.errors import GassstError
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 
 def _cpu_model() -> str:

@@ -32,8 +32,8 @@ from gassst.extension.base import WORDS
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
 from gassst.params import MAX_ERRORS, MAX_GAPS
-from gassst.threads import usable_threads
 from gassst.times import Times
+from gassst.workers.thread_count import usable_threads
 
 USUAL = {
     "lengths": (36, 50, 100, 150, 250, 500),

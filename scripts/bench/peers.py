@@ -42,9 +42,9 @@ from xopen import xopen
 
 from gassst.errors import GassstError, InputError
 from gassst.sam_flags import PROPER_PAIR, UNMAPPED
-from gassst.threads import usable_threads
 from gassst.tools.evaluate import count_reads, evaluate
 from gassst.tools.truth import detect, read_alignments
+from gassst.workers.thread_count import usable_threads
 
 GRIDS = {
     "thesis": [(length, error) for length in rizk.LENGTHS for error in rizk.ERRORS],

@@ -34,7 +34,7 @@ from gassst.seeding.index_choice import load_index
 from gassst.seeding.miss_model import longest_seed
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
-from gassst.threads import usable_threads
+from gassst.workers.thread_count import usable_threads
 
 RNG_SEED = 1
 LEVELS = range(5)  # of -s; 5 caps nothing

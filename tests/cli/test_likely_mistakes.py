@@ -7,8 +7,8 @@ import gzip
 import pytest
 from log_start import behind_start
 
-from gassst import threads
 from gassst.cli import main as command
+from gassst.workers import thread_count as threads
 
 PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVK"
 

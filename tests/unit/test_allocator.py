@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gassst import allocator
+from gassst.workers import allocator
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
