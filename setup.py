@@ -129,7 +129,7 @@ def requirements(commands):
     from pysam.version import __version__ as built
 
     series = ".".join(built.split(".")[:2])
-    return [*REQUIREMENTS, f"pysam>={built},=={series}.*"]  # with no older htslib: gassst/io/htslib.py
+    return [*REQUIREMENTS, f"pysam>={built},=={series}.*"]  # with no older htslib: gassst/files/htslib.py
 
 
 def extensions():
@@ -153,7 +153,7 @@ def variable(name):
 
 
 def build_facts():
-    """Macros for `gassst.io.htslib`, which refuses another pysam than this one."""
+    """Macros for `gassst.files.htslib`, which refuses another pysam than this one."""
     from pysam import config, version
 
     facts = {"PYSAM": version.__version__, "HTSLIB": version.__htslib_version__, "MODE": config.HTSLIB}

@@ -26,9 +26,9 @@ from gassst.version import __version__
 
 if TYPE_CHECKING:
     from gassst import align
+    from gassst.files.input_progress import InputProgress
     from gassst.hits import Hit, HitArrays
     from gassst.io.duplicates import DuplicateRules
-    from gassst.io.input_progress import InputProgress
     from gassst.io.read_groups import ReadGroups
     from gassst.io.read_shapes import Read
     from gassst.io.read_source import ReadSource
@@ -74,7 +74,7 @@ _LAZY = {
     "Hit": ("gassst.hits", "Hit"),
     "HitArrays": ("gassst.hits", "HitArrays"),
     "Index": ("gassst.seeding.seed_index", "SeedIndex"),
-    "InputProgress": ("gassst.io.input_progress", "InputProgress"),
+    "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "Mapper": ("gassst.mapper", "Mapper"),
     "Paths": ("gassst.io.reads", "Paths"),

@@ -29,10 +29,10 @@ from gassst.errors import (
     WorkerError,
     unreadable,
 )
-from gassst.io import interrupt
+from gassst.files import interrupt
+from gassst.files.destination import Destination
+from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.alignment_input import is_alignment_file
-from gassst.io.destination import Destination
-from gassst.io.distinct import check_distinct, paths_of, with_indexes
 from gassst.io.gathering import GatherOptions, complete, gather, verify
 from gassst.io.read_source import ReadSource
 from gassst.io.reads import Paths

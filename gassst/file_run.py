@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 from gassst.batch_mapper import BatchMapper
 from gassst.errors import UsageError
 from gassst.extension.choose import CpuExtender, FasterExtender
+from gassst.files.destination import Destination
+from gassst.files.inflate import Inflaters
+from gassst.files.input_progress import InputProgress
+from gassst.files.slices import LanePart
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.destination import Destination
 from gassst.io.encoding import Encoded
-from gassst.io.inflate import Inflaters
-from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import fields_of
 from gassst.io.read_source import ReadSource
 from gassst.io.reads import ClosableBatches
 from gassst.io.shards import PartOfRun, Shard, key_of
-from gassst.io.slices import LanePart
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.run import MappingRun, MappingWork, most_waiting
 from gassst.run_device import RunDevice

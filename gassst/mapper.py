@@ -15,11 +15,11 @@ from gassst.extension.choose import Extender, LateExtender, make_extender
 from gassst.extension.devices import is_late
 from gassst.file_run import FileRun, Watch, insert_learned
 from gassst.file_runs import Job, map_all
+from gassst.files.distinct import check_distinct, paths_of, with_indexes
+from gassst.files.input_progress import InputProgress, size_of
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.distinct import check_distinct, paths_of, with_indexes
-from gassst.io.input_progress import InputProgress, size_of
 from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records

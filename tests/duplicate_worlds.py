@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pysam
 
-from gassst.io.destination import AlignmentDestination
+from gassst.files.destination import AlignmentDestination
 from gassst.io.duplicates import DuplicateSearch, Libraries, signer_for
 from gassst.io.marking import MarkedBamFormat, SignedRunEncoder
 from gassst.workers.threads import ThreadWorkers

@@ -1,4 +1,4 @@
-"""What the compiled modules that link htslib were built with; `gassst.io.htslib` compares."""
+"""What the compiled modules that link htslib were built with; `gassst.files.htslib` compares."""
 
 cdef extern from *:
     const char *GASSST_PYSAM

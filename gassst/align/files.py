@@ -17,7 +17,7 @@ from gassst.align.sequences import Sequences, reverse_complement
 from gassst.align.traced import Alignments, trace
 from gassst.align.workers import Progress
 from gassst.errors import UsageError
-from gassst.io.whole_file import whole_file
+from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 
 FORMATS = ("tsv", "paf", "sam")

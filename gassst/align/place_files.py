@@ -11,7 +11,7 @@ import numpy as np
 from gassst.align.find import Places, Search
 from gassst.align.sequences import reverse_complement
 from gassst.errors import UsageError
-from gassst.io.whole_file import whole_file
+from gassst.files.whole_file import whole_file
 from gassst.version import __version__
 
 FORMATS = ("tsv", "bed", "sam")

@@ -170,7 +170,7 @@ class _Result:
                 )
             self.scores: I32 = np.empty(shape, np.int32)
             return
-        from gassst.io.destination import Destination
+        from gassst.files.destination import Destination
 
         self._destination = Destination(out)
         if self._destination.is_stream:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gassst._core.pairwise import encode
 from gassst.align.alphabets import DNA, NO_LETTER, Alphabet
 from gassst.errors import InputError, UsageError
-from gassst.io.inflate import open_input
+from gassst.files.inflate import open_input
 
 MAX_LETTERS_EACH = (1 << 31) - 1
 """Of one sequence: places are int32."""

@@ -106,7 +106,7 @@ def check_shard(args: argparse.Namespace) -> None:
     """Raise UsageError for a part that is none, or of what has no parts, or that goes where its end is not seen."""
     if args.shard is None:
         return
-    from gassst.io.destination import Destination
+    from gassst.files.destination import Destination
     from gassst.io.shards import Shard
 
     shard = f"--shard {Shard.parse(args.shard)}"
@@ -165,8 +165,8 @@ def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
 
 
 def _check_format(path: str, args: argparse.Namespace) -> None:
+    from gassst.files.destination import Destination
     from gassst.io.cram import CramOptions
-    from gassst.io.destination import Destination
     from gassst.io.records import output_format
 
     output = Destination(path)
@@ -227,7 +227,7 @@ def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
 
 def check_writable(outputs: list[str | None]) -> None:
     """Raise OutputError for a file that cannot be written."""
-    from gassst.io.destination import Destination
+    from gassst.files.destination import Destination
 
     for path in filter(None, outputs):
         if os.path.isdir(path):

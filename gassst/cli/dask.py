@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gassst.cli.progress import Progress
 from gassst.cli.start import log_start
 from gassst.errors import UsageError
-from gassst.io.input_progress import InputProgress
+from gassst.files.input_progress import InputProgress
 from gassst.params import MapParams
 from gassst.seeding.index_choice import index_path
 

@@ -37,8 +37,8 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--stats, --report and --multiqc need --part-stats, which they add up")
     verify_reports(args)
     duplicates = duplicate_rules(args)
+    from gassst.files.whole_file import held_text
     from gassst.io.gathering import GatherOptions, complete, gather, verify
-    from gassst.io.whole_file import held_text
     from gassst.stats import Stats
     from gassst.workers.threads import ThreadWorkers
 

@@ -15,7 +15,7 @@ from gassst._core import bus_error
 from gassst.cli.console import STDERR, ConsoleHandler
 from gassst.cli.parser import COMMANDS, build_parser, parse
 from gassst.errors import InputError, ParameterError, report_of
-from gassst.io import interrupt
+from gassst.files import interrupt
 from gassst.workers.thread_count import MAX_THREADS, most_threads, usable_threads
 
 log = logging.getLogger("gassst")

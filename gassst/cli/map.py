@@ -23,7 +23,7 @@ from gassst.workers.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress
-    from gassst.io.input_progress import InputProgress
+    from gassst.files.input_progress import InputProgress
     from gassst.io.sample_sheet import Sample
     from gassst.io.shards import Shard
     from gassst.params import MapParams
@@ -98,9 +98,9 @@ def _device_started(
 def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], started: Any) -> int:
     from gassst.cli.console import STDERR
     from gassst.cli.summary import internals, summary
+    from gassst.files.whole_file import write_text
     from gassst.io.read_groups import doubts
     from gassst.io.shards import Shard
-    from gassst.io.whole_file import write_text
     from gassst.pairing.insert_size import InsertModel
     from gassst.stats import Stats
 
@@ -163,7 +163,7 @@ def _mapped_here(
     started: Any,
 ) -> dict[str, Stats]:
     """What was mapped on this machine, one sample after the other, by output."""
-    from gassst.io.input_progress import InputProgress
+    from gassst.files.input_progress import InputProgress
     from gassst.mapper import LateMapper
 
     index = load_index(args.index, args.threads, args.check)

@@ -15,7 +15,7 @@ from gassst.arguments import file_path, output_path
 from gassst.errors import InputError
 
 if TYPE_CHECKING:
-    from gassst.io.distinct import Path
+    from gassst.files.distinct import Path
 
 
 class Files(NamedTuple):
@@ -30,7 +30,7 @@ def check_paths(args: argparse.Namespace, parser: argparse.ArgumentParser) -> No
 
     `parser` is that of the command, which itself complains of a sample sheet that cannot be read.
     """
-    from gassst.io.distinct import check_distinct
+    from gassst.files.distinct import check_distinct
 
     files = Files(list(_named(args, parser, file_path)), list(_named(args, parser, output_path)))
     more = _MORE.get(args.command)
@@ -54,7 +54,7 @@ def _named(
 
 
 def _of_map(args: argparse.Namespace, files: Files) -> Files:
-    from gassst.io.distinct import with_indexes
+    from gassst.files.distinct import with_indexes
     from gassst.io.sample_sheet import read_sheet
 
     inputs = [*files.inputs, *_of_reference(args.index)]
@@ -77,7 +77,7 @@ def _of_insert(args: argparse.Namespace, files: Files) -> Files:
 
 
 def _of_gather(args: argparse.Namespace, files: Files) -> Files:
-    from gassst.io.distinct import with_indexes
+    from gassst.files.distinct import with_indexes
 
     more = [] if args.reference is None else _of_reference(args.reference)
     return Files([*files.inputs, *more], [*files.outputs, *with_indexes(args.output)[1:]])

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gassst.cli.console import STDERR, Console
-from gassst.io import interrupt
+from gassst.files import interrupt
 
 if TYPE_CHECKING:
-    from gassst.io.input_progress import InputProgress
+    from gassst.files.input_progress import InputProgress
     from gassst.stats import Stats
 
 

@@ -21,7 +21,7 @@ def is_complete(sample: Sample, args: argparse.Namespace) -> bool:
     An output takes its name when it is complete, so one that is there is whole; a copy of it may be cut, which
     htslib finds.
     """
-    from gassst.io.destination import Destination, index_paths
+    from gassst.files.destination import Destination, index_paths
 
     if Destination(sample.output).is_stream or not os.path.exists(sample.output):
         return False
@@ -42,7 +42,7 @@ def _programs(path: str) -> list[tuple[str, list[str]]]:
     """Version and arguments of the runs of gassst in a header; none where the file is cut, or is no such file."""
     import pysam
 
-    from gassst.io.quiet import QuietHtslib
+    from gassst.files.quiet import QuietHtslib
 
     QuietHtslib.enter()
     try:

@@ -59,9 +59,9 @@ def main(args: argparse.Namespace) -> int:
         )
     check_writable(args.output)
     from gassst.cli.progress import Progress
-    from gassst.io.destination import Destination
-    from gassst.io.input_progress import InputProgress
-    from gassst.io.recompress import write_bgzf
+    from gassst.files.destination import Destination
+    from gassst.files.input_progress import InputProgress
+    from gassst.files.recompress import write_bgzf
     from gassst.workers.threads import ThreadWorkers
 
     log_start(args)

@@ -20,8 +20,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from gassst.errors import DeviceError
+from gassst.files.scratch import Scratch
 from gassst.io.read_records import batch_of_records
-from gassst.io.scratch import Scratch
 from gassst.params import Scoring
 from gassst.workers.children import end_with_stdin
 

@@ -17,18 +17,18 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.reads import RecordParser
 from gassst.errors import InputError, UsageError, unreadable
-from gassst.io.input_progress import InputProgress
-from gassst.io.pipes import first_bytes, held
-from gassst.io.quiet import QuietHtslib
+from gassst.files.input_progress import InputProgress
+from gassst.files.pipes import first_bytes, held
+from gassst.files.quiet import QuietHtslib
+from gassst.files.slices import LanePart, SlicedFile
+from gassst.files.source import name_of
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_groups import ReadGroups, fields_of
 from gassst.io.read_streams import ReadOptions
-from gassst.io.slices import LanePart, SlicedFile
-from gassst.io.source import name_of
 from gassst.io.texts import ENOUGH
 
 PEEKED = 1 << 16  # bytes; the first BGZF block is no longer

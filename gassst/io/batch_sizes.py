@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gassst.io.input_progress import size_of
+from gassst.files.input_progress import size_of
 
 LEAST, SHARE = 3072, 8
 """Reads of the smallest batches: so many, or a part of the largest ones, where each worker gets one of these. Beside

@@ -15,7 +15,7 @@ from gassst.io.reference import Exceptions, ReferenceArrays, bases_between
 if TYPE_CHECKING:
     import pysam
 
-    from gassst.io.destination import AlignmentDestination
+    from gassst.files.destination import AlignmentDestination
 
 log = logging.getLogger("gassst")
 OPTIONS = {

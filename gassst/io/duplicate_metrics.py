@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
-from gassst.io.destination import Destination
+from gassst.files.destination import Destination
 from gassst.io.duplicates import DuplicateCounts
 from gassst.version import __version__
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBuilder
-from gassst.io import bgzf
+from gassst.files import bgzf
+from gassst.files.writing import WriteBehind, write_all
 from gassst.io.cram import CramTarget
 from gassst.io.record_sums import RecordSum
 from gassst.io.unmapped import UnmappedText
-from gassst.io.writing import WriteBehind, write_all
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

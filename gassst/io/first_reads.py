@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from gassst.errors import InputError
-from gassst.io.source import Source
+from gassst.files.source import Source
 
 HEADER_BYTES = 1 << 12  # of the first read: its name is shorter
 

@@ -26,28 +26,28 @@ import numpy as np
 import pysam
 from numpy.typing import NDArray
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.alignment_text import AlignmentReader
 from gassst._core.records import whole_records
 from gassst.errors import InputError, OutputError, UsageError, unreadable
-from gassst.io import bgzf
-from gassst.io.cram import CramOptions, CramTarget
-from gassst.io.destination import (
+from gassst.files import bgzf
+from gassst.files.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
     Destination,
     SortedDestination,
     run_samtools,
 )
+from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
+from gassst.files.quiet import QuietHtslib
+from gassst.files.slices import SeekableText, Slice, SlicedFile
+from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.encoding import Pieces, PiecesFormat, bam_header
-from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Inflaters, whole_blocks
-from gassst.io.quiet import QuietHtslib
 from gassst.io.record_starts import Bam
 from gassst.io.record_sums import RecordSum
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
 from gassst.io.runs import Run
 from gassst.io.shards import PartOfRun
-from gassst.io.slices import SeekableText, Slice, SlicedFile
 from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
 from gassst.version import __version__
 from gassst.workers.base import Workers

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
+from gassst.files.source import name_of
 from gassst.io.first_reads import first_line
-from gassst.io.source import name_of
 
 # Values of PL that Picard's ValidateSamFile and GATK accept, in any case.
 PLATFORMS = {

@@ -6,16 +6,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gassst.files.distinct import paths_of
+from gassst.files.inflate import Inflaters
+from gassst.files.input_progress import InputProgress
+from gassst.files.slices import LanePart
 from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
 from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.distinct import paths_of
-from gassst.io.inflate import Inflaters
-from gassst.io.input_progress import InputProgress
 from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.reads import ClosableBatches, Paths, open_unparsed
 from gassst.io.shards import Shard, digest_of, parts_of
-from gassst.io.slices import LanePart
 from gassst.io.small_rna import NOTHING, Preparation
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy

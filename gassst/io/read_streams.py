@@ -7,13 +7,13 @@ from contextlib import ExitStack, closing
 from typing import NamedTuple, Protocol
 
 from gassst._core.reads import MAX_READS, RecordParser
+from gassst.files.inflate import Inflaters
+from gassst.files.input_progress import InputProgress
+from gassst.files.slices import Slice
+from gassst.files.source import Source, Window, name_of
 from gassst.io.batch_sizes import FileSizes
-from gassst.io.inflate import Inflaters
-from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.slices import Slice
-from gassst.io.source import Source, Window, name_of
 from gassst.io.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 
 

@@ -14,17 +14,17 @@ from typing import Protocol
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError, unreadable
+from gassst.files.inflate import Inflaters
+from gassst.files.input_progress import InputProgress
+from gassst.files.slices import LanePart
+from gassst.files.source import name_of
 from gassst.io.alignment_input import AlignmentInput
 from gassst.io.batch_sizes import ALONE, BatchSizes, Neighbours
-from gassst.io.inflate import Inflaters
-from gassst.io.input_progress import InputProgress
 from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.slices import LanePart
 from gassst.io.small_rna import NOTHING, Preparation
-from gassst.io.source import name_of
 from gassst.io.texts import ReadAhead
 
 log = logging.getLogger("gassst")

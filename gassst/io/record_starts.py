@@ -15,8 +15,8 @@ import struct
 from typing import NamedTuple, Protocol
 
 from gassst.errors import InputError
+from gassst.files.slices import Place, SeekableText, TextFrom
 from gassst.io.alignment_input import SAM_HEADER
-from gassst.io.slices import Place, SeekableText, TextFrom
 
 MOST_NAME = 254  # bytes, as of parsed reads
 _PRINTABLE = bytes(b if 33 <= b <= 126 else ord("_") for b in range(256))

@@ -18,17 +18,18 @@ import numpy as np
 import numpy.typing as npt
 import pysam
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import HitBatch, RecordBuilder
 from gassst.errors import InputError, ParameterError, UsageError
-from gassst.io import bgzf
-from gassst.io.cram import CramOptions, CramTarget
-from gassst.io.destination import (
+from gassst.files import bgzf
+from gassst.files.destination import (
     MAX_BAI_CONTIG,
     AlignmentDestination,
     Destination,
     SortedDestination,
 )
+from gassst.files.quiet import QuietHtslib
+from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.encoding import (
     BamEncoder,
     CramFormat,
@@ -39,7 +40,6 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.io.quiet import QuietHtslib
 from gassst.io.read_groups import parse_read_group, read_group_ids
 from gassst.io.record_sums import RecordSum
 from gassst.io.reference import Reference, ReferenceArrays

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import InputError, unreadable
-from gassst.io.inflate import open_input
+from gassst.files.inflate import open_input
 
 FRONT = 4608
 """Masked bases before the first contig: the longest read and the widest band fit in, whichever of its ends maps."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import EncodedRecords, gather, sort_keys
 
 SAMPLE = 256  # of the keys of a run, every so many are looked at to find ranges of equal size

@@ -18,13 +18,13 @@ import numpy as np
 import pysam
 from numpy.typing import NDArray
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 from gassst._core.records import BamIndex, EncodedRecords, index_entries
-from gassst.io import bgzf
-from gassst.io.destination import MAX_BAI_CONTIG, AlignmentDestination
+from gassst.files import bgzf
+from gassst.files.destination import MAX_BAI_CONTIG, AlignmentDestination
+from gassst.files.scratch import Scratch
 from gassst.io.encoding import PlainFile, bam_header
 from gassst.io.runs import AnyRun, Range, Run, RunOnDisk, ranges
-from gassst.io.scratch import Scratch
 from gassst.workers.base import Shared, Workers
 
 if TYPE_CHECKING:

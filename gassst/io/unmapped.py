@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gassst.errors import ParameterError
-from gassst.io.destination import CompressedFile
+from gassst.files.destination import CompressedFile
 from gassst.sam_flags import UNMAPPED
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst.errors import InputError, UsageError, unreadable
+from gassst.files.whole_file import write_text
 from gassst.io.reference import contig_before
-from gassst.io.whole_file import write_text
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
 from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS

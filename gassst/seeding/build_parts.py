@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import OutputError, UsageError
+from gassst.files.whole_file import whole_file
 from gassst.io.reference import Reference
-from gassst.io.whole_file import whole_file
 from gassst.seeding.index_file import (
     PARTS_VERSION,
     SEED_ARRAYS,

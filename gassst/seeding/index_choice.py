@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from gassst.errors import IndexFormatError, InputError, unreadable
-from gassst.io.inflate import MAGIC_SIZE, format_of
+from gassst.files.inflate import MAGIC_SIZE, format_of
 from gassst.io.reference_files import FASTA_SUFFIXES
 
 if TYPE_CHECKING:

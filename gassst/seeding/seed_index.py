@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
+from gassst.files.whole_file import whole_file
 from gassst.io.reference import Exceptions, Reference, contig_starts
 from gassst.io.reference_files import fasta_beside
-from gassst.io.whole_file import whole_file
 from gassst.params import INDEX_STEPS
 from gassst.seeding.index_file import (
     FORMAT_VERSION,

@@ -19,8 +19,8 @@ import numpy as np
 
 from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, UsageError
-from gassst.io.inflate import open_input
-from gassst.io.whole_file import whole_file, write_text
+from gassst.files.inflate import open_input
+from gassst.files.whole_file import whole_file, write_text
 from gassst.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally

@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from gassst.errors import InputError
-from gassst.io.inflate import open_input
+from gassst.files.inflate import open_input
 
 MASKED = 4
 BASES = np.frombuffer(b"ACGTNNNN", dtype=np.uint8)

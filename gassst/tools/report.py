@@ -14,7 +14,7 @@ import numpy as np
 
 from gassst.arguments import file_path, output_path
 from gassst.errors import UsageError
-from gassst.io.whole_file import write_text
+from gassst.files.whole_file import write_text
 from gassst.stats import CONFIDENT, CYCLE_COUNTS
 from gassst.tools import report_compare
 from gassst.tools.report_numbers import FUNNEL, STAGES, WORK, Numbers, read_stats

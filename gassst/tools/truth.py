@@ -16,7 +16,7 @@ import numpy as np
 import pysam
 
 from gassst.errors import InputError, unreadable
-from gassst.io.quiet import QuietHtslib
+from gassst.files.quiet import QuietHtslib
 from gassst.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
 CHUNK = 1 << 16

@@ -23,7 +23,7 @@ import numpy as np
 from harness import run
 
 from gassst.errors import UsageError
-from gassst.io.destination import Destination
+from gassst.files.destination import Destination
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 N = 4

@@ -30,7 +30,7 @@ import pysam
 from harness import benchmark_parser, describe_machine, numbers, table, write_json
 
 from gassst.cli.options import parse_size
-from gassst.io.destination import AlignmentDestination
+from gassst.files.destination import AlignmentDestination
 from gassst.io.duplicate_metrics import MetricsFile
 from gassst.io.duplicates import DuplicateRules, DuplicateSearch, Libraries, Signed, signer_for
 from gassst.io.marking import MarkedBamFormat, SignedRun

@@ -47,7 +47,7 @@ from forked import Ended, run_forked
 from gassst.cli import main as cli
 from gassst.cli.parser import build_parser, subparser_of
 from gassst.errors import EXIT_CODES
-from gassst.io import bgzf
+from gassst.files import bgzf
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -4,10 +4,10 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-import gassst.io.htslib  # noqa: F401 - before the compiled module that links its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled module that links its htslib
 from gassst._core.alignment_text import AlignmentReader
-from gassst.io import bgzf
-from gassst.io.quiet import QuietHtslib
+from gassst.files import bgzf
+from gassst.files.quiet import QuietHtslib
 
 QuietHtslib.enter()
 

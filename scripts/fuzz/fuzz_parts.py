@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.io import bgzf
+from gassst.files import bgzf
 from gassst.io.duplicates import DuplicateRules
 from gassst.io.gathering import GatherOptions, complete, gather
 from gassst.workers.threads import ThreadWorkers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import atheris
 
-import gassst.io.htslib  # noqa: F401 - before the compiled modules that link its htslib
+import gassst.files.htslib  # noqa: F401 - before the compiled modules that link its htslib
 
 
 def fuzz(name: str) -> None:

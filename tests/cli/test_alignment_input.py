@@ -13,7 +13,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.io import bgzf
+from gassst.files import bgzf
 
 GROUP = "@RG\tID:lane1\tSM:s\tPL:ILLUMINA\tLB:l"
 

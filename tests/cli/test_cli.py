@@ -22,7 +22,7 @@ from places import DATA, environment
 from gassst import errors, mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
-from gassst.io import bgzf
+from gassst.files import bgzf
 from gassst.io import records as sam
 from gassst.seeding import seed_index
 from gassst.seeding.index_choice import index_path
@@ -737,7 +737,7 @@ def test_signal_while_simulating(small_fasta, tmp_path, name):
 
 SLOW_SORT = """
 from gassst.cli import main
-from gassst.io import destination
+from gassst.files import destination
 destination._SAMTOOLS = "import signal, sys; open(sys.argv[-1] + '.begun', 'w'); signal.pause()"
 main.run()
 """

@@ -24,7 +24,7 @@ from gassst.arguments import PATHS, output_path
 from gassst.cli import main as cli
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import EXIT_CODES, READER_GONE
-from gassst.io import destination
+from gassst.files import destination
 from gassst.tools import bench, bench_page, report
 
 OLD = b"what was there before"

@@ -17,7 +17,7 @@ from log_start import behind_start
 import gassst
 from gassst.cli.summary import internals, summary
 from gassst.errors import OutputError
-from gassst.io.whole_file import write_text
+from gassst.files.whole_file import write_text
 from gassst.stats import Stats
 from gassst.tools.report_numbers import STAGES
 

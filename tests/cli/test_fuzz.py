@@ -10,7 +10,7 @@ import fuzz
 import pytest
 
 from gassst.cli import main as cli
-from gassst.io import destination
+from gassst.files import destination
 
 FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.json"))
 CASES = dict.fromkeys(fuzz.KINDS, 12) | {"stats": 4, "dask": 2}  # a report or a cluster takes a second

@@ -14,7 +14,7 @@ import pytest
 from log_start import behind_start
 
 from gassst.cli.main import main
-from gassst.io import bgzf
+from gassst.files import bgzf
 
 FIELDS = {  # byte of a record, and what is put there
     "tid": (4, "<i", 1 << 30),

@@ -14,7 +14,8 @@ from log_start import behind_start
 
 from gassst.cli.main import main
 from gassst.errors import OutputError
-from gassst.io import bgzf, gathering
+from gassst.files import bgzf
+from gassst.io import gathering
 from gassst.tools import report
 
 GROUPS = ["-R", r"@RG\tID:1\tSM:s\tLB:a\tPL:ILLUMINA", "-R", r"@RG\tID:2\tSM:s\tLB:b\tPL:ILLUMINA"]
@@ -294,7 +295,7 @@ def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lane
     """A killed run leaves no part; the next one does, and a part that is mapped twice is the same part."""
     path = tmp_path / "2.bam"
     program = (
-        "import os, signal; from gassst.io import destination; from gassst.cli.main import main; import sys\n"
+        "import os, signal; from gassst.files import destination; from gassst.cli.main import main; import sys\n"
     )
     program += "destination.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
     command = ["map", small_index, *lanes, "--shard", "2/3", "-o", path, "--device", "none", "-t", "1", "-q"]

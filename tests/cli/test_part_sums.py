@@ -10,7 +10,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.io import bgzf
+from gassst.files import bgzf
 from gassst.io.record_sums import RecordSum
 from gassst.io.shards import PartOfRun
 

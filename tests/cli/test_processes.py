@@ -23,7 +23,7 @@ from test_cli import (
 )
 
 from gassst import errors, mapper
-from gassst.io.writing import WriteBehind
+from gassst.files.writing import WriteBehind
 
 __all__ = ["gassst_map"]  # a fixture
 

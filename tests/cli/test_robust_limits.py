@@ -14,7 +14,7 @@ import pytest
 import gassst
 from gassst.cli.main import main
 from gassst.errors import UsageError
-from gassst.io.distinct import check_distinct, with_indexes
+from gassst.files.distinct import check_distinct, with_indexes
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pysam
 import pytest
 from record_batches import UNMAPPED, arrays_of, header_of, make_reference, random_batch
 
-from gassst.io import bgzf
+from gassst.files import bgzf
 from gassst.io import records as sam
 from gassst.io.encoding import bam_header
 from gassst.io.read_records import batch_of_records

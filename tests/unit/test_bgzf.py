@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pysam import BGZFile
 
-from gassst.io import bgzf
+from gassst.files import bgzf
 
 SIZES = [0, 1, 17, bgzf.BLOCK_SIZE - 1, bgzf.BLOCK_SIZE, bgzf.BLOCK_SIZE + 1, 3 * bgzf.BLOCK_SIZE + 5]
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from gassst.io import destination
-from gassst.io.destination import Destination
+from gassst.files import destination
+from gassst.files.destination import Destination
 
 
 @pytest.mark.parametrize("was_there", [False, True])

@@ -10,7 +10,7 @@ import pytest
 
 from gassst import errors
 from gassst.errors import EXIT_CODES, GassstError, ParameterError, report_of
-from gassst.io import interrupt
+from gassst.files import interrupt
 from gassst.run import WARNINGS
 from gassst.stats import Stats
 

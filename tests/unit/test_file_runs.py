@@ -13,8 +13,8 @@ import pytest
 import gassst
 from gassst.errors import InputError, OutputError, UsageError
 from gassst.file_runs import Job, map_all
+from gassst.files.source import Source
 from gassst.io.records import AlignmentWriter
-from gassst.io.source import Source
 from gassst.run import in_order
 from gassst.seeding.plan import SearchPlan
 from gassst.workers.processes import ProcessWorkers

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gassst.errors import InstallationError
-from gassst.io.htslib import Linked, check
+from gassst.files.htslib import Linked, check
 
 BUILT = Linked("0.24.1", "1.23", "builtin")
 

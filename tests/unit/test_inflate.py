@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 import pytest
 
 from gassst.errors import InputError
-from gassst.io import bgzf, inflate
-from gassst.io.inflate import BgzfAhead, CutShort, Damaged, Decompressed, Inflaters, open_input
+from gassst.files import bgzf, inflate
+from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Decompressed, Inflaters, open_input
 from gassst.io.reads import open_reads, open_unparsed
 from gassst.workers.threads import ThreadWorkers
 

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from gassst.io.input_progress import InputProgress
+from gassst.files.input_progress import InputProgress
 from gassst.io.reads import open_pairs, open_reads
 
 RECORD = "@r{}\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from places import environment
 from xopen import xopen
 
-import gassst.io.source
+import gassst.files.source
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
@@ -401,7 +401,7 @@ def test_closing_early_closes_the_file(kind, fastq, tmp_path, monkeypatch):
         opened.append(open(*args, **kwargs))  # noqa: SIM115
         return opened[-1]
 
-    monkeypatch.setattr(gassst.io.source, "open", spy, raising=False)
+    monkeypatch.setattr(gassst.files.source, "open", spy, raising=False)
     batches = open_reads(tmp_path / "x", batch_size=10)
     assert len(next(batches)) == 10
     assert [f.closed for f in opened] == [False]

@@ -30,7 +30,7 @@ from sam_worlds import (
 )
 
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.io import destination
+from gassst.files import destination
 from gassst.io import records as sam
 from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 

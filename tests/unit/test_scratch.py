@@ -15,14 +15,14 @@ import pytest
 from places import environment
 
 from gassst.errors import OutputError
-from gassst.io import destination
-from gassst.io.destination import AlignmentDestination, Destination, completed
-from gassst.io.scratch import Scratch, sweep
+from gassst.files import destination
+from gassst.files.destination import AlignmentDestination, Destination, completed
+from gassst.files.scratch import Scratch, sweep
 
 NAME = re.compile(r"\.out\.bam\.gassst-[0-9a-f]{8}\.tmp")
 OWNER = """
 import sys
-from gassst.io.destination import Destination
+from gassst.files.destination import Destination
 target = Destination(sys.argv[1])
 with open(target.open(), "wb") as file:
     file.write(b"half")
@@ -135,7 +135,7 @@ def test_no_index_outlives_its_file(tmp_path, index):
 
 ORPHAN = """
 import os, signal, subprocess, sys
-from gassst.io.destination import run_samtools
+from gassst.files.destination import run_samtools
 sorter = run_samtools("sort", "-o", "/dev/null", sys.argv[1])  # a pipe that nobody fills
 print(sorter.pid, flush=True)
 sys.stdin.read()
@@ -180,7 +180,7 @@ def test_an_open_file_is_written_as_it_is_by_any_name(tmp_path, where):
         pytest.skip("no /proc here")
     os.symlink("/dev/stdout", tmp_path / "a link")
     os.symlink("a link", tmp_path / "a link to a link")
-    code = f"from gassst.io.destination import Destination; print(Destination({where!r}).is_stream)"
+    code = f"from gassst.files.destination import Destination; print(Destination({where!r}).is_stream)"
     with open(tmp_path / "redirected", "w") as file:
         subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=file, env=environment())
     assert (tmp_path / "redirected").read_text() == "True\n"

@@ -8,7 +8,7 @@ import pysam
 import pytest
 
 from gassst.errors import InputError, UsageError
-from gassst.io import bgzf
+from gassst.files import bgzf
 from gassst.io.alignment_input import alignment_inputs
 from gassst.io.reads import open_unparsed
 from gassst.io.shards import PartOfRun, Shard, parts_of

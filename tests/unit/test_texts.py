@@ -9,10 +9,10 @@ from unittest import mock
 import pytest
 
 from gassst.errors import InputError, UsageError
+from gassst.files.source import Source
 from gassst.io import read_streams, texts
 from gassst.io.batch_sizes import BatchSizes, Neighbours
 from gassst.io.reads import open_pairs, open_reads, open_unparsed
-from gassst.io.source import Source
 from gassst.io.texts import ReadAhead
 
 

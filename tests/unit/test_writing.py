@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from gassst.io import writing
+from gassst.files import writing
+from gassst.files.writing import WriteBehind, write_all
 from gassst.io.encoding import Pieces, PiecesFormat
-from gassst.io.writing import WriteBehind, write_all
 
 
 def test_pieces_of_any_number_and_size_are_written_in_full(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from gassst.io.destination import Destination
+from gassst.files.destination import Destination
 
 
 @contextmanager

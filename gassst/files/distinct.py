@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from gassst.errors import UsageError
-from gassst.io.destination import Destination, index_paths
+from gassst.files.destination import Destination, index_paths
 
 Path = str | os.PathLike[str]
 

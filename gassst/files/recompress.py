@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
-from gassst.io import bgzf
-from gassst.io.destination import Destination
-from gassst.io.input_progress import InputProgress
-from gassst.io.source import Source
-from gassst.io.writing import write_all
+from gassst.files import bgzf
+from gassst.files.destination import Destination
+from gassst.files.input_progress import InputProgress
+from gassst.files.source import Source
+from gassst.files.writing import write_all
 from gassst.workers.base import Workers
 
 PIECE = 16 * bgzf.BLOCK_SIZE  # bytes of text that a worker deflates at once

@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from gassst.errors import OutputError, UsageError
-from gassst.io import interrupt
-from gassst.io.scratch import Scratch
+from gassst.files import interrupt
+from gassst.files.scratch import Scratch
 
 if TYPE_CHECKING:
     import subprocess

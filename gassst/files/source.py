@@ -11,10 +11,10 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, Protocol
 
 from gassst.errors import InputError, WorkerError
-from gassst.io.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, Inflaters, PushedBack, format_of
-from gassst.io.input_progress import InputProgress
-from gassst.io.pipes import held
-from gassst.io.slices import Slice, SlicedFile
+from gassst.files.inflate import MAGIC_SIZE, BgzfAhead, Decompressed, Inflaters, PushedBack, format_of
+from gassst.files.input_progress import InputProgress
+from gassst.files.pipes import held
+from gassst.files.slices import Slice, SlicedFile
 
 
 class RecordCounter(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gassst._core import bus_error
-from gassst.io import interrupt
+from gassst.files import interrupt
 
 LONGEST_NAME = 50  # characters of NAME: with 4 bytes for each, the folder's name stays within 255 bytes
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from gassst.errors import InputError, unreadable
-from gassst.io import bgzf
-from gassst.io.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks
+from gassst.files import bgzf
+from gassst.files.inflate import format_of, inflated, is_bgzf, size_of_block, whole_blocks
 
 HEADER = 18  # bytes: a BGZF block's own
 MOST_BLOCK = 1 << 16  # bytes of a block, deflated
