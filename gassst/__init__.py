@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from gassst.io.shards import Shard
     from gassst.io.small_rna import Preparation
     from gassst.mapper import Mapper
+    from gassst.model.params import Scoring
+    from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
-    from gassst.params import Scoring
     from gassst.seeding.seed_index import SeedIndex as Index
     from gassst.seeding.spectrum import Spectrum
-    from gassst.stats import Stats
 
 __all__ = [
     "DuplicateRules",
@@ -83,10 +83,10 @@ _LAZY = {
     "ReadGroups": ("gassst.io.read_groups", "ReadGroups"),
     "ReadSource": ("gassst.io.read_source", "ReadSource"),
     "Reference": ("gassst.io.reference", "Reference"),
-    "Scoring": ("gassst.params", "Scoring"),
+    "Scoring": ("gassst.model.params", "Scoring"),
     "Shard": ("gassst.io.shards", "Shard"),
     "Spectrum": ("gassst.seeding.spectrum", "Spectrum"),
-    "Stats": ("gassst.stats", "Stats"),
+    "Stats": ("gassst.model.stats", "Stats"),
     "TagSources": ("gassst.io.read_tags", "TagSources"),
 }
 

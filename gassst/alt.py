@@ -13,16 +13,16 @@ import numpy as np
 
 from gassst.batch import map_batch
 from gassst.extension.choose import Extender
-from gassst.io.read_batch import PackedReads
-from gassst.layouts import NO_SCORE
 from gassst.local.places import joined
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import MapParams
+from gassst.model.read_batch import PackedReads
+from gassst.model.sam_flags import PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MapParams
-from gassst.sam_flags import PROPER_PAIR, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U8, BatchResult, Bool
 from gassst.search.context import BatchContext
 from gassst.search.mapq import edit_odds, phred
-from gassst.stats import Stats
 
 
 def map_batch_with_alt(

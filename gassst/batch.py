@@ -15,15 +15,15 @@ from gassst.io.reference import Reference
 from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads
+from gassst.model.params import LONGEST_TEMPLATE
+from gassst.model.sam_flags import SECONDARY, UNMAPPED
+from gassst.model.stats import CONFIDENT, Stats
 from gassst.pairing.insert_size import InsertModel, is_primary, pair_templates, reference_spans
-from gassst.params import LONGEST_TEMPLATE
-from gassst.sam_flags import SECONDARY, UNMAPPED
 from gassst.search import paired, single
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
-from gassst.stats import CONFIDENT, Stats
 
 
 def map_batch(

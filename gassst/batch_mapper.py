@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
 from gassst.extension.choose import Extender, LateExtender
-from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference
+from gassst.model.params import MapParams
+from gassst.model.read_batch import ReadBatch
+from gassst.model.stats import Stats
+from gassst.model.times import Times
 from gassst.one_read import OneReadSearch
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MapParams
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
@@ -20,8 +22,6 @@ from gassst.seeding.index_file import Integrity
 from gassst.seeding.lookup import WholeIndex
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
-from gassst.stats import Stats
-from gassst.times import Times
 from gassst.version import __version__
 
 SameMapper = TypeVar("SameMapper", bound="BatchMapper")

@@ -38,12 +38,12 @@ from gassst.io.read_source import ReadSource
 from gassst.io.reads import Paths
 from gassst.io.shards import Shard
 from gassst.mapper import Mapper
+from gassst.model.params import MapParams
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MapParams
 from gassst.seeding.index_file import PAGE
 from gassst.seeding.index_parts import part_files
 from gassst.seeding.seed_index import SeedIndex
-from gassst.stats import Stats
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:

@@ -21,16 +21,16 @@ from gassst.files.slices import LanePart
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.encoding import Encoded
-from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import fields_of
 from gassst.io.read_source import ReadSource
 from gassst.io.reads import ClosableBatches
 from gassst.io.shards import PartOfRun, Shard, key_of
+from gassst.model.read_batch import ReadBatch
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
 from gassst.run import MappingRun, MappingWork, most_waiting
 from gassst.run_device import RunDevice
 from gassst.search.arrays import BatchResult
-from gassst.stats import Stats
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.layout import THREADS_EACH, THREADS_EACH_OTHERS, processes_for, why_threads

@@ -17,8 +17,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gassst.file_run import Crew, FileRun, MappedBatch
+from gassst.model.stats import Stats
 from gassst.run import in_order
-from gassst.stats import Stats
 
 
 class Job(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gassst.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY
+from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import I64, BatchResult
 
 SOFT_CLIP = 4  # BAM operation

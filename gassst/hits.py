@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
-from gassst.io.read_batch import ReadBatch
 from gassst.io.reference import Reference, contig_before
-from gassst.pairing.insert_size import is_primary, reference_spans
-from gassst.sam_flags import (
+from gassst.model.read_batch import ReadBatch
+from gassst.model.sam_flags import (
     FIRST_IN_PAIR,
     MATE_REVERSE,
     MATE_UNMAPPED,
@@ -25,6 +24,7 @@ from gassst.sam_flags import (
     SUPPLEMENTARY,
     UNMAPPED,
 )
+from gassst.pairing.insert_size import is_primary, reference_spans
 from gassst.search.arrays import BatchResult
 
 OPERATIONS = "MIDNSHP=X"

@@ -20,7 +20,6 @@ from gassst.files.input_progress import InputProgress, size_of
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
 from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.read_batch import ReadBatch
 from gassst.io.read_groups import ReadGroups
 from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
 from gassst.io.read_shapes import Read, parts_of
@@ -30,15 +29,16 @@ from gassst.io.reads import Paths
 from gassst.io.records import SORT_MEMORY
 from gassst.io.shards import Shard
 from gassst.io.small_rna import NOTHING, Preparation
+from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
+from gassst.model.read_batch import ReadBatch
+from gassst.model.rules import check_switches
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
-from gassst.rules import check_switches
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.seeding.index_choice import load_index
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.seed_index import Index, SeedIndex
-from gassst.stats import Stats
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
 from gassst.extension.base import WIDTHS, doubled
-from gassst.layouts import READ_SUMMARY
 from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch
-from gassst.params import MIN_READ_LENGTH, MapParams
+from gassst.model.layouts import READ_SUMMARY
+from gassst.model.params import MIN_READ_LENGTH, MapParams
 from gassst.search.arrays import I64
 from gassst.search.filters import Cascade
 from gassst.search.host import SURE_ERRORS

@@ -15,9 +15,11 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from gassst.batch_mapper import BatchMapper
-from gassst.io.read_batch import ReadBatch
 from gassst.io.read_doubts import doubts_of
 from gassst.io.read_streams import Unparsed
+from gassst.model.params import MAX_READ_LENGTH, MapParams
+from gassst.model.read_batch import ReadBatch
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import (
     LEARN_READS,
     InsertModel,
@@ -26,9 +28,7 @@ from gassst.pairing.insert_size import (
     pair_sample,
 )
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
-from gassst.params import MAX_READ_LENGTH, MapParams
 from gassst.search.arrays import BatchResult
-from gassst.stats import Stats
 from gassst.workers.base import Shared, Workers
 from gassst.workers.threads import ThreadWorkers
 

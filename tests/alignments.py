@@ -11,7 +11,7 @@ import numpy as np
 
 from gassst._core.banded import instruction_sets
 from gassst.extension import opencl_engine
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 BACKENDS = [f"cpu-{name}" for name in instruction_sets()] + [
     f"opencl-{info.type}-{info.index}" for info in opencl_engine.devices(threads=2) if info.usable

@@ -8,6 +8,7 @@ import gassst
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs, batch_of_records
+from gassst.model.stats import Stats
 from gassst.search import (
     single,
 )
@@ -16,7 +17,6 @@ from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch
 from gassst.search.device_requests import Request, Searched
 from gassst.search.host import HostBackend
-from gassst.stats import Stats
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
 

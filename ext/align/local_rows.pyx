@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, hit_t, read_summary_t
 
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
 
 
 def parts_of_strands(lines, const uint32_t[::1] lengths, scoring):

@@ -34,7 +34,7 @@ from gassst._core.planes cimport (
 )
 from gassst._core.sam_flags cimport REVERSE
 
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
 
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use

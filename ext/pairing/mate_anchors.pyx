@@ -11,7 +11,7 @@ from gassst._core.key_sort cimport first_from, key_of_rank, sort_nearly
 from gassst._core.orientation cimport leads, partner_strand, partner_window, window_of, window_t
 from gassst._core.planes cimport bases64_t, bases_at, differences, first_bases, planes_of, planes_t
 
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH
 
 cdef enum:
     WORD = 8                # bases of a word: its planes are 16 bits

@@ -22,7 +22,7 @@ from gassst._core.planes cimport (
 )
 from gassst._core.sam_flags cimport NOT_PRIMARY, UNMAPPED
 
-from gassst.layouts import HIT, READ_SUMMARY
+from gassst.model.layouts import HIT, READ_SUMMARY
 
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use

@@ -15,7 +15,7 @@ from gassst._core.layouts cimport NO_SCORE, hit_t
 from gassst._core.planes cimport count_differences, planes_of, planes_t, prefetch_bases
 from gassst._core.sam_flags cimport REVERSE, SECONDARY, UNMAPPED
 
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
 
 cdef enum:
     AHEAD = 12          # alignments from prefetch to use: a miss takes longer than aligning a few of them

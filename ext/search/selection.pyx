@@ -11,7 +11,7 @@ from gassst._core.layouts cimport NO_SCORE, NO_SUBOPTIMAL, read_summary_t
 from gassst._core.same_place cimport SAME_PLACE
 from gassst._core.selection cimport choice_t, read_bands_t, scratch_t  # its own: named, so that the build sees a change
 
-from gassst.layouts import READ_SUMMARY
+from gassst.model.layouts import READ_SUMMARY
 
 cdef enum:
     MOST_STRATA = 63        # beyond the best: one bit each

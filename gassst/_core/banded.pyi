@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 def instruction_sets() -> list[str]: ...
 def pack_cigars(

@@ -1,4 +1,4 @@
-# Layouts shared by the extensions; `gassst/layouts.py` holds the NumPy dtypes, a test asserts they agree.
+# Layouts shared by the extensions; `gassst/model/layouts.py` holds the NumPy dtypes, a test asserts they agree.
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 cdef enum:

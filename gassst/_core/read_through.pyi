@@ -1,4 +1,4 @@
-from gassst.io.read_batch import PackedReads
+from gassst.model.read_batch import PackedReads
 from gassst.pairing.read_through import FragmentEnds
 from gassst.search.arrays import I64, U8, U16, U32, U64, BatchResult, Structs
 from gassst.search.context import BatchContext, PairContext

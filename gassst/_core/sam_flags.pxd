@@ -1,4 +1,4 @@
-"""The bits of a SAM record's FLAG field; `gassst/sam_flags.py` has the same names, and says what each means."""
+"""The bits of a SAM record's FLAG field; `gassst/model/sam_flags.py` has the same names, and says what each means."""
 
 cdef enum:
     PAIRED = 0x1

@@ -1,4 +1,4 @@
-from gassst.io.read_batch import PackedReads
+from gassst.model.read_batch import PackedReads
 from gassst.search.arrays import F64, I64, U8, U16, U32
 from gassst.search.context import BatchContext
 

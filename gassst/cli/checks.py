@@ -11,7 +11,7 @@ from gassst.cli import habits
 from gassst.cli.options import duplicate_rules, in_options, map_params, preparation, tag_sources
 from gassst.cli.reports import verify_reports
 from gassst.errors import OutputError, ParameterError, UsageError
-from gassst.params import MapParams
+from gassst.model.params import MapParams
 from gassst.workers.thread_count import MAX_THREADS
 
 ORDER = "The reference comes first: gassst map REF READS [MATES]"

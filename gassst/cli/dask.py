@@ -11,12 +11,12 @@ from gassst.cli.progress import Progress
 from gassst.cli.start import log_start
 from gassst.errors import UsageError
 from gassst.files.input_progress import InputProgress
-from gassst.params import MapParams
+from gassst.model.params import MapParams
 from gassst.seeding.index_choice import index_path
 
 if TYPE_CHECKING:
     from gassst.io.sample_sheet import Sample
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
 
 
 class ShardProgress(InputProgress):

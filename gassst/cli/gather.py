@@ -18,7 +18,7 @@ from gassst.seeding.index_choice import load_index
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateCounts
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
 
 log = logging.getLogger("gassst")
 
@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     duplicates = duplicate_rules(args)
     from gassst.files.whole_file import held_text
     from gassst.io.gathering import GatherOptions, complete, gather, verify
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
     from gassst.workers.threads import ThreadWorkers
 
     options = GatherOptions(
@@ -79,7 +79,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _sum_of(counts: list[Stats], parts: int) -> Stats:
     """The counts of all parts. Raises InputError where some are missing, or no report could be made of the sum."""
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
     from gassst.tools.report_numbers import Numbers
 
     _check_counts(counts, parts)

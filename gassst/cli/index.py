@@ -14,7 +14,7 @@ from gassst.cli.options import add_common, parse_size
 from gassst.cli.progress import Progress, clock
 from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
-from gassst.params import INDEX_STEPS
+from gassst.model.params import INDEX_STEPS
 from gassst.seeding.index_choice import index_path
 
 log = logging.getLogger("gassst")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gassst.files.input_progress import InputProgress
     from gassst.io.sample_sheet import Sample
     from gassst.io.shards import Shard
-    from gassst.params import MapParams
-    from gassst.stats import Stats
+    from gassst.model.params import MapParams
+    from gassst.model.stats import Stats
 
 log = logging.getLogger("gassst")
 
@@ -101,8 +101,8 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     from gassst.files.whole_file import write_text
     from gassst.io.read_groups import doubts
     from gassst.io.shards import Shard
+    from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
-    from gassst.stats import Stats
 
     if note := note_on_max_hits(params.max_hits):
         log.info(note)

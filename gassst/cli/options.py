@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gassst.arguments import file_path, output_path
 from gassst.errors import ParameterError, UsageError
 from gassst.io.read_tags import TagSources
-from gassst.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
+from gassst.model.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gassst.files import interrupt
 
 if TYPE_CHECKING:
     from gassst.files.input_progress import InputProgress
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
 
 
 class Progress:

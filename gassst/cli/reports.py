@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
 
 
 def verify_reports(args: argparse.Namespace) -> None:

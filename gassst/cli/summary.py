@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gassst.cli.progress import clock
-from gassst.stats import CONFIDENT
+from gassst.model.stats import CONFIDENT
 
 if TYPE_CHECKING:
-    from gassst.stats import Stats
+    from gassst.model.stats import Stats
 
 
 def summary(stats: Stats, seconds: float) -> str:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from gassst._core.banded import local_slots, pack_cigars, without_bonus
-from gassst.times import Times
+from gassst.model.times import Times
 
 WORDS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)  # of the bands of local alignments

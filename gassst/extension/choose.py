@@ -23,7 +23,7 @@ from gassst.errors import DeviceError
 from gassst.extension.base import ReadsHandle
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.drivers import why_no_accelerator
-from gassst.times import Times
+from gassst.model.times import Times
 
 if TYPE_CHECKING:
     from gassst.extension.opencl import OpenCLExtender

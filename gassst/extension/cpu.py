@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst._core.banded import Band, instruction_sets
 from gassst.extension.base import ReadsHandle
-from gassst.times import Times
+from gassst.model.times import Times
 from gassst.workers.forks import watch_forks
 
 

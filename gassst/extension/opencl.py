@@ -14,7 +14,7 @@ from gassst.extension import opencl_engine
 from gassst.extension.base import ReadsHandle
 from gassst.extension.cpu import CpuExtender, CpuReads
 from gassst.extension.opencl_batch import DeviceBatch, Worker
-from gassst.times import Times
+from gassst.model.times import Times
 
 log = logging.getLogger("gassst")
 

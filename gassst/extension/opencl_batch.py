@@ -8,8 +8,8 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import LOCAL_SOURCES, SOURCES, Engine, OutOfDeviceMemory, scalar_types
-from gassst.layouts import NO_SCORE
-from gassst.times import Times
+from gassst.model.layouts import NO_SCORE
+from gassst.model.times import Times
 
 log = logging.getLogger("gassst")
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_upload import upload
-from gassst.times import Times
+from gassst.model.times import Times
 
 log = logging.getLogger("gassst")
 

@@ -22,7 +22,7 @@ import numpy as np
 from gassst.errors import DeviceError
 from gassst.files.scratch import Scratch
 from gassst.io.read_records import batch_of_records
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 from gassst.workers.children import end_with_stdin
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst.io.read_batch import ReadBatch
-from gassst.params import MIN_READ_LENGTH
+from gassst.model.params import MIN_READ_LENGTH
+from gassst.model.read_batch import ReadBatch
 
 LOOKED_AT = 256  # reads
 # Letters of amino acids that are no code of nucleotides; they are a third of a protein.

@@ -12,9 +12,9 @@ from gassst.files.input_progress import InputProgress
 from gassst.files.slices import Slice
 from gassst.files.source import Source, Window, name_of
 from gassst.io.batch_sizes import FileSizes
-from gassst.io.read_batch import ReadBatch, largest_batch, take_batch
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
+from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
 
 
 class Unparsed(Protocol):

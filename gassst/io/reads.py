@@ -20,12 +20,12 @@ from gassst.files.slices import LanePart
 from gassst.files.source import name_of
 from gassst.io.alignment_input import AlignmentInput
 from gassst.io.batch_sizes import ALONE, BatchSizes, Neighbours
-from gassst.io.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 from gassst.io.read_groups import NO_GROUPS, ReadGroups
 from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
 from gassst.io.read_tags import NO_TAGS, TagSources
 from gassst.io.small_rna import NOTHING, Preparation
 from gassst.io.texts import ReadAhead
+from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
 
 log = logging.getLogger("gassst")
 

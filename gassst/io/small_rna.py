@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gassst._core import read_through as _read_through
 from gassst.errors import UsageError
-from gassst.io.read_batch import ReadBatch
+from gassst.model.read_batch import ReadBatch
 
 KITS = (
     "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA

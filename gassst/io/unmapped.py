@@ -13,7 +13,7 @@ import numpy as np
 
 from gassst.errors import ParameterError
 from gassst.files.destination import CompressedFile
-from gassst.sam_flags import UNMAPPED
+from gassst.model.sam_flags import UNMAPPED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -22,8 +22,8 @@ from gassst._core import ungapped as _ungapped
 from gassst.extension.base import WIDTHS
 from gassst.local.places import UNCOUNTED, Aligned, Lines, Places, Targets
 from gassst.local.reseed import Promising
-from gassst.params import Scoring
-from gassst.rules import optional, rule
+from gassst.model.params import Scoring
+from gassst.model.rules import optional, rule
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.backend import SearchBackend
 

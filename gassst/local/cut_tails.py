@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner
 from gassst.local.places import Targets
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import SPECIFIC_LENGTH
+from gassst.model.rules import optional
+from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.pairing.adapters import adapter_starts
-from gassst.params import SPECIFIC_LENGTH
-from gassst.rules import optional
-from gassst.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext

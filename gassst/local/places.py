@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.context import BatchContext
 

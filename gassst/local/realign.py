@@ -19,7 +19,6 @@ import numpy as np
 from gassst._core import local_places as _local_places
 from gassst._core import local_rows as _local_rows
 from gassst._core import ungapped as _ungapped
-from gassst.layouts import NO_SCORE
 from gassst.local.align import Aligner, score_promising
 from gassst.local.joint import PAIR_BONUS
 from gassst.local.mates import PairedPlaces, in_doubt, pair_quality, pair_up
@@ -36,9 +35,10 @@ from gassst.local.places import (
 )
 from gassst.local.reseed import DEEP, WORDS, Depth, PassedOver, look_again
 from gassst.local.rivals import Rivals, SeedCoverage, part_quality, quality_of, rivals_of, supplementary
-from gassst.params import Scoring
-from gassst.rules import optional
-from gassst.sam_flags import SECONDARY, SUPPLEMENTARY
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import Scoring
+from gassst.model.rules import optional
+from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY
 from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
-from gassst.layouts import NO_SUBOPTIMAL
 from gassst.local.align import Aligner
 from gassst.local.places import (
     MUCH_CLIPPED,
@@ -23,8 +22,9 @@ from gassst.local.places import (
     rank,
 )
 from gassst.local.reseed import STRIDE, PassedOver, seed_length
-from gassst.params import Scoring
-from gassst.rules import optional
+from gassst.model.layouts import NO_SUBOPTIMAL
+from gassst.model.params import Scoring
+from gassst.model.rules import optional
 from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies

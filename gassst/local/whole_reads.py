@@ -13,10 +13,10 @@ import numpy as np
 
 from gassst._core import local_hits as _local_hits
 from gassst._core import local_rows as _local_rows
-from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.local.places import Aligned
-from gassst.params import Scoring
-from gassst.rules import optional
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
+from gassst.model.params import Scoring
+from gassst.model.rules import optional
 from gassst.search.arrays import BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext

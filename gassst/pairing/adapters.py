@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import read_through as _read_through
-from gassst.io.read_batch import PackedReads
+from gassst.model.read_batch import PackedReads
 
 # What the reads of usual kits run into: TruSeq, Nextera, small RNA and MGI.
 ADAPTERS = (

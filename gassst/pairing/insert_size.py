@@ -14,10 +14,10 @@ import numpy as np
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.io.reference import contig_before
+from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
+from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.error_rate import ErrorRate
 from gassst.pairing.orientation import leads, partner_strand, template_length
-from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.sam_flags import UNMAPPED
 
 # At the head of the input: the same number whatever the batches and threads. A mean of 2,048 pairs lies within a
 # twentieth of a standard deviation. 1,024 place as many mates right; 16,384 cost half as much again for 20,000

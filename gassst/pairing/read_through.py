@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst._core import read_through as _read_through
-from gassst.io.read_batch import PackedReads
+from gassst.model.params import SPECIFIC_LENGTH
+from gassst.model.read_batch import PackedReads
+from gassst.model.rules import optional
 from gassst.pairing.adapters import adapter_starts
-from gassst.params import SPECIFIC_LENGTH
-from gassst.rules import optional
 
 # Mates show where their fragment ends if they differ in one base of so many at most.
 BASES_AN_ERROR = 8

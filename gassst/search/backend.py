@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from gassst.model.params import Scoring
+from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
-from gassst.params import Scoring
 from gassst.search.arrays import (
     I64,
     U8,
@@ -29,7 +30,6 @@ from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import SeedRows
-from gassst.stats import Stats
 
 
 class Resolved(NamedTuple):

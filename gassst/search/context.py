@@ -9,10 +9,10 @@ import numpy as np
 
 from gassst._core import seeds as _seeds
 from gassst.io.reference import GAP, Reference
+from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
+from gassst.model.rules import optional, rule
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
-from gassst.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
-from gassst.rules import optional, rule
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
 from gassst.seeding.lookup import WholeIndex

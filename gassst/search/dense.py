@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.arrays import I64, U16, U32, Anchors
 from gassst.seeding.plan import SearchPlan, SeedRows
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gassst.errors import DeviceError
 from gassst.extension.opencl_engine import Engine, OutOfDeviceMemory
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
@@ -31,7 +32,6 @@ from gassst.search.device_requests import (
     copied,
 )
 from gassst.search.device_trial import PairTrial, Trial
-from gassst.stats import Stats
 
 log = logging.getLogger("gassst")
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gassst.layouts import NO_SCORE
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.context import missed_by_row
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import GIVEN_UP

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from gassst.extension.opencl_engine import OutOfDeviceMemory
-from gassst.params import MAX_ERRORS
+from gassst.model.params import MAX_ERRORS
+from gassst.model.stats import Stats
 from gassst.search import single
 from gassst.search.arrays import I64, U8, U16, U32, Bool
 from gassst.search.device_arrays import (
@@ -34,7 +35,6 @@ from gassst.search.device_requests import DENSE, SEARCH, Answer, Found, Looked, 
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
 from gassst.seeding.plan import EXTRA_STRATA
-from gassst.stats import Stats
 
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""

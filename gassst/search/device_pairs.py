@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import PairChoice
 from gassst.search import device_seeds, paired
 from gassst.search.arrays import U8, U32, U64, Anchors, Buckets, GlobalResult
@@ -15,7 +16,6 @@ from gassst.search.device_requests import Looked, QuickLooked
 from gassst.search.device_seeds import SeedsOnDevice
 from gassst.search.host_pairs import HostPairPasses
 from gassst.search.state import PairState, SearchState
-from gassst.stats import Stats
 
 
 class PairsOnDevice(HostPairPasses):

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core import read_through as _read_through
+from gassst.model.params import MapParams
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
-from gassst.params import MapParams
 from gassst.search.arrays import I32, I64, U8, U16, U32, U64, Anchors, Bands, Bool, GlobalResult
 from gassst.search.backend import Grouped
 from gassst.search.context import BatchContext
@@ -18,7 +19,6 @@ from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
 from gassst.search.state import SearchState
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
-from gassst.stats import Stats
 
 NO_READS, NO_DIGEST = np.empty(0, np.uint32), np.empty(0, np.uint64)
 NOT_DENSE = DenseSeeds(0, 0, 0, False)

@@ -24,6 +24,7 @@ from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
 from gassst.search.context import BatchContext
@@ -56,7 +57,6 @@ from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.filters import Cascade
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.seed_index import SeedIndex
-from gassst.stats import Stats
 from gassst.workers.shared_memory import SharedMemory
 
 log = logging.getLogger("gassst")

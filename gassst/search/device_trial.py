@@ -13,8 +13,9 @@ from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_batch import ReadBatch
 from gassst.io.read_records import batch_of_pairs, batch_of_records
+from gassst.model.read_batch import ReadBatch
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import paired, single
 from gassst.search.arrays import U8, U16, U32, U64, Anchors, Bands, Candidates, GlobalResult
@@ -26,7 +27,6 @@ from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.lookup import WholeIndex
-from gassst.stats import Stats
 
 READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from gassst._core import filters as _filters
 from gassst.errors import UsageError
-from gassst.funnel import Funnel
-from gassst.params import AUTO, MapParams
+from gassst.model.funnel import Funnel
+from gassst.model.params import AUTO, MapParams
 from gassst.search.arrays import Candidates, Diagonals
 from gassst.seeding.plan import SearchPlan
 

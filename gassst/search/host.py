@@ -16,10 +16,11 @@ from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
 from gassst.io.reference import contig_before
-from gassst.layouts import HIT, NO_SCORE
-from gassst.params import Scoring
-from gassst.rules import optional, rule
-from gassst.sam_flags import UNMAPPED
+from gassst.model.layouts import HIT, NO_SCORE
+from gassst.model.params import Scoring
+from gassst.model.rules import optional, rule
+from gassst.model.sam_flags import UNMAPPED
+from gassst.model.stats import Stats
 from gassst.search.arrays import (
     I64,
     U8,
@@ -43,7 +44,6 @@ from gassst.search.mapq import mapping_quality, summarise_all
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
 from gassst.seeding.plan import EXTRA_STRATA, SeedRows
-from gassst.stats import Stats
 
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25

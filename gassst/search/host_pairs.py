@@ -8,10 +8,11 @@ from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import read_through as _read_through
 from gassst._core import selection as _selection
-from gassst.layouts import NO_SCORE
+from gassst.model.layouts import NO_SCORE
+from gassst.model.rules import optional
+from gassst.model.stats import Stats
 from gassst.pairing.pair_scoring import EDIT_PHRED, PairChoice, PairedReads, PlacesByRead
 from gassst.pairing.read_through import fragment_ends
-from gassst.rules import optional
 from gassst.search.arrays import F64, U8, U16, U32, Anchors, Bands, Bool, Buckets, GlobalResult
 from gassst.search.backend import Grouped, Selected
 from gassst.search.context import QUICK_SEEDS, BatchContext, PairContext
@@ -29,7 +30,6 @@ from gassst.search.mapq import (
 )
 from gassst.search.state import PairState, SearchState
 from gassst.seeding.plan import EXTRA_STRATA
-from gassst.stats import Stats
 
 # A read with more places as good as its best is no guide to its mate. With 16 a third more mates of human133 are wrong
 # at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.

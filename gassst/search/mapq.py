@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import selection as _selection
-from gassst.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.params import SPECIFIC_LENGTH
 from gassst.pairing.error_rate import ErrorRate
-from gassst.params import SPECIFIC_LENGTH
 from gassst.search.copies import Copies, copies, log_choose
 from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 from gassst.seeding.spectrum import DIFFERENCES, Spectrum

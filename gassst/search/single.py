@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gassst.params import MAX_ERRORS
+from gassst.model.params import MAX_ERRORS
 from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.state import SearchState

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gassst._core.seed_misses import missed_shares
-from gassst.params import MAX_ERRORS
-from gassst.rules import optional
+from gassst.model.params import MAX_ERRORS
+from gassst.model.rules import optional
 
 # Errors that `stage_misses` tells apart; a read with more is as good as lost to seeds.
 MISS_ERRORS = 64

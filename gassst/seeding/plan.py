@@ -18,9 +18,9 @@ from weakref import proxy
 
 import numpy as np
 
-from gassst.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
-from gassst.presets import PRESETS
-from gassst.rules import rule
+from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.model.presets import PRESETS
+from gassst.model.rules import rule
 from gassst.seeding.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,

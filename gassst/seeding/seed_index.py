@@ -21,7 +21,7 @@ from gassst.errors import IndexFormatError, InputError, OutputError, UsageError,
 from gassst.files.whole_file import whole_file
 from gassst.io.reference import Exceptions, Reference, contig_starts
 from gassst.io.reference_files import fasta_beside
-from gassst.params import INDEX_STEPS
+from gassst.model.params import INDEX_STEPS
 from gassst.seeding.index_file import (
     FORMAT_VERSION,
     MAX_K,

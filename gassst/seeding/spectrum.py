@@ -17,7 +17,7 @@ from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
 from gassst.io.reference import Reference
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.seeding.miss_model import miss_share
 
 LENGTHS = (35, 50, 75, 100, 150, 250)

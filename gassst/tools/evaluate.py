@@ -21,7 +21,7 @@ from gassst.arguments import file_path, output_path
 from gassst.errors import InputError, UsageError
 from gassst.files.inflate import open_input
 from gassst.files.whole_file import whole_file, write_text
-from gassst.sam_flags import UNMAPPED
+from gassst.model.sam_flags import UNMAPPED
 from gassst.tools import calibration
 from gassst.tools.pair_tally import PairTally
 from gassst.tools.report_plots import require_matplotlib

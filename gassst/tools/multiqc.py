@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gassst.errors import UsageError
-from gassst.stats import CONFIDENT
+from gassst.model.stats import CONFIDENT
 from gassst.tools.report_compare import Curve, edits, insert_sizes, named, qualities
 from gassst.tools.report_numbers import Numbers
 

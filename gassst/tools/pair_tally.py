@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gassst.errors import InputError
-from gassst.sam_flags import PROPER_PAIR, UNMAPPED
+from gassst.model.sam_flags import PROPER_PAIR, UNMAPPED
 from gassst.tools.truth import Alignments
 
 MAPPED, IS_PROPER, CORRECT = 1, 2, 4

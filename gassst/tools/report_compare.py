@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gassst.stats import CONFIDENT
+from gassst.model.stats import CONFIDENT
 from gassst.tools.report_numbers import STAGES, Numbers
 from gassst.tools.report_page import page, panel, percent, plot_and_table, table, text_of
 from gassst.tools.report_plots import LINES, curves, svg

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gassst.errors import InputError, unreadable
-from gassst.funnel import count_of
-from gassst.stats import CYCLE_COUNTS
+from gassst.model.funnel import count_of
+from gassst.model.stats import CYCLE_COUNTS
 
 COUNTS = ("reads", "bases", "mapped", "confident", "capped")
 LATER_COUNTS = ("pairs", "proper", "duplicates")  # which older files may lack

@@ -17,7 +17,7 @@ import pysam
 
 from gassst.errors import InputError, unreadable
 from gassst.files.quiet import QuietHtslib
-from gassst.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
+from gassst.model.sam_flags import NOT_PRIMARY, PAIRED, REVERSE, SECOND_IN_PAIR, UNMAPPED
 
 CHUNK = 1 << 16
 NOWHERE = -(1 << 40)

@@ -28,7 +28,7 @@ from harness import benchmark_parser, describe_machine, run, simulated, table, w
 import gassst.mapper  # registers all rules
 from gassst.cli.main import main as command
 from gassst.errors import UsageError
-from gassst.rules import PURPOSES, VARIABLE
+from gassst.model.rules import PURPOSES, VARIABLE
 from gassst.tools import truth
 from gassst.tools.evaluate import is_correct
 

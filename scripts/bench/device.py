@@ -25,6 +25,7 @@ import gassst
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, choose
 from gassst.io.read_records import batch_of_pairs, batch_of_records
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import single
 from gassst.search.context import BatchContext
@@ -32,7 +33,6 @@ from gassst.search.device import DeviceSearch
 from gassst.search.device_index import DeviceIndex, Spent
 from gassst.search.device_trial import PairTrial
 from gassst.search.host import HostBackend
-from gassst.stats import Stats
 
 
 def main() -> int:

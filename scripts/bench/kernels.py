@@ -31,8 +31,8 @@ from gassst.extension import opencl_engine
 from gassst.extension.base import WORDS
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
-from gassst.params import MAX_ERRORS, MAX_GAPS
-from gassst.times import Times
+from gassst.model.params import MAX_ERRORS, MAX_GAPS
+from gassst.model.times import Times
 from gassst.workers.thread_count import usable_threads
 
 USUAL = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from gassst.sam_flags import UNMAPPED
+from gassst.model.sam_flags import UNMAPPED
 from gassst.tools.truth import read_alignments
 
 CONFIDENT = 20

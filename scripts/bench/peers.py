@@ -41,7 +41,7 @@ from peer_tools import TOOLS, Job, ReadSet, Tool, find, indexer, version
 from xopen import xopen
 
 from gassst.errors import GassstError, InputError
-from gassst.sam_flags import PROPER_PAIR, UNMAPPED
+from gassst.model.sam_flags import PROPER_PAIR, UNMAPPED
 from gassst.tools.evaluate import count_reads, evaluate
 from gassst.tools.truth import detect, read_alignments
 from gassst.workers.thread_count import usable_threads

@@ -29,7 +29,7 @@ from harness import (
 )
 
 from gassst.errors import UsageError
-from gassst.params import MapParams
+from gassst.model.params import MapParams
 from gassst.seeding.index_choice import load_index
 from gassst.seeding.miss_model import longest_seed
 from gassst.seeding.plan import SearchPlan

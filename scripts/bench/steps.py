@@ -21,7 +21,7 @@ import make_genome
 from harness import benchmark_parser, describe_machine, run, table, write_json
 from peers import CONFIDENT, TOLERANCE, timed
 
-from gassst.params import INDEX_STEPS
+from gassst.model.params import INDEX_STEPS
 from gassst.tools.evaluate import evaluate
 
 GASSST = [sys.executable, "-m", "gassst"]

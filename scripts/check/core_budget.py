@@ -4,7 +4,8 @@
     python scripts/check/core_budget.py            # exit 1 where one is above the page
 
 The core is what the host runs between a packed read and the rows of its records. The page is made from the sources:
-rules are calls of `rule` and `optional` (`gassst/rules.py`), numbers are names of capitals that are given a number.
+rules are calls of `rule` and `optional` (`gassst/model/rules.py`), numbers are names of capitals that are given a
+number.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ SOURCES = (
     "gassst/batch_mapper.py",
     "gassst/five_prime.py",
     "gassst/one_read.py",
-    "gassst/presets.py",
-    "gassst/rules.py",
+    "gassst/model/presets.py",
+    "gassst/model/rules.py",
     "gassst/search/*.py",
     "gassst/pairing/*.py",
     "gassst/local/*.py",
@@ -63,7 +64,7 @@ more.
 
 Each can be switched off to measure what it is worth: `GASSST_WITHOUT=name` in the environment, or `make ablation` for
 all of them ([figures](benchmarks/ablation.md)). A run pays nothing for that, as functions are replaced while modules
-are imported (`gassst/rules.py`).
+are imported (`gassst/model/rules.py`).
 
 | rule | what it does | where |
 |---|---|---|
@@ -175,10 +176,12 @@ def counted(root: Path = ROOT) -> Budget:
         else:
             names = [a or b for a, b in IN_C.findall(text)]
         named += [(name, relative) for name in names if not CODES.match(name)]
-    presets = ast.parse((root / "gassst/presets.py").read_text())
+    presets = ast.parse((root / "gassst/model/presets.py").read_text())
     fields = next(node for node in presets.body if isinstance(node, ast.ClassDef))
     named += [
-        (f"Preset.{f.target.id}", "gassst/presets.py") for f in fields.body if isinstance(f, ast.AnnAssign)
+        (f"Preset.{f.target.id}", "gassst/model/presets.py")
+        for f in fields.body
+        if isinstance(f, ast.AnnAssign)
     ]  # type: ignore[union-attr]
     return Budget(sorted(found), sorted(set(named)), lines)
 

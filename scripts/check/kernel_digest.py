@@ -19,7 +19,7 @@ from gassst._core.banded import instruction_sets
 from gassst.extension.base import WIDTHS, WORDS
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_records
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 BASES = np.frombuffer(b"ACGTN", np.uint8)
 READS = 500

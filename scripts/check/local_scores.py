@@ -21,7 +21,7 @@ from pathlib import Path
 import parasail
 import pysam
 
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 GASSST = (sys.executable, "-m", "gassst")
 SCORING = Scoring()

@@ -438,7 +438,7 @@ MUTATIONS = [
     ),
     # Runs over files.
     Mutation(
-        "run: what bands have counted is left out", "gassst/stats.py",
+        "run: what bands have counted is left out", "gassst/model/stats.py",
         "self.extension += other.extension\n        self.funnel += other.funnel\n        self.cycles",
         "self.funnel += other.funnel\n        self.cycles", "tests/cli/test_processes.py",
     ),

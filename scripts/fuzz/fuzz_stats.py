@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gassst.errors import InputError
-from gassst.stats import Stats
+from gassst.model.stats import Stats
 from gassst.tools.report_numbers import read_stats
 
 

@@ -10,7 +10,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.params import MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 
 
 def bases_of(rng, length, letters=b"ACGT"):

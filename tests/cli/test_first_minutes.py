@@ -18,7 +18,7 @@ import gassst
 from gassst.cli.summary import internals, summary
 from gassst.errors import OutputError
 from gassst.files.whole_file import write_text
-from gassst.stats import Stats
+from gassst.model.stats import Stats
 from gassst.tools.report_numbers import STAGES
 
 # --- the index beside a FASTA -------------------------------------------------------------------------------

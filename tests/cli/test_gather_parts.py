@@ -294,9 +294,7 @@ def test_a_damaged_part(run, parts, tmp_path):
 def test_a_part_that_was_killed_is_mapped_again(small_index, folder, parts, lanes, whole, tmp_path):
     """A killed run leaves no part; the next one does, and a part that is mapped twice is the same part."""
     path = tmp_path / "2.bam"
-    program = (
-        "import os, signal; from gassst.files import destination; from gassst.cli.main import main; import sys\n"
-    )
+    program = "import os, signal; from gassst.files import destination; from gassst.cli.main import main; import sys\n"
     program += "destination.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
     command = ["map", small_index, *lanes, "--shard", "2/3", "-o", path, "--device", "none", "-t", "1", "-q"]
     assert subprocess.run([sys.executable, "-c", program, *map(str, command)]).returncode == -9

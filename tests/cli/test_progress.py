@@ -13,7 +13,7 @@ from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, STDERR, Console, ConsoleHandler
 from gassst.cli.main import main
 from gassst.cli.start import number_of
-from gassst.stats import Stats
+from gassst.model.stats import Stats
 from gassst.version import __version__
 
 

@@ -21,6 +21,7 @@ from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs
+from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search import (
     device,
@@ -35,7 +36,6 @@ from gassst.search.device_trial import PairTrial
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.seeding.miss_model import MISS_ERRORS
-from gassst.stats import Stats
 
 
 class TestQuickLook:

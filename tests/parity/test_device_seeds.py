@@ -11,6 +11,7 @@ import gassst
 from gassst._core.stretches import promising_buckets
 from gassst.extension.cpu import CpuExtender
 from gassst.io.read_records import batch_of_pairs
+from gassst.model.stats import Stats
 from gassst.search import (
     device,
     device_requests,
@@ -21,7 +22,6 @@ from gassst.search.context import QUICK_EVERY
 from gassst.search.dense import DenseSeeds
 from gassst.search.device_requests import Request, Searched
 from gassst.search.host import HostBackend
-from gassst.stats import Stats
 
 
 @pytest.fixture(scope="module")

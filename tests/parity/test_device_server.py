@@ -99,7 +99,7 @@ from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
 from gassst.seeding.miss_model import MISS_ERRORS
-from gassst.stats import Stats
+from gassst.model.stats import Stats
 
 index = gassst.Index.open(sys.argv[1])
 process = DeviceProcess(sys.argv[3], 3, serve)

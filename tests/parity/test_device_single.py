@@ -10,7 +10,8 @@ import gassst
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine, opencl_upload
 from gassst.extension.cpu import CpuExtender
-from gassst.layouts import NO_SCORE
+from gassst.model.layouts import NO_SCORE
+from gassst.model.stats import Stats
 from gassst.search import (
     device,
     device_arrays,
@@ -21,7 +22,6 @@ from gassst.search.device import DeviceSearch
 from gassst.search.device_requests import Request, Searched
 from gassst.search.device_trial import Trial
 from gassst.search.host import HostBackend
-from gassst.stats import Stats
 
 
 class TestDeviceSearch:

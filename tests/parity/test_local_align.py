@@ -23,9 +23,9 @@ from gassst._core import local_places as _local_places
 from gassst.extension.base import WIDTHS
 from gassst.local.align import Aligner, leaving_cost
 from gassst.local.places import Targets
-from gassst.params import Scoring
+from gassst.model.params import Scoring
+from gassst.model.stats import Stats
 from gassst.search.host import HostBackend
-from gassst.stats import Stats
 
 WIDE = 256
 

@@ -29,7 +29,7 @@ from gassst.errors import UsageError
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 
 def make_case(width, name):

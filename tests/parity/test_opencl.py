@@ -15,8 +15,8 @@ from gassst.extension.base import WORDS
 from gassst.extension.choose import make_extender
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl import OpenCLExtender
-from gassst.params import Scoring
-from gassst.times import Times
+from gassst.model.params import Scoring
+from gassst.model.times import Times
 
 USABLE = [info for info in opencl_engine.devices(threads=2) if info.usable]
 needs_device = pytest.mark.skipif(not USABLE, reason="no usable OpenCL device here")

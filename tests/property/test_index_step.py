@@ -13,7 +13,7 @@ from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import FRONT, GAP, TAIL, Reference
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.arrays import KeysByRead
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.plan import SeedRows

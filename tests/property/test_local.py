@@ -14,7 +14,7 @@ from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.io.reference import Reference
 from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 M = 100
 FLAG_REVERSE, FLAG_SUPPLEMENTARY = 0x10, 0x800

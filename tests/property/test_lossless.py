@@ -11,7 +11,7 @@ import pytest
 import gassst
 from gassst._core import filters as _filters
 from gassst.io.reference import Reference
-from gassst.params import INDEX_STEPS
+from gassst.model.params import INDEX_STEPS
 
 
 @pytest.fixture(scope="module")

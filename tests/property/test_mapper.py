@@ -15,9 +15,9 @@ from gassst.errors import InputError, UsageError
 from gassst.extension import opencl_engine
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
+from gassst.model.stats import TOTALS
 from gassst.search.host import HostBackend
 from gassst.seeding.lookup import IndexParts
-from gassst.stats import TOTALS
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.layouts import NO_SCORE, READ_SUMMARY
-from gassst.params import MapParams
+from gassst.model.layouts import NO_SCORE, READ_SUMMARY
+from gassst.model.params import MapParams
 from gassst.search.mapq import (
     Seen,
     clipped,

@@ -8,7 +8,7 @@ import pytest
 
 import gassst
 from gassst.io.reference import Reference
-from gassst.params import MIN_READ_LENGTH
+from gassst.model.params import MIN_READ_LENGTH
 
 LENGTHS = range(15, 20)
 

@@ -8,7 +8,7 @@ import pytest
 import gassst
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 from gassst.search.host import HostBackend
 from gassst.tools.foreign import ADAPTERS
 

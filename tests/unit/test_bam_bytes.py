@@ -13,7 +13,7 @@ from gassst.io import records as sam
 from gassst.io.encoding import bam_header
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import HIT, READ_SUMMARY
+from gassst.model.layouts import HIT, READ_SUMMARY
 
 OPTIONS = [
     dict(zip(("eqx", "xa", "soft_clip_supplementary", "mark_secondary"), values, strict=True))

@@ -10,8 +10,8 @@ import pytest
 from gassst._core import alignments as _alignments
 from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import selection as _selection
-from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
-from gassst.sam_flags import REVERSE, UNMAPPED
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.sam_flags import REVERSE, UNMAPPED
 from gassst.search.arrays import Anchors, Bands, Candidates
 from gassst.search.backend import Grouped
 

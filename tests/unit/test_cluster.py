@@ -21,7 +21,7 @@ import gassst
 from gassst import cluster
 from gassst.cli import main as cli
 from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
-from gassst.params import MapParams
+from gassst.model.params import MapParams
 from gassst.seeding.build_parts import build_parts
 from gassst.seeding.index_parts import part_path
 

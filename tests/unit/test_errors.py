@@ -11,8 +11,8 @@ import pytest
 from gassst import errors
 from gassst.errors import EXIT_CODES, GassstError, ParameterError, report_of
 from gassst.files import interrupt
+from gassst.model.stats import Stats
 from gassst.run import WARNINGS
-from gassst.stats import Stats
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "errors.md").read_text()
 

@@ -5,11 +5,11 @@ import pytest
 
 import gassst
 from gassst.io.read_records import batch_of_records
+from gassst.model.stats import Stats
 from gassst.search.arrays import KeysByRead
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend
 from gassst.search.state import SearchState
-from gassst.stats import Stats
 
 
 def keys_of(read_strand, place, n):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gassst.errors import UsageError
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
+from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, pair_sample
-from gassst.params import LONGEST_TEMPLATE, ORIENTATIONS
 
 
 @pytest.mark.parametrize("mean, sd", [(180, 15), (350, 50), (550, 90), (3000, 400)])

@@ -10,7 +10,7 @@ import pytest
 import gassst
 from gassst.io.reference import Reference
 from gassst.local.joint import LAST_DIAGONAL, SAME_PLACE, Candidates
-from gassst.params import Scoring
+from gassst.model.params import Scoring
 
 M, INSERT = 100, 260
 TAIL = 26  # bases at the end of a mate that are of no genome: whole reads do not decide

@@ -1,4 +1,4 @@
-"""The layouts and sentinels of compiled code (`gassst/_core/layouts.pxd`) are those of `gassst.layouts`."""
+"""The layouts and sentinels of compiled code (`gassst/_core/layouts.pxd`) are those of `gassst.model.layouts`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gassst import layouts
+from gassst.model import layouts
 
 TEXT = (Path(layouts.__file__).parent / "_core" / "layouts.pxd").read_text()
 STRUCTS = {"hit_t": layouts.HIT, "read_summary_t": layouts.READ_SUMMARY}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gassst._core import local_places as _local_places
-from gassst.layouts import NO_SUBOPTIMAL
 from gassst.local.places import Places, overlap
+from gassst.model.layouts import NO_SUBOPTIMAL
 
 READS, MATCH = 30, 2
 

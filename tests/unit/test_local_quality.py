@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gassst.layouts import HIT
 from gassst.local import rivals as local_rivals
 from gassst.local.places import MUCH_CLIPPED, Lines
 from gassst.local.reseed import PassedOver
 from gassst.local.rivals import Rivals, SeedCoverage, places_by_chance, quality_of
-from gassst.params import MapParams, Scoring
+from gassst.model.layouts import HIT
+from gassst.model.params import MapParams, Scoring
 from gassst.search.mapq import Seen
 from gassst.seeding.plan import SearchPlan
 from gassst.seeding.spectrum import Spectrum

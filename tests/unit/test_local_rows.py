@@ -3,10 +3,10 @@
 import numpy as np
 
 from gassst._core import local_rows as _local_rows
-from gassst.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.local.places import Lines
 from gassst.local.rivals import Rivals
-from gassst.params import Scoring
+from gassst.model.layouts import HIT, NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.params import Scoring
 
 READS, LENGTH = 60, 80
 

@@ -7,7 +7,7 @@ import pytest
 
 import gassst
 from gassst.errors import IndexFormatError
-from gassst.params import MAX_READ_LENGTH
+from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.filters import Cascade
 
 GENOME = 12_000

@@ -14,7 +14,7 @@ import pytest
 import gassst
 from gassst.cli.main import main
 from gassst.errors import UsageError
-from gassst.stats import Stats
+from gassst.model.stats import Stats
 from gassst.tools.multiqc import COLUMNS, PLOTS, content, paths, row, texts, verify_name
 from gassst.tools.report_numbers import Numbers
 

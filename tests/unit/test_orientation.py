@@ -10,11 +10,11 @@ import pytest
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.io.reference import contig_before
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
+from gassst.model.params import ORIENTATIONS
+from gassst.model.sam_flags import PROPER_PAIR
 from gassst.pairing.insert_size import InsertModel, pair_templates
 from gassst.pairing.orientation import leads, partner_strand, partner_window
-from gassst.params import ORIENTATIONS
-from gassst.sam_flags import PROPER_PAIR
 from gassst.search.arrays import Anchors
 
 STARTS = np.array([0, 1000, 1600], np.int64)

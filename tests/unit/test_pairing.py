@@ -13,7 +13,7 @@ import pytest
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import pair_scoring as _pair_scoring
 from gassst._core import placements as _placements
-from gassst.layouts import NO_SCORE
+from gassst.model.layouts import NO_SCORE
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.pairing.pair_scoring import PairedReads, PlacesByRead
 from gassst.search.arrays import Anchors, Buckets

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.layouts import HIT
+from gassst.model.layouts import HIT
+from gassst.model.params import ORIENTATIONS
 from gassst.pairing.insert_size import InsertModel, pair_templates
-from gassst.params import ORIENTATIONS
 
 STARTS = np.array([0, 2000, 3000], np.int64)
 SECONDARY, UNMAPPED = 0x100, 0x4

@@ -22,7 +22,7 @@ from gassst.align.modes import MODES as ALIGN_MODES
 from gassst.align.pair_hmm import FORMS
 from gassst.io.duplicates import WITHIN
 from gassst.io.records import FORMATS, MORE_TAGS, OutputOptions, RecordStyle
-from gassst.params import MODES, ORIENTATIONS, MapParams
+from gassst.model.params import MODES, ORIENTATIONS, MapParams
 
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
 PUBLIC = {name: getattr(owner, name) for owner in (gassst, gassst.align) for name in owner.__all__}

@@ -20,7 +20,7 @@ from gassst.cli.options import OPTION_OF
 from gassst.cli.parser import parse
 from gassst.errors import ParameterError, UsageError
 from gassst.io.records import OutputOptions
-from gassst.params import MapParams, Scoring
+from gassst.model.params import MapParams, Scoring
 
 # --- signatures -------------------------------------------------------------------------------------------------
 

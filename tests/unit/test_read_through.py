@@ -10,14 +10,14 @@ import pytest
 import gassst
 from gassst._core import read_through
 from gassst._core.local_hits import hits_from_alignments
-from gassst.io.read_batch import PackedReads
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import HIT, NO_SCORE, READ_SUMMARY
 from gassst.local.places import Aligned
+from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
+from gassst.model.params import Scoring
+from gassst.model.read_batch import PackedReads
+from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.pairing.read_through import FragmentEnds, fragment_ends
-from gassst.params import Scoring
-from gassst.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.tools.foreign import ADAPTERS
 
 M = 150

@@ -10,8 +10,8 @@ import pysam
 import pytest
 
 import gassst.mapper  # registers all rules
-from gassst import rules
-from gassst.rules import PURPOSES, VARIABLE
+from gassst.model import rules
+from gassst.model.rules import PURPOSES, VARIABLE
 
 assert gassst.mapper
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pysam
 import pytest
 
-from gassst import sam_flags
+from gassst.model import sam_flags
 
 HTSLIB = {
     "PAIRED": pysam.FPAIRED,

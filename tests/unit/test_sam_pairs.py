@@ -27,7 +27,7 @@ from sam_worlds import (
 )
 
 from gassst.io import records as sam
-from gassst.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
+from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 
 PROPER, SUPPLEMENTARY, SECONDARY = 0x2, 0x800, 0x100
 WORLD = World(np.random.default_rng(4))

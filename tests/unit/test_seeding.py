@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from seeds import miss_probability
 
-from gassst.params import MapParams
+from gassst.model.params import MapParams
 from gassst.seeding.miss_model import (
     MISS_ERRORS,
     Stage,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gassst._core import bookkeeping as _bookkeeping
-from gassst.layouts import NO_SCORE as NONE
+from gassst.model.layouts import NO_SCORE as NONE
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from gassst._core.stretches import leave_to_local, promising_buckets, ungapped_instead
 from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
-from gassst.layouts import HIT, NO_SCORE
 from gassst.local.places import Lines
-from gassst.params import Scoring
+from gassst.model.layouts import HIT, NO_SCORE
+from gassst.model.params import Scoring
 
 
 def score(read, reference, scoring):

@@ -8,9 +8,9 @@ from alignments import SCORINGS, local_textbook, make_reference, pack, planes_of
 
 from gassst._core import stretches as _stretches
 from gassst._core import ungapped as _ungapped
-from gassst.layouts import NO_SCORE, READ_SUMMARY
 from gassst.local.align import breaking_cost
 from gassst.local.places import Lines, Places
+from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.search.arrays import Bands
 
 LENGTH, WIDTH = 60, 34  # diagonals on either side: 17, one more than what is claimed

@@ -20,7 +20,7 @@
  * With LOCAL_BYTES lanes are bytes: twice as many pairs side by side. What an alignment loses that begins behind clipped
  * bases is then cut off at `limit`, so that no sum of a cell overflows. A loss of less than that is exact, as losses only
  * grow along an alignment; a pair that loses more is to be aligned with 16 bits, where `limit` is more than any alignment
- * loses and `local_scoring` is small enough (gassst/params.py).
+ * loses and `local_scoring` is small enough (gassst/model/params.py).
  *
  * Ties, in this order: begins with the first base; ends later in the read; ends on a lower diagonal; walking back,
  * a diagonal step, else an insertion, else a deletion, so gaps come as far left as they can; a gap goes on rather

@@ -16,10 +16,10 @@ import numpy as np
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.errors import InputError, unreadable
 from gassst.files.whole_file import write_text
-from gassst.funnel import Funnel, count_of
-from gassst.layouts import NO_SCORE
-from gassst.params import MIN_READ_LENGTH
-from gassst.times import Times
+from gassst.model.funnel import Funnel, count_of
+from gassst.model.layouts import NO_SCORE
+from gassst.model.params import MIN_READ_LENGTH
+from gassst.model.times import Times
 
 if TYPE_CHECKING:
     from gassst.io.reference import Reference
