@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from gassst.files.input_progress import InputProgress
     from gassst.hits import Hit, HitArrays
     from gassst.io.duplicates import DuplicateRules
-    from gassst.io.read_groups import ReadGroups
-    from gassst.io.read_shapes import Read
-    from gassst.io.read_source import ReadSource
-    from gassst.io.read_tags import TagSources
-    from gassst.io.reads import Paths
     from gassst.io.reference import Reference
-    from gassst.io.shards import Shard
-    from gassst.io.small_rna import Preparation
     from gassst.mapper import Mapper
     from gassst.model.params import Scoring
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
+    from gassst.reads.groups import ReadGroups
+    from gassst.reads.input import Paths
+    from gassst.reads.shapes import Read
+    from gassst.reads.shards import Shard
+    from gassst.reads.small_rna import Preparation
+    from gassst.reads.source import ReadSource
+    from gassst.reads.tags import TagSources
     from gassst.seeding.seed_index import SeedIndex as Index
     from gassst.seeding.spectrum import Spectrum
 
@@ -77,17 +77,17 @@ _LAZY = {
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "Mapper": ("gassst.mapper", "Mapper"),
-    "Paths": ("gassst.io.reads", "Paths"),
-    "Preparation": ("gassst.io.small_rna", "Preparation"),
-    "Read": ("gassst.io.read_shapes", "Read"),
-    "ReadGroups": ("gassst.io.read_groups", "ReadGroups"),
-    "ReadSource": ("gassst.io.read_source", "ReadSource"),
+    "Paths": ("gassst.reads.input", "Paths"),
+    "Preparation": ("gassst.reads.small_rna", "Preparation"),
+    "Read": ("gassst.reads.shapes", "Read"),
+    "ReadGroups": ("gassst.reads.groups", "ReadGroups"),
+    "ReadSource": ("gassst.reads.source", "ReadSource"),
     "Reference": ("gassst.io.reference", "Reference"),
     "Scoring": ("gassst.model.params", "Scoring"),
-    "Shard": ("gassst.io.shards", "Shard"),
+    "Shard": ("gassst.reads.shards", "Shard"),
     "Spectrum": ("gassst.seeding.spectrum", "Spectrum"),
     "Stats": ("gassst.model.stats", "Stats"),
-    "TagSources": ("gassst.io.read_tags", "TagSources"),
+    "TagSources": ("gassst.reads.tags", "TagSources"),
 }
 
 

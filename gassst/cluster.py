@@ -32,15 +32,15 @@ from gassst.errors import (
 from gassst.files import interrupt
 from gassst.files.destination import Destination
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
-from gassst.io.alignment_input import is_alignment_file
 from gassst.io.gathering import GatherOptions, complete, gather, verify
-from gassst.io.read_source import ReadSource
-from gassst.io.reads import Paths
-from gassst.io.shards import Shard
 from gassst.mapper import Mapper
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.alignment_input import is_alignment_file
+from gassst.reads.input import Paths
+from gassst.reads.shards import Shard
+from gassst.reads.source import ReadSource
 from gassst.seeding.index_file import PAGE
 from gassst.seeding.index_parts import part_files
 from gassst.seeding.seed_index import SeedIndex

@@ -19,15 +19,15 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
 from gassst.io import records as sam
-from gassst.io.batch_sizes import ALONE, Neighbours
 from gassst.io.encoding import Encoded
-from gassst.io.read_groups import fields_of
-from gassst.io.read_source import ReadSource
-from gassst.io.reads import ClosableBatches
-from gassst.io.shards import PartOfRun, Shard, key_of
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import LEARN_READS, InsertModel
+from gassst.reads.batch_sizes import ALONE, Neighbours
+from gassst.reads.groups import fields_of
+from gassst.reads.input import ClosableBatches
+from gassst.reads.shards import PartOfRun, Shard, key_of
+from gassst.reads.source import ReadSource
 from gassst.run import MappingRun, MappingWork, most_waiting
 from gassst.run_device import RunDevice
 from gassst.search.arrays import BatchResult

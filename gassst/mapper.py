@@ -19,21 +19,21 @@ from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import InputProgress, size_of
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
 from gassst.io import records as sam
-from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.read_groups import ReadGroups
-from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
-from gassst.io.read_shapes import Read, parts_of
-from gassst.io.read_source import ReadSource
-from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.reads import Paths
 from gassst.io.records import SORT_MEMORY
-from gassst.io.shards import Shard
-from gassst.io.small_rna import NOTHING, Preparation
 from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
 from gassst.model.read_batch import ReadBatch
 from gassst.model.rules import check_switches
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.batch_sizes import ALONE, Neighbours
+from gassst.reads.groups import ReadGroups
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
+from gassst.reads.input import Paths
+from gassst.reads.shapes import Read, parts_of
+from gassst.reads.shards import Shard
+from gassst.reads.small_rna import NOTHING, Preparation
+from gassst.reads.source import ReadSource
+from gassst.reads.tags import NO_TAGS, TagSources
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
 from gassst.seeding.index_choice import load_index

@@ -15,8 +15,6 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from gassst.batch_mapper import BatchMapper
-from gassst.io.read_doubts import doubts_of
-from gassst.io.read_streams import Unparsed
 from gassst.model.params import MAX_READ_LENGTH, MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -28,6 +26,8 @@ from gassst.pairing.insert_size import (
     pair_sample,
 )
 from gassst.pairing.read_through import fragment_lengths, reads_may_be_cut
+from gassst.reads.doubts import doubts_of
+from gassst.reads.streams import Unparsed
 from gassst.search.arrays import BatchResult
 from gassst.workers.base import Shared, Workers
 from gassst.workers.threads import ThreadWorkers

@@ -7,8 +7,8 @@ import pytest
 import gassst
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.model.stats import Stats
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import (
     single,
 )

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.io.read_tags import TagSources
+from gassst.reads.tags import TagSources
 
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 Arrays = tuple[

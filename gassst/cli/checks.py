@@ -19,8 +19,8 @@ ORDER = "The reference comes first: gassst map REF READS [MATES]"
 log = logging.getLogger("gassst")
 
 if TYPE_CHECKING:
-    from gassst.io.read_groups import ReadGroups
-    from gassst.io.sample_sheet import Sample
+    from gassst.reads.groups import ReadGroups
+    from gassst.reads.sample_sheet import Sample
 
 
 def verified_params(args: argparse.Namespace) -> MapParams:
@@ -45,9 +45,9 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
     """Raise the error that the run would come to later."""
     check_order(args)
     from gassst.extension.devices import check_device
-    from gassst.io.reads import open_pairs, open_reads
     from gassst.io.records import RecordStyle
     from gassst.io.unmapped import Unmapped
+    from gassst.reads.input import open_pairs, open_reads
     from gassst.search.filters import Cascade
 
     verify_reports(args)
@@ -77,7 +77,7 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
 
 def check_order(args: argparse.Namespace) -> None:
     """Raise UsageError where the reference is named behind the reads, or not at all."""
-    from gassst.io.first_reads import peeked_line
+    from gassst.reads.first_reads import peeked_line
     from gassst.seeding.index_file import is_index
 
     for path in [*args.reads, *(args.first or []), *(args.second or [])]:
@@ -89,7 +89,7 @@ def check_order(args: argparse.Namespace) -> None:
 
 
 def _holds_alignments(path: str) -> bool:
-    from gassst.io.alignment_input import is_alignment_file
+    from gassst.reads.alignment_input import is_alignment_file
 
     return os.path.isfile(path) and is_alignment_file(path)
 
@@ -107,7 +107,7 @@ def check_shard(args: argparse.Namespace) -> None:
     if args.shard is None:
         return
     from gassst.files.destination import Destination
-    from gassst.io.shards import Shard
+    from gassst.reads.shards import Shard
 
     shard = f"--shard {Shard.parse(args.shard)}"
     if args.sheet:
@@ -124,7 +124,7 @@ def check_shard(args: argparse.Namespace) -> None:
 
 def samples_of(args: argparse.Namespace) -> list[Sample]:
     """What goes into which output: one sample, or those of a sheet. Raises UsageError, InputError."""
-    from gassst.io.sample_sheet import Sample, read_sheet
+    from gassst.reads.sample_sheet import Sample, read_sheet
 
     if args.sheet is None:
         if args.skip_existing:
@@ -143,7 +143,7 @@ def samples_of(args: argparse.Namespace) -> list[Sample]:
 
 
 def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
-    from gassst.io.alignment_input import is_alignment_file
+    from gassst.reads.alignment_input import is_alignment_file
 
     if sample.mates is not None or interleaved:
         return True
@@ -153,7 +153,7 @@ def _may_hold_pairs(sample: Sample, interleaved: bool) -> bool:
 
 def groups_of(args: argparse.Namespace, reads: list[str]) -> ReadGroups:
     """The read groups of the inputs. Raises UsageError, and InputError for a name that tells none."""
-    from gassst.io.read_groups import check_seekable, groups_from_names, read_groups
+    from gassst.reads.groups import check_seekable, groups_from_names, read_groups
 
     given = args.read_group or []
     if args.rg_from_name is None:
@@ -202,7 +202,7 @@ def mates_of(args: argparse.Namespace) -> tuple[list[str], list[str] | None]:
 
 def _hold_no_mates(paths: list[str]) -> None:
     """Raise UsageError where the first reads of two neighbouring files have one name."""
-    from gassst.io.first_reads import first_name
+    from gassst.reads.first_reads import first_name
 
     for one, two in zip(paths, paths[1:], strict=False):
         name = first_name(one)
@@ -214,7 +214,7 @@ def _hold_no_mates(paths: list[str]) -> None:
 
 def _hold_both_mates(paths: list[str], beside: bool = False) -> bool:
     """Whether these are alignment files. Raises UsageError where only some are, or others hold the mates `beside`."""
-    from gassst.io.alignment_input import is_alignment_file
+    from gassst.reads.alignment_input import is_alignment_file
 
     alone = len(paths) == 1 and not beside
     found = [path for path in paths if is_alignment_file(path, alone)]

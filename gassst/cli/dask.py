@@ -15,8 +15,8 @@ from gassst.model.params import MapParams
 from gassst.seeding.index_choice import index_path
 
 if TYPE_CHECKING:
-    from gassst.io.sample_sheet import Sample
     from gassst.model.stats import Stats
+    from gassst.reads.sample_sheet import Sample
 
 
 class ShardProgress(InputProgress):

@@ -26,8 +26,8 @@ def main(args: argparse.Namespace) -> int:
     check_order(args)
     reads, mates = mates_of(args)
     check_writable([args.output])
-    from gassst.io.read_source import ReadSource
     from gassst.mapper import Mapper
+    from gassst.reads.source import ReadSource
 
     index = load_index(args.index, args.threads, args.check)
     log_start(args, index)

@@ -24,10 +24,10 @@ from gassst.workers.allocator import keep_freed_memory
 if TYPE_CHECKING:
     from gassst.cli.progress import Progress
     from gassst.files.input_progress import InputProgress
-    from gassst.io.sample_sheet import Sample
-    from gassst.io.shards import Shard
     from gassst.model.params import MapParams
     from gassst.model.stats import Stats
+    from gassst.reads.sample_sheet import Sample
+    from gassst.reads.shards import Shard
 
 log = logging.getLogger("gassst")
 
@@ -99,10 +99,10 @@ def _map(args: argparse.Namespace, params: MapParams, samples: list[Sample], sta
     from gassst.cli.console import STDERR
     from gassst.cli.summary import internals, summary
     from gassst.files.whole_file import write_text
-    from gassst.io.read_groups import doubts
-    from gassst.io.shards import Shard
     from gassst.model.stats import Stats
     from gassst.pairing.insert_size import InsertModel
+    from gassst.reads.groups import doubts
+    from gassst.reads.shards import Shard
 
     if note := note_on_max_hits(params.max_hits):
         log.info(note)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.arguments import file_path, output_path
 from gassst.errors import ParameterError, UsageError
-from gassst.io.read_tags import TagSources
 from gassst.model.params import DEFAULT_FILTERS, LEAST_SCORE, MAX_MATCH, MODES, MapParams, Scoring
+from gassst.reads.tags import TagSources
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateRules
-    from gassst.io.small_rna import Preparation
+    from gassst.reads.small_rna import Preparation
 
 SMALL_RNA_HITS = 50
 SMALL_RNA = {"min_identity": 94.0, "max_hits": SMALL_RNA_HITS, "sensitivity": 3}
@@ -786,7 +786,7 @@ def map_params(args: argparse.Namespace) -> MapParams:
 
 def preparation(args: argparse.Namespace) -> Preparation:
     """What is done to reads before they are mapped, among the arguments of `gassst map`. Raises UsageError."""
-    from gassst.io.small_rna import KITS, Preparation
+    from gassst.reads.small_rna import KITS, Preparation
 
     is_small = args.preset == "small-rna"
     adapters = args.adapter if args.adapter is not None else KITS if is_small else ()

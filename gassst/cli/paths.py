@@ -55,7 +55,7 @@ def _named(
 
 def _of_map(args: argparse.Namespace, files: Files) -> Files:
     from gassst.files.distinct import with_indexes
-    from gassst.io.sample_sheet import read_sheet
+    from gassst.reads.sample_sheet import read_sheet
 
     inputs = [*files.inputs, *_of_reference(args.index)]
     if args.dask is not None and os.path.isfile(args.dask):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gassst.version import __version__
 
 if TYPE_CHECKING:
-    from gassst.io.sample_sheet import Sample
+    from gassst.reads.sample_sheet import Sample
 
 OPTION = "--skip-existing"
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from gassst.errors import DeviceError
 from gassst.files.scratch import Scratch
-from gassst.io.read_records import batch_of_records
 from gassst.model.params import Scoring
+from gassst.reads.in_memory import batch_of_records
 from gassst.workers.children import end_with_stdin
 
 TIMEOUT = 300.0  # s; a program that takes longer to build will not be missed

@@ -15,8 +15,8 @@ from gassst._core.records import CramWriter, EncodedRecords, HitBatch, RecordBui
 from gassst.files import bgzf
 from gassst.files.writing import WriteBehind, write_all
 from gassst.io.cram import CramTarget
-from gassst.io.record_sums import RecordSum
 from gassst.io.unmapped import UnmappedText
+from gassst.reads.record_sums import RecordSum
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -43,12 +43,12 @@ from gassst.files.quiet import QuietHtslib
 from gassst.files.slices import SeekableText, Slice, SlicedFile
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.encoding import Pieces, PiecesFormat, bam_header
-from gassst.io.record_starts import Bam
-from gassst.io.record_sums import RecordSum
 from gassst.io.records import in_coordinate_order, output_format, program_line, with_note
 from gassst.io.runs import Run
-from gassst.io.shards import PartOfRun
 from gassst.io.sorting import SORT_MEMORY, SortedBamFormat
+from gassst.reads.record_starts import Bam
+from gassst.reads.record_sums import RecordSum
+from gassst.reads.shards import PartOfRun
 from gassst.version import __version__
 from gassst.workers.base import Workers
 

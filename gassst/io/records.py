@@ -40,13 +40,13 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.io.read_groups import parse_read_group, read_group_ids
-from gassst.io.record_sums import RecordSum
 from gassst.io.reference import Reference, ReferenceArrays
 from gassst.io.reference_files import as_uri
-from gassst.io.shards import PartOfRun
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
+from gassst.reads.groups import parse_read_group, read_group_ids
+from gassst.reads.record_sums import RecordSum
+from gassst.reads.shards import PartOfRun
 from gassst.version import __version__
 from gassst.workers.base import Workers
 from gassst.workers.threads import ThreadWorkers

@@ -16,7 +16,7 @@ from gassst.model.layouts import NO_SCORE
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.rules import optional
 from gassst.model.sam_flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
-from gassst.pairing.adapters import adapter_starts
+from gassst.reads.adapters import adapter_starts
 from gassst.search.arrays import I64, U16, BatchResult, GlobalResult
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext

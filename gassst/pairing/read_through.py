@@ -11,7 +11,7 @@ from gassst._core import read_through as _read_through
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.model.read_batch import PackedReads
 from gassst.model.rules import optional
-from gassst.pairing.adapters import adapter_starts
+from gassst.reads.adapters import adapter_starts
 
 # Mates show where their fragment ends if they differ in one base of so many at most.
 BASES_AN_ERROR = 8

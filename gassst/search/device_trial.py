@@ -13,10 +13,10 @@ from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import paired, single
 from gassst.search.arrays import U8, U16, U32, U64, Anchors, Bands, Candidates, GlobalResult
 from gassst.search.context import BatchContext, PairContext

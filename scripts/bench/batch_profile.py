@@ -22,8 +22,8 @@ from typing import Any
 import gassst
 from gassst.extension import cpu, opencl_engine
 from gassst.io import records as sam
-from gassst.io.reads import open_unparsed
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.input import open_unparsed
 from gassst.run import MappingRun, MappingWork
 from gassst.search import state
 from gassst.search.device import DeviceSearch

@@ -24,9 +24,9 @@ import numpy as np
 import gassst
 from gassst.extension.cpu import CpuExtender
 from gassst.extension.opencl_engine import Engine, choose
-from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.device import DeviceSearch

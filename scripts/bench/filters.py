@@ -41,12 +41,12 @@ from gassst._core import anchors as _anchors
 from gassst.cli.options import parse_filters
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_records
-from gassst.io.reads import open_reads
 from gassst.mapper import Mapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
+from gassst.reads.in_memory import batch_of_records
+from gassst.reads.input import open_reads
 from gassst.search.arrays import Buckets
 from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
 from gassst.seeding.index_choice import load_index

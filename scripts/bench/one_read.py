@@ -20,7 +20,7 @@ import numpy as np
 from harness import benchmark_parser, describe_machine, run, table, write_json
 
 import gassst
-from gassst.io.read_records import batch_of_records
+from gassst.reads.in_memory import batch_of_records
 
 
 def ways(args: argparse.Namespace) -> dict[str, Callable[[str], Any]]:

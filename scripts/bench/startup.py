@@ -30,7 +30,7 @@ import numpy as np
 from harness import benchmark_parser, describe_machine, run, table, write_json
 
 from gassst.errors import GassstError
-from gassst.io.reads import open_reads
+from gassst.reads.input import open_reads
 from gassst.seeding.seed_index import SeedIndex
 
 CACHES = "POCL_CACHE_DIR", "CUDA_CACHE_PATH", "XDG_CACHE_HOME"

@@ -29,6 +29,7 @@ SOURCES = (
     "gassst/model/rules.py",
     "gassst/search/*.py",
     "gassst/pairing/*.py",
+    "gassst/reads/adapters.py",
     "gassst/local/*.py",
     "gassst/seeding/miss_model.py",
     "gassst/seeding/plan.py",

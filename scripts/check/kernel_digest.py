@@ -18,8 +18,8 @@ import numpy as np
 from gassst._core.banded import instruction_sets
 from gassst.extension.base import WIDTHS, WORDS
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_records
 from gassst.model.params import Scoring
+from gassst.reads.in_memory import batch_of_records
 
 BASES = np.frombuffer(b"ACGTN", np.uint8)
 READS = 500

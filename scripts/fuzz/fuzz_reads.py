@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gassst.errors import InputError
-from gassst.io.reads import open_reads
+from gassst.reads.input import open_reads
 
 
 def one(data: bytes, folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gassst.errors import InputError
-from gassst.io.sample_sheet import read_sheet
+from gassst.reads.sample_sheet import read_sheet
 
 
 def one(data: bytes, folder: Path) -> bool:

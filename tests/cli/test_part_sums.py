@@ -11,8 +11,8 @@ import pytest
 
 from gassst.cli.main import main
 from gassst.files import bgzf
-from gassst.io.record_sums import RecordSum
-from gassst.io.shards import PartOfRun
+from gassst.reads.record_sums import RecordSum
+from gassst.reads.shards import PartOfRun
 
 IN_A_BLOCK = 5  # records
 SPREAD = ("-t", "4", "--processes", "2", "--batch-size", "12")

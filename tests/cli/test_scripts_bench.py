@@ -20,7 +20,7 @@ from places import SCRIPTS, environment
 
 import gassst
 from gassst.errors import GassstError, UsageError
-from gassst.io.read_records import batch_of_records
+from gassst.reads.in_memory import batch_of_records
 
 
 @pytest.fixture(scope="module")

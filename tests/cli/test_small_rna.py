@@ -10,8 +10,8 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.io.read_records import batch_of_records
-from gassst.io.small_rna import KITS, Preparation
+from gassst.reads.in_memory import batch_of_records
+from gassst.reads.small_rna import KITS, Preparation
 
 READ = 50
 

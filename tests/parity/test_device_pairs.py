@@ -20,9 +20,9 @@ from gassst._core.mate_anchors import best_buckets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
-from gassst.io.read_records import batch_of_pairs
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
+from gassst.reads.in_memory import batch_of_pairs
 from gassst.search import (
     device,
     device_arrays,

@@ -88,7 +88,7 @@ SERVED = """
 import gzip, sys, threading, time
 import gassst
 import numpy as np
-from gassst.io.read_records import batch_of_records
+from gassst.reads.in_memory import batch_of_records
 from gassst.search.device_process import READY, DeviceProcess, Job
 from gassst.search.device_requests import Searched
 from gassst.search.device_server import DeviceServer, serve

@@ -11,9 +11,9 @@ import pytest
 import gassst
 from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import FRONT, GAP, TAIL, Reference
 from gassst.model.params import MAX_READ_LENGTH
+from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import KeysByRead
 from gassst.seeding.lookup import IndexParts, WholeIndex
 from gassst.seeding.plan import SeedRows

@@ -10,11 +10,11 @@ import pytest
 import gassst
 from gassst.errors import UsageError
 from gassst.extension import opencl_engine
-from gassst.io.read_records import batch_of_pairs, batch_of_records
 from gassst.io.reference import Reference
 from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import Scoring
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records
 
 M = 100
 FLAG_REVERSE, FLAG_SUPPLEMENTARY = 0x10, 0x800

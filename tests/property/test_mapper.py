@@ -13,9 +13,9 @@ import pytest
 import gassst
 from gassst.errors import InputError, UsageError
 from gassst.extension import opencl_engine
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.model.stats import TOTALS
+from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend
 from gassst.seeding.lookup import IndexParts
 

@@ -12,10 +12,10 @@ import pytest
 
 import gassst
 from gassst.batch import map_batch
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.read_batch import ReadBatch
+from gassst.reads.in_memory import batch_of_records
 from gassst.run import MappingRun, MappingWork
 from gassst.seeding.lookup import IndexParts
 

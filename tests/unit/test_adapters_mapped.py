@@ -6,9 +6,9 @@ import pysam
 import pytest
 
 import gassst
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.model.params import Scoring
+from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend
 from gassst.tools.foreign import ADAPTERS
 

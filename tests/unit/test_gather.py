@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.read_records import batch_of_records
 from gassst.model.stats import Stats
+from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import KeysByRead
 from gassst.search.context import BatchContext
 from gassst.search.host import HostBackend

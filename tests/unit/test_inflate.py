@@ -15,7 +15,7 @@ import pytest
 from gassst.errors import InputError
 from gassst.files import bgzf, inflate
 from gassst.files.inflate import BgzfAhead, CutShort, Damaged, Decompressed, Inflaters, open_input
-from gassst.io.reads import open_reads, open_unparsed
+from gassst.reads.input import open_reads, open_unparsed
 from gassst.workers.threads import ThreadWorkers
 
 if sys.version_info >= (3, 14):

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from gassst.files.input_progress import InputProgress
-from gassst.io.reads import open_pairs, open_reads
+from gassst.reads.input import open_pairs, open_reads
 
 RECORD = "@r{}\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 TEXT = "".join(map(RECORD.format, range(1000)))

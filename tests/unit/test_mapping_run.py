@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.read_records import batch_of_records, batch_records
 from gassst.io.reference import Reference
+from gassst.reads.in_memory import batch_of_records, batch_records
 from gassst.run import MappingRun, MappingWork
 from gassst.seeding.seed_index import SeedIndex
 

@@ -10,7 +10,7 @@ import pytest
 from Bio import SeqIO
 
 import gassst
-from gassst.io.read_shapes import parts_of
+from gassst.reads.shapes import parts_of
 
 
 @pytest.fixture(scope="module")

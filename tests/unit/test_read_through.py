@@ -10,7 +10,6 @@ import pytest
 import gassst
 from gassst._core import read_through
 from gassst._core.local_hits import hits_from_alignments
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.local.places import Aligned
 from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
@@ -18,6 +17,7 @@ from gassst.model.params import Scoring
 from gassst.model.read_batch import PackedReads
 from gassst.model.sam_flags import REVERSE, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from gassst.pairing.read_through import FragmentEnds, fragment_ends
+from gassst.reads.in_memory import batch_of_records
 from gassst.tools.foreign import ADAPTERS
 
 M = 150

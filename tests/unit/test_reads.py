@@ -22,8 +22,8 @@ from xopen import xopen
 import gassst.files.source
 from gassst._core import reads as _reads
 from gassst.errors import InputError, UsageError
-from gassst.io.read_records import batch_of_pairs, batch_of_records, batch_records
-from gassst.io.reads import open_pairs, open_reads
+from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
+from gassst.reads.input import open_pairs, open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
 NAME = st.text(st.sampled_from("abzAZ059:_#/-@>+."), min_size=1, max_size=12)
@@ -368,7 +368,7 @@ def test_empty_file_gives_no_batch(kind, tmp_path):
 
 
 def test_stdin_of_a_process(fastq):
-    code = "from gassst.io.reads import open_reads; print(sum(map(len, open_reads('-'))))"
+    code = "from gassst.reads.input import open_reads; print(sum(map(len, open_reads('-'))))"
     for data in (fastq, gzip.compress(fastq)):
         done = subprocess.run(
             [sys.executable, "-c", code], input=data, capture_output=True, env=environment()

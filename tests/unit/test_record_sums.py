@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from gassst.io.record_sums import RecordSum
-from gassst.io.shards import PartOfRun, Shard
+from gassst.reads.record_sums import RecordSum
+from gassst.reads.shards import PartOfRun, Shard
 
 LINES = [b"r%d\t4\t*\t0\t0\t*\t*\t0\t0\t%s\t*\n" % (i, b"ACGT"[: i % 5]) for i in range(40)]
 

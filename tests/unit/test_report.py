@@ -21,10 +21,10 @@ import gassst
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.cli.main import main
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.io.read_records import batch_of_records
 from gassst.mapper import Mapper
 from gassst.model.layouts import HIT
 from gassst.model.stats import Stats, _bases_between
+from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
 from gassst.tools.report_compare import named
 from gassst.tools.report_numbers import read_stats

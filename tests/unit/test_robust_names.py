@@ -8,8 +8,8 @@ import pytest
 
 import gassst
 from gassst.cli.main import main
-from gassst.io.read_records import batch_of_pairs, batch_records
-from gassst.io.reads import open_pairs, open_reads
+from gassst.reads.in_memory import batch_of_pairs, batch_records
+from gassst.reads.input import open_pairs, open_reads
 
 NAMES = {
     b"n" * 254: "n" * 254,

@@ -9,9 +9,9 @@ import pytest
 
 from gassst.errors import InputError, UsageError
 from gassst.files import bgzf
-from gassst.io.alignment_input import alignment_inputs
-from gassst.io.reads import open_unparsed
-from gassst.io.shards import PartOfRun, Shard, parts_of
+from gassst.reads.alignment_input import alignment_inputs
+from gassst.reads.input import open_unparsed
+from gassst.reads.shards import PartOfRun, Shard, parts_of
 
 PARTS = (1, 2, 3, 7, 100)
 READS = 250
@@ -160,7 +160,7 @@ def test_parts_are_of_one_size(folder):
 
 def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
     """What the invariant of the module rests on: the parts beside such a cut are errors."""
-    from gassst.io import shards
+    from gassst.reads import shards
 
     right = shards._Lane._named
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gassst._core.stretches import leave_to_local, promising_buckets, ungapped_instead
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.local.places import Lines
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
+from gassst.reads.in_memory import batch_of_records
 
 
 def score(read, reference, scoring):

@@ -7,9 +7,9 @@ import pytest
 
 import gassst
 from gassst._core.tandem import tandem_pairs, tandem_rivals
-from gassst.io.read_records import batch_of_records
 from gassst.io.reference import Reference
 from gassst.model.layouts import NO_SCORE
+from gassst.reads.in_memory import batch_of_records
 
 M, UNIT, COPIES, AT = 100, 43, 8, 3000
 NEAREST, FURTHEST = 11, 128

@@ -10,10 +10,11 @@ import pytest
 
 from gassst.errors import InputError, UsageError
 from gassst.files.source import Source
-from gassst.io import read_streams, texts
-from gassst.io.batch_sizes import BatchSizes, Neighbours
-from gassst.io.reads import open_pairs, open_reads, open_unparsed
-from gassst.io.texts import ReadAhead
+from gassst.reads import streams as read_streams
+from gassst.reads import texts
+from gassst.reads.batch_sizes import BatchSizes, Neighbours
+from gassst.reads.input import open_pairs, open_reads, open_unparsed
+from gassst.reads.texts import ReadAhead
 
 
 def fastq(n, seed=1, mate=""):
@@ -227,7 +228,7 @@ def test_mates_that_lie_in_two_buffers(tmp_path):
     """What tells whether a batch may end has to be read first."""
     path = tmp_path / "reads"
     path.write_bytes(b"".join(b"@%d\n%s\n+\n%s\n" % (i // 2, b"A" * 90, b"I" * 90) for i in range(40)))
-    with mock.patch("gassst.io.reads.BUFFER_SIZE", 190):
+    with mock.patch("gassst.reads.input.BUFFER_SIZE", 190):
         batches = [batch.parsed() for batch in open_unparsed(path, batch_size=3, interleaved=True)]
     assert [len(batch) for batch in batches] == [4] * 10
 
@@ -236,7 +237,7 @@ def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
     """It lies where a batch may end, and the line tells whether it does."""
     path = tmp_path / "reads"
     path.write_bytes(b"@a\nACGT\n+\nIIII\n" + bytes(1 << 20))
-    monkeypatch.setattr("gassst.io.reads.BUFFER_SIZE", 1 << 10)
+    monkeypatch.setattr("gassst.reads.input.BUFFER_SIZE", 1 << 10)
     monkeypatch.setattr(texts, "LONG_RECORD", 1 << 14)
     readinto, read = Source.readinto, []
     monkeypatch.setattr(Source, "readinto", lambda *args: read.append(readinto(*args)) or read[-1])

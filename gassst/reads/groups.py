@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError
 from gassst.files.source import name_of
-from gassst.io.first_reads import first_line
+from gassst.reads.first_reads import first_line
 
 # Values of PL that Picard's ValidateSamFile and GATK accept, in any case.
 PLATFORMS = {

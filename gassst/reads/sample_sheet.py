@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gassst.errors import InputError, UsageError, unreadable
-from gassst.io.read_groups import ReadGroups, read_groups
+from gassst.reads.groups import ReadGroups, read_groups
 
 REQUIRED = ("sample", "lane", "R1", "R2", "output")
 OPTIONAL = {"library": "LB", "platform": "PL", "unit": "PU"}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from gassst._core.reads import AT_END, PASSED, STRAY, TOO_LONG, RecordParser, cut, pass_over
 from gassst.errors import InputError
 from gassst.files.source import PlainFile, Source, Window
-from gassst.io.batch_sizes import FileSizes
+from gassst.reads.batch_sizes import FileSizes
 
 FIRST_BUFFER = 1 << 20
 LONG_RECORD = 1 << 18  # bytes; what is longer is looked at before more of it is read

@@ -26,8 +26,8 @@ from itertools import repeat
 
 from gassst.errors import UsageError, unreadable
 from gassst.files.slices import LanePart, Place, SeekableText, Slice, TextFrom
-from gassst.io.record_starts import Bam, Lines, Records, records_of
-from gassst.io.record_sums import RecordSum
+from gassst.reads.record_starts import Bam, Lines, Records, records_of
+from gassst.reads.record_sums import RecordSum
 
 MOST = 100_000  # parts
 NAMES = 16  # of reads behind a cut that their mates must have, too

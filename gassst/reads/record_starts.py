@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from gassst.errors import InputError
 from gassst.files.slices import Place, SeekableText, TextFrom
-from gassst.io.alignment_input import SAM_HEADER
+from gassst.reads.alignment_input import SAM_HEADER
 
 MOST_NAME = 254  # bytes, as of parsed reads
 _PRINTABLE = bytes(b if 33 <= b <= 126 else ord("_") for b in range(256))

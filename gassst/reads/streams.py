@@ -11,10 +11,10 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import Slice
 from gassst.files.source import Source, Window, name_of
-from gassst.io.batch_sizes import FileSizes
-from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.reads.batch_sizes import FileSizes
+from gassst.reads.tags import NO_TAGS, TagSources
+from gassst.reads.texts import ENOUGH, Piece, ReadAhead, Unused, cutter
 
 
 class Unparsed(Protocol):

@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 from gassst._core import reads as _reads
 from gassst.errors import InputError
-from gassst.io.read_shapes import Parts, Read, each_parts
 from gassst.model.read_batch import (
     MAX_BATCH_BASES,
     MAX_LENGTH,
@@ -17,6 +16,7 @@ from gassst.model.read_batch import (
     verify_size,
     whole_pairs,
 )
+from gassst.reads.shapes import Parts, Read, each_parts
 
 FIRST_BATCH = 1024
 """Most reads of the first batch, but of interleaved ones: of a stream, the first hits are soon there."""

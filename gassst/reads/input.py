@@ -18,14 +18,14 @@ from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
 from gassst.files.source import name_of
-from gassst.io.alignment_input import AlignmentInput
-from gassst.io.batch_sizes import ALONE, BatchSizes, Neighbours
-from gassst.io.read_groups import NO_GROUPS, ReadGroups
-from gassst.io.read_streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
-from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.small_rna import NOTHING, Preparation
-from gassst.io.texts import ReadAhead
 from gassst.model.read_batch import MAX_BATCH_BASES, MAX_LENGTH, ReadBatch, verify_size, whole_pairs
+from gassst.reads.alignment_input import AlignmentInput
+from gassst.reads.batch_sizes import ALONE, BatchSizes, Neighbours
+from gassst.reads.groups import NO_GROUPS, ReadGroups
+from gassst.reads.small_rna import NOTHING, Preparation
+from gassst.reads.streams import ReadOptions, Unparsed, batches_of_file, batches_of_pair
+from gassst.reads.tags import NO_TAGS, TagSources
+from gassst.reads.texts import ReadAhead
 
 log = logging.getLogger("gassst")
 
@@ -166,7 +166,7 @@ def open_unparsed(
     inflated, and cut between records, in threads of their own, one for each file that is read; `inflaters` inflate
     those that are BGZF. With several `workers` the first and the last batches are smaller where the run has no
     `neighbours` (`batch_sizes`). Single reads get the `preparation`. Of some lanes only `parts` are read, and nothing
-    of the others (`gassst.io.shards`).
+    of the others (`gassst.reads.shards`).
 
     Raises
     ------

@@ -10,13 +10,13 @@ from gassst.files.distinct import paths_of
 from gassst.files.inflate import Inflaters
 from gassst.files.input_progress import InputProgress
 from gassst.files.slices import LanePart
-from gassst.io.alignment_input import AlignmentInput, alignment_inputs, kept_lines
-from gassst.io.batch_sizes import ALONE, Neighbours
-from gassst.io.read_groups import NO_GROUP, ReadGroups, read_groups
-from gassst.io.read_tags import NO_TAGS, TagSources
-from gassst.io.reads import ClosableBatches, Paths, open_unparsed
-from gassst.io.shards import Shard, digest_of, parts_of
-from gassst.io.small_rna import NOTHING, Preparation
+from gassst.reads.alignment_input import AlignmentInput, alignment_inputs, kept_lines
+from gassst.reads.batch_sizes import ALONE, Neighbours
+from gassst.reads.groups import NO_GROUP, ReadGroups, read_groups
+from gassst.reads.input import ClosableBatches, Paths, open_unparsed
+from gassst.reads.shards import Shard, digest_of, parts_of
+from gassst.reads.small_rna import NOTHING, Preparation
+from gassst.reads.tags import NO_TAGS, TagSources
 
 THREADS_PER_INFLATER = 4  # one that inflates BAM keeps more than four that map busy
 

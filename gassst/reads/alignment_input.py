@@ -26,10 +26,10 @@ from gassst.files.pipes import first_bytes, held
 from gassst.files.quiet import QuietHtslib
 from gassst.files.slices import LanePart, SlicedFile
 from gassst.files.source import name_of
-from gassst.io.read_groups import ReadGroups, fields_of
-from gassst.io.read_streams import ReadOptions
-from gassst.io.texts import ENOUGH
 from gassst.model.read_batch import ReadBatch, largest_batch, take_batch
+from gassst.reads.groups import ReadGroups, fields_of
+from gassst.reads.streams import ReadOptions
+from gassst.reads.texts import ENOUGH
 
 PEEKED = 1 << 16  # bytes; the first BGZF block is no longer
 SUFFIXES = (".sam", ".bam", ".cram")

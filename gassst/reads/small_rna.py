@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gassst._core import read_through as _read_through
 from gassst.errors import UsageError
 from gassst.model.read_batch import ReadBatch
+from gassst.reads.adapters import FIRST_PART, SHORTEST_ADAPTER
 
 KITS = (
     "TGGAATTCTCGGGTGCCAAGG",  # TruSeq small RNA
@@ -19,8 +20,6 @@ KITS = (
     "TCGTATGCCGTCTTCTGCTTG",  # v1.0
 )
 """The 3' adapters of usual kits."""
-COMPARED = 12  # bases of an adapter: one of them may differ
-SHORTEST = 8  # bases that show an adapter at the end of a read, where all are equal
 LONGEST_COUNT = 9  # digits of how many reads one stands for
 
 
@@ -42,9 +41,9 @@ class Preparation:
     def verify(self) -> Preparation:
         """Return self. Raises UsageError for an adapter that is too short, or that has other letters."""
         for adapter in self.adapters:
-            if len(adapter) < COMPARED or set(adapter) - set("ACGT"):
+            if len(adapter) < FIRST_PART or set(adapter) - set("ACGT"):
                 raise UsageError(
-                    f"--adapter {adapter}: must be at least {COMPARED} of the letters A, C, G and T"
+                    f"--adapter {adapter}: must be at least {FIRST_PART} of the letters A, C, G and T"
                 )
         return self
 
@@ -59,12 +58,14 @@ NOTHING = Preparation()
 
 
 def _cut(batch: ReadBatch, adapters: tuple[str, ...]) -> ReadBatch:
-    codes = np.array([["ACGT".index(base) for base in text[:COMPARED]] for text in adapters], np.uint8)
+    codes = np.array([["ACGT".index(base) for base in text[:FIRST_PART]] for text in adapters], np.uint8)
     packed = batch.pack()
     lengths = packed.lengths.astype(np.int64)
     # What begins at base 0 is not told from no adapter: its first base is left.
     every, first = np.arange(len(batch)), np.ones(len(batch), np.int64)
-    start = _read_through.adapter_starts(packed, every, first, codes, COMPARED, SHORTEST).astype(np.int64)
+    start = _read_through.adapter_starts(packed, every, first, codes, FIRST_PART, SHORTEST_ADAPTER).astype(
+        np.int64
+    )
     kept = np.where(start > 0, start, lengths)
     offsets = np.concatenate([[0], np.cumsum(kept)])
     base = np.repeat(batch.offsets[:-1].astype(np.int64) - offsets[:-1], kept) + np.arange(offsets[-1])

@@ -1,0 +1,1 @@
+"""From files, or from Python objects, to batches of reads."""
