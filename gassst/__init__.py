@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from gassst import align
     from gassst.files.input_progress import InputProgress
     from gassst.hits import Hit, HitArrays
+    from gassst.index.reference import Reference
+    from gassst.index.seed_index import SeedIndex as Index
+    from gassst.index.spectrum import Spectrum
     from gassst.io.duplicates import DuplicateRules
-    from gassst.io.reference import Reference
     from gassst.mapper import Mapper
     from gassst.model.params import Scoring
     from gassst.model.stats import Stats
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from gassst.reads.small_rna import Preparation
     from gassst.reads.source import ReadSource
     from gassst.reads.tags import TagSources
-    from gassst.seeding.seed_index import SeedIndex as Index
-    from gassst.seeding.spectrum import Spectrum
 
 __all__ = [
     "DuplicateRules",
@@ -73,7 +73,7 @@ _LAZY = {
     "DuplicateRules": ("gassst.io.duplicates", "DuplicateRules"),
     "Hit": ("gassst.hits", "Hit"),
     "HitArrays": ("gassst.hits", "HitArrays"),
-    "Index": ("gassst.seeding.seed_index", "SeedIndex"),
+    "Index": ("gassst.index.seed_index", "SeedIndex"),
     "InputProgress": ("gassst.files.input_progress", "InputProgress"),
     "InsertModel": ("gassst.pairing.insert_size", "InsertModel"),
     "Mapper": ("gassst.mapper", "Mapper"),
@@ -82,10 +82,10 @@ _LAZY = {
     "Read": ("gassst.reads.shapes", "Read"),
     "ReadGroups": ("gassst.reads.groups", "ReadGroups"),
     "ReadSource": ("gassst.reads.source", "ReadSource"),
-    "Reference": ("gassst.io.reference", "Reference"),
+    "Reference": ("gassst.index.reference", "Reference"),
     "Scoring": ("gassst.model.params", "Scoring"),
     "Shard": ("gassst.reads.shards", "Shard"),
-    "Spectrum": ("gassst.seeding.spectrum", "Spectrum"),
+    "Spectrum": ("gassst.index.spectrum", "Spectrum"),
     "Stats": ("gassst.model.stats", "Stats"),
     "TagSources": ("gassst.reads.tags", "TagSources"),
 }

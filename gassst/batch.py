@@ -11,7 +11,7 @@ import numpy as np
 from gassst._core import proper_pairs as _proper_pairs
 from gassst.extension.choose import Extender
 from gassst.five_prime import five_prime_first
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.local import cut_tails, read_through
 from gassst.local.realign import realign
 from gassst.local.whole_reads import with_whole_reads

@@ -8,7 +8,10 @@ from typing import Any, TypeVar
 
 from gassst.batch import count_places, map_batch
 from gassst.extension.choose import Extender, LateExtender
-from gassst.io.reference import Reference
+from gassst.index.file import Integrity
+from gassst.index.lookup import WholeIndex
+from gassst.index.reference import Reference
+from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
@@ -18,10 +21,7 @@ from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
-from gassst.seeding.index_file import Integrity
-from gassst.seeding.lookup import WholeIndex
-from gassst.seeding.plan import SearchPlan
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import SearchPlan
 from gassst.version import __version__
 
 SameMapper = TypeVar("SameMapper", bound="BatchMapper")

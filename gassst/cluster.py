@@ -32,6 +32,9 @@ from gassst.errors import (
 from gassst.files import interrupt
 from gassst.files.destination import Destination
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
+from gassst.index.file import PAGE
+from gassst.index.parts import part_files
+from gassst.index.seed_index import SeedIndex
 from gassst.io.gathering import GatherOptions, complete, gather, verify
 from gassst.mapper import Mapper
 from gassst.model.params import MapParams
@@ -41,9 +44,6 @@ from gassst.reads.alignment_input import is_alignment_file
 from gassst.reads.input import Paths
 from gassst.reads.shards import Shard
 from gassst.reads.source import ReadSource
-from gassst.seeding.index_file import PAGE
-from gassst.seeding.index_parts import part_files
-from gassst.seeding.seed_index import SeedIndex
 from gassst.workers.threads import ThreadWorkers
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import InstallationError
-from gassst.io.reference import Reference, contig_before
+from gassst.index.reference import Reference, contig_before
 from gassst.model.read_batch import ReadBatch
 from gassst.model.sam_flags import (
     FIRST_IN_PAIR,

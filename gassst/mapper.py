@@ -18,6 +18,9 @@ from gassst.file_runs import Job, map_all
 from gassst.files.distinct import check_distinct, paths_of, with_indexes
 from gassst.files.input_progress import InputProgress, size_of
 from gassst.hits import Hit, HitArrays, arrays_of, hits_of
+from gassst.index.choice import load_index
+from gassst.index.lookup import IndexParts, WholeIndex
+from gassst.index.seed_index import Index, SeedIndex
 from gassst.io import records as sam
 from gassst.io.records import SORT_MEMORY
 from gassst.model.params import DEFAULT_FILTERS, DEFAULT_SCORING, ORIENTATIONS, MapParams, Scoring
@@ -36,9 +39,6 @@ from gassst.reads.source import ReadSource
 from gassst.reads.tags import NO_TAGS, TagSources
 from gassst.run import MappingRun, MappingWork
 from gassst.search.arrays import BatchResult
-from gassst.seeding.index_choice import load_index
-from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.seed_index import Index, SeedIndex
 from gassst.workers.thread_count import usable_threads
 
 if TYPE_CHECKING:

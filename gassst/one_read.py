@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gassst._core.banded import instruction_sets
 from gassst._core.one_read import FILTERS, OneRead
 from gassst.extension.base import WIDTHS, doubled
+from gassst.index.seed_index import SeedIndex
 from gassst.local.align import leaving_cost
 from gassst.local.realign import settles_one_mismatch
 from gassst.model.layouts import READ_SUMMARY
@@ -27,8 +28,7 @@ from gassst.search.mapq import (
     mapping_quality,
     quality_of_copies,
 )
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import EXTRA_STRATA, SearchPlan
 
 T = TypeVar("T")
 # Letters of a read that the compiled search takes as they are; others are for the rules for records.

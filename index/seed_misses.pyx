@@ -18,7 +18,7 @@ def missed_shares(Py_ssize_t m, Py_ssize_t length, Py_ssize_t number, Py_ssize_t
     m
         Bases of the read, at least `length`.
     length, number, every
-        As `seeding.miss_model.Stage` has them.
+        As `index.miss_model.Stage` has them.
     count
         0 to `count` - 1 errors, at most `m`.
 

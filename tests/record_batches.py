@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from gassst.index.reference import Reference
 from gassst.io import records as sam
-from gassst.io.reference import Reference
 from gassst.model.layouts import HIT, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records

@@ -77,8 +77,8 @@ def check_map(args: argparse.Namespace, params: MapParams) -> None:
 
 def check_order(args: argparse.Namespace) -> None:
     """Raise UsageError where the reference is named behind the reads, or not at all."""
+    from gassst.index.file import is_index
     from gassst.reads.first_reads import peeked_line
-    from gassst.seeding.index_file import is_index
 
     for path in [*args.reads, *(args.first or []), *(args.second or [])]:
         if is_index(path):

@@ -11,8 +11,8 @@ from gassst.cli.progress import Progress
 from gassst.cli.start import log_start
 from gassst.errors import UsageError
 from gassst.files.input_progress import InputProgress
+from gassst.index.choice import index_path
 from gassst.model.params import MapParams
-from gassst.seeding.index_choice import index_path
 
 if TYPE_CHECKING:
     from gassst.model.stats import Stats
@@ -51,7 +51,7 @@ def map_on_cluster(
         raise UsageError("--dask-jobs and --dask-shards must be at least 1")
     index = _index_file(args.index)
     from gassst import cluster
-    from gassst.seeding.seed_index import SeedIndex
+    from gassst.index.seed_index import SeedIndex
 
     with SeedIndex.open(index, check=False) as opened:
         log_start(args, opened)

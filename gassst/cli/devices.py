@@ -29,8 +29,8 @@ def main(args: argparse.Namespace) -> int:
     if args.index is None:
         print(describe_devices())
         return 0
+    from gassst.index.seed_index import SeedIndex
     from gassst.search.device_index import fit
-    from gassst.seeding.seed_index import SeedIndex
 
     index = SeedIndex.open(args.index)
 

@@ -14,7 +14,7 @@ from gassst.cli.options import add_gather_options, duplicate_rules
 from gassst.cli.reports import reports, verify_reports
 from gassst.cli.start import log_start, number_of
 from gassst.errors import InputError, UsageError
-from gassst.seeding.index_choice import load_index
+from gassst.index.choice import load_index
 
 if TYPE_CHECKING:
     from gassst.io.duplicates import DuplicateCounts

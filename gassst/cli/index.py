@@ -14,8 +14,8 @@ from gassst.cli.options import add_common, parse_size
 from gassst.cli.progress import Progress, clock
 from gassst.cli.start import log_start, number_of
 from gassst.errors import UsageError
+from gassst.index.choice import index_path
 from gassst.model.params import INDEX_STEPS
-from gassst.seeding.index_choice import index_path
 
 log = logging.getLogger("gassst")
 
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run `gassst index`. Raises UsageError, InputError, OutputError."""
-    from gassst.seeding.seed_index import SeedIndex
+    from gassst.index.seed_index import SeedIndex
 
     if args.check:
         SeedIndex.open(args.reference).check()
@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
             index = SeedIndex.build(args.reference, *how, told=told)
             index.save(output)
         else:
-            from gassst.seeding.build_parts import build_parts
+            from gassst.index.build_parts import build_parts
 
             build_parts(args.reference, output, *parts, *how, told=told)
             index = SeedIndex.open(output, check=False)

@@ -8,7 +8,7 @@ import shlex
 from gassst.cli.checks import check_order, check_writable, mates_of, verified_params
 from gassst.cli.options import add_insert_options
 from gassst.cli.start import log_start
-from gassst.seeding.index_choice import load_index
+from gassst.index.choice import load_index
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from gassst.cli.habits import note_on_max_hits, note_on_mode
 from gassst.cli.options import add_map_options, duplicate_rules, output_options, preparation, tag_sources
 from gassst.cli.reports import reports
 from gassst.cli.start import log_start
-from gassst.seeding.index_choice import load_index
+from gassst.index.choice import load_index
 from gassst.workers.allocator import keep_freed_memory
 
 if TYPE_CHECKING:

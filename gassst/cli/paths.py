@@ -84,8 +84,8 @@ def _of_gather(args: argparse.Namespace, files: Files) -> Files:
 
 
 def _of_index(args: argparse.Namespace, files: Files) -> Files:
-    from gassst.seeding.index_choice import index_path
-    from gassst.seeding.index_parts import part_files
+    from gassst.index.choice import index_path
+    from gassst.index.parts import part_files
 
     if args.check:
         return Files(files.inputs, [])
@@ -110,8 +110,8 @@ _MORE: dict[str, Callable[[argparse.Namespace, Files], Files]] = {
 
 def _of_reference(path: str) -> list[str]:
     """What `load_index` may read beside the file that was named."""
-    from gassst.seeding.index_choice import index_path
-    from gassst.seeding.index_parts import part_files
+    from gassst.index.choice import index_path
+    from gassst.index.parts import part_files
 
     beside = index_path(path)
     indexes = [path, beside] if os.path.exists(beside) else [path]
@@ -119,6 +119,6 @@ def _of_reference(path: str) -> list[str]:
 
 
 def _alt_of(fasta: str) -> list[str]:
-    from gassst.seeding.seed_index import alt_list
+    from gassst.index.seed_index import alt_list
 
     return list(filter(None, [alt_list(fasta)]))

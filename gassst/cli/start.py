@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gassst.version import __version__
 
 if TYPE_CHECKING:
-    from gassst.seeding.seed_index import SeedIndex
+    from gassst.index.seed_index import SeedIndex
 
 log = logging.getLogger("gassst")
 

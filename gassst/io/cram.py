@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gassst.errors import ParameterError
-from gassst.io.reference import Exceptions, ReferenceArrays, bases_between
+from gassst.index.reference import Exceptions, ReferenceArrays, bases_between
 
 if TYPE_CHECKING:
     import pysam

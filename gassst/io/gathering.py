@@ -54,10 +54,10 @@ from gassst.workers.base import Workers
 
 if TYPE_CHECKING:
     from gassst._core.duplicates import Signer
+    from gassst.index.reference import ReferenceArrays
     from gassst.io.duplicate_metrics import MetricsFile
     from gassst.io.duplicates import DuplicateCounts, DuplicateRules, DuplicateSearch
     from gassst.io.marking import SignedRun
-    from gassst.io.reference import ReferenceArrays
 
 CHUNK = 16 << 20  # bytes of records that a worker sorts at once
 COPIED = 1 << 22  # bytes that are copied at once

@@ -29,6 +29,8 @@ from gassst.files.destination import (
     SortedDestination,
 )
 from gassst.files.quiet import QuietHtslib
+from gassst.index.reference import Reference, ReferenceArrays
+from gassst.index.reference_files import as_uri
 from gassst.io.cram import CramOptions, CramTarget
 from gassst.io.encoding import (
     BamEncoder,
@@ -40,8 +42,6 @@ from gassst.io.encoding import (
     SamEncoder,
     bam_header,
 )
-from gassst.io.reference import Reference, ReferenceArrays
-from gassst.io.reference_files import as_uri
 from gassst.io.sorting import SORT_MEMORY, RunEncoder, SortedBamFormat
 from gassst.io.unmapped import Unmapped, UnmappedFiles
 from gassst.reads.groups import parse_read_group, read_group_ids

@@ -13,7 +13,7 @@ import numpy as np
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import selection as _selection
-from gassst.io.reference import contig_before
+from gassst.index.reference import contig_before
 from gassst.local.align import Aligner, score_bands
 from gassst.local.joint import PAIR_BONUS, SAME_PLACE, Candidates, Joint, choose
 from gassst.local.places import Lines, Places, at, line_of_read, of_reads

@@ -43,8 +43,8 @@ from gassst.search.arrays import I64, U8, U16, U32, Bands, BatchResult, Bool, Gl
 from gassst.search.backend import SearchBackend
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.host import unmapped_rows
+from gassst.search.plan import EXTRA_STRATA
 from gassst.search.tandem_copies import Parts, beside_copies
-from gassst.seeding.plan import EXTRA_STRATA
 
 # Errors by which a known place may be worse than the chosen one and still be scored again. 3 to 12 place the same
 # reads right (docs/benchmarks/constants.md).

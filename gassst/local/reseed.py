@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import stretches as _stretches
+from gassst.index.seed_index import SeedIndex
 from gassst.search.arrays import F64, I64, U8, U32, Bool
 from gassst.search.backend import SearchBackend
 from gassst.search.dense import DenseSeeds
-from gassst.seeding.seed_index import SeedIndex
 
 # The other values that were tried are in docs/benchmarks/constants.md.
 NEW_PLACES = 32  # buckets of a read that are scored, those of the best stretches; 128 cost a sixth more

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import local_places as _local_places
+from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
 from gassst.local.align import Aligner
 from gassst.local.places import (
     MUCH_CLIPPED,
@@ -29,8 +30,7 @@ from gassst.search.arrays import F64, I64, U8, Bool
 from gassst.search.context import BatchContext
 from gassst.search.copies import Copies, copies
 from gassst.search.mapq import UNKNOWN, Seen, chance_places, clipped, edit_odds, phred, weight_of_unseen
-from gassst.seeding.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
-from gassst.seeding.plan import EXTRA_STRATA
+from gassst.search.plan import EXTRA_STRATA
 
 PARTS = 3  # supplementary alignments of a read
 

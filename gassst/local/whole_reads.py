@@ -2,7 +2,7 @@
 
 A score of 30 leaves out a read of 36 bases with two mismatches, and most reads of 50 bases with 10 % errors. The limit
 of errors in whole reads asks for no score, but is so tight that chance puts one random read in a hundred anywhere
-(`seeding.plan.CHANCE_HITS`).
+(`search.plan.CHANCE_HITS`).
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ DEFAULT_SCORING = Scoring()
 
 @dataclass(frozen=True)
 class MapParams:
-    """What a mapping run does; `None` means chosen from read length and reference (see `seeding.plan`).
+    """What a mapping run does; `None` means chosen from read length and reference (see `search.plan`).
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ import numpy as np
 
 from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
-from gassst.io.reference import contig_before
+from gassst.index.reference import contig_before
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.error_rate import ErrorRate

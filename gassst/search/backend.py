@@ -28,8 +28,8 @@ from gassst.search.arrays import (
 )
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
+from gassst.search.plan import SeedRows
 from gassst.search.state import PairState, SearchState
-from gassst.seeding.plan import SeedRows
 
 
 class Resolved(NamedTuple):

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from gassst._core import seeds as _seeds
-from gassst.io.reference import GAP, Reference
+from gassst.index.lookup import WholeIndex
+from gassst.index.miss_model import MISS_ERRORS, stage_misses
+from gassst.index.reference import GAP, Reference
+from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MAX_READ_LENGTH, SPECIFIC_LENGTH, MapParams
 from gassst.model.rules import optional, rule
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.read_through import reads_may_be_cut
 from gassst.search.arrays import F64, I64, U8, U16, U32, U64, Bool
 from gassst.search.filters import Cascade
-from gassst.seeding.lookup import WholeIndex
-from gassst.seeding.miss_model import MISS_ERRORS, stage_misses
-from gassst.seeding.plan import CHANCE_HITS, SearchPlan, chance_hits
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import CHANCE_HITS, SearchPlan, chance_hits
 
 # A pair begins with the first stage of as many disjoint seeds. Two of 25 bases hit a 50-base read with 5 % errors only
 # every other time (docs/benchmarks/tried.md, "Pairs").

@@ -1,6 +1,6 @@
 """What copies weigh that a search has not seen, beside the place that it reports.
 
-A copy of the reported place is as far from it as the spectrum of the genome says (`gassst.seeding.spectrum`). How many
+A copy of the reported place is as far from it as the spectrum of the genome says (`gassst.index.spectrum`). How many
 errors the read has there, and whether the seeds that led to the reported place lead to the copy, too, is exact.
 """
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gassst.seeding.miss_model import SeedsLooked
-from gassst.seeding.spectrum import DIFFERENCES
+from gassst.index.miss_model import SeedsLooked
+from gassst.index.spectrum import DIFFERENCES
 
 # Where the reported place and a copy have no more probability than this together, as the odds of one error more are at
 # least so much: the rest of thousands of cases adds nothing.

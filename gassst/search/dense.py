@@ -9,7 +9,7 @@ import numpy as np
 
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.arrays import I64, U16, U32, Anchors
-from gassst.seeding.plan import SearchPlan, SeedRows
+from gassst.search.plan import SearchPlan, SeedRows
 
 
 class DenseSeeds(NamedTuple):

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gassst.index.miss_model import MISS_ERRORS
 from gassst.model.layouts import NO_SCORE
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.search.context import missed_by_row
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import GIVEN_UP
 from gassst.search.host_pairs import QUICK_ANCHORS
-from gassst.seeding.miss_model import MISS_ERRORS
-from gassst.seeding.plan import SearchPlan
+from gassst.search.plan import SearchPlan
 
 STATE = ("BEST", "RIVAL", "LIMIT", "COMPLETE", "PLANNED", "CAPPED", "LOOKED", "LEFT_TO_LOCAL", "EVIDENCE")
 """Columns of the state of the reads: uint16[columns, n], as `SearchState` has them."""

@@ -34,7 +34,7 @@ from gassst.search.device_index import Slot
 from gassst.search.device_requests import DENSE, SEARCH, Answer, Found, Looked, Request, Searched
 from gassst.search.filters import FLANK_STEPS
 from gassst.search.host import CLIPPING_GAIN, SURE_ERRORS
-from gassst.seeding.plan import EXTRA_STRATA
+from gassst.search.plan import EXTRA_STRATA
 
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""

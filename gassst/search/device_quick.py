@@ -20,7 +20,7 @@ from gassst.search.device_arrays import GROUP, STATE, DeviceAnchors, DeviceBands
 from gassst.search.device_backend import COUNTERS_BYTES, DeviceBackend
 from gassst.search.device_requests import QuickLooked
 from gassst.search.host_pairs import QUICK_ANCHORS
-from gassst.seeding.plan import EXTRA_STRATA
+from gassst.search.plan import EXTRA_STRATA
 
 NEAR_BYTES = 4 * (2 * 2 * QUICK_ANCHORS + 2 * 2 + 2)
 """Of the struct of a pair."""

@@ -17,8 +17,8 @@ from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.device_arrays import STATE, WITHIN_LIMIT
 from gassst.search.filters import Cascade
 from gassst.search.host import HostBackend
+from gassst.search.plan import EXTRA_STRATA, SearchPlan
 from gassst.search.state import SearchState
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan
 
 NO_READS, NO_DIGEST = np.empty(0, np.uint32), np.empty(0, np.uint64)
 NOT_DENSE = DenseSeeds(0, 0, 0, False)

@@ -24,6 +24,7 @@ from itertools import groupby
 from typing import Any
 
 from gassst.errors import DeviceError
+from gassst.index.seed_index import SeedIndex
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import U32, GlobalResult
@@ -55,8 +56,7 @@ from gassst.search.device_requests import (
 )
 from gassst.search.device_trial import PairTrial, Trial
 from gassst.search.filters import Cascade
-from gassst.seeding.plan import SearchPlan
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import SearchPlan
 from gassst.workers.shared_memory import SharedMemory
 
 log = logging.getLogger("gassst")

@@ -13,6 +13,7 @@ from gassst._core.filters import band32
 from gassst._core.stretches import stretches_of
 from gassst._core.tandem import strands_that_repeat
 from gassst.extension.cpu import CpuExtender
+from gassst.index.lookup import WholeIndex
 from gassst.model.read_batch import ReadBatch
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
@@ -26,7 +27,6 @@ from gassst.search.device_requests import Looked, Request, Searched
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
 from gassst.search.state import PairState, SearchState
-from gassst.seeding.lookup import WholeIndex
 
 READS, ROWS = 512, 2
 """Pieces, and rows of 64 bases of each."""

@@ -18,7 +18,7 @@ from gassst.errors import UsageError
 from gassst.model.funnel import Funnel
 from gassst.model.params import AUTO, MapParams
 from gassst.search.arrays import Candidates, Diagonals
-from gassst.seeding.plan import SearchPlan
+from gassst.search.plan import SearchPlan
 
 # What the one pass of `flanks` counts: candidates that its bounds leave, one after another.
 FLANK_STEPS = ("flanks-tnw4", "flanks-fd", "flanks-nw16")

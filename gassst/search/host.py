@@ -15,7 +15,7 @@ from gassst._core import seeds as _seeds
 from gassst._core import selection as _selection
 from gassst._core import stretches as _stretches
 from gassst.extension.base import ReadsHandle
-from gassst.io.reference import contig_before
+from gassst.index.reference import contig_before
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring
 from gassst.model.rules import optional, rule
@@ -41,9 +41,9 @@ from gassst.search.backend import Grouped, Resolved, Selected
 from gassst.search.context import BatchContext, PairContext
 from gassst.search.dense import DenselyLooked, DenseSeeds
 from gassst.search.mapq import mapping_quality, summarise_all
+from gassst.search.plan import EXTRA_STRATA, SeedRows
 from gassst.search.state import SearchState
 from gassst.search.tandem_copies import Parts, beside_copies
-from gassst.seeding.plan import EXTRA_STRATA, SeedRows
 
 # Cells of the profiles in memory at once, 2 bytes each.
 PROFILE_CELLS = 1 << 25

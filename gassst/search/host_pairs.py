@@ -28,8 +28,8 @@ from gassst.search.mapq import (
     unknown_of_pairs,
     unseen_pairs,
 )
+from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
-from gassst.seeding.plan import EXTRA_STRATA
 
 # A read with more places as good as its best is no guide to its mate. With 16 a third more mates of human133 are wrong
 # at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds of the other miss its true place.

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import selection as _selection
+from gassst.index.spectrum import DIFFERENCES, Spectrum
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL, READ_SUMMARY
 from gassst.model.params import SPECIFIC_LENGTH
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.copies import Copies, copies, log_choose
-from gassst.seeding.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
-from gassst.seeding.spectrum import DIFFERENCES, Spectrum
+from gassst.search.plan import EXTRA_STRATA, SearchPlan, chance_of_a_place
 
 MAX_MAPQ = 60
 # Errors that every read is taken to have had before its own were counted.

@@ -16,8 +16,8 @@ from gassst.search import single
 from gassst.search.arrays import U8, U16, U32, Anchors, Buckets, GlobalResult
 from gassst.search.backend import PairPasses, SearchBackend
 from gassst.search.context import QUICK_EVERY
+from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import PairState, SearchState
-from gassst.seeding.plan import EXTRA_STRATA
 
 EVERY_ROW = 0xFFFFFFFF
 QUICK_LOOK = -1  # in the place of a stage

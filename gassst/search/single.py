@@ -11,8 +11,8 @@ import numpy as np
 from gassst.model.params import MAX_ERRORS
 from gassst.search.arrays import U32, Anchors, Buckets, Candidates, GlobalResult
 from gassst.search.backend import SearchBackend
+from gassst.search.plan import EXTRA_STRATA
 from gassst.search.state import SearchState
-from gassst.seeding.plan import EXTRA_STRATA
 
 
 def search(backend: SearchBackend) -> GlobalResult:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gassst._core import tandem as _tandem
-from gassst.io.reference import contig_before
+from gassst.index.reference import contig_before
 from gassst.model.rules import optional
 from gassst.pairing.insert_size import InsertModel
 from gassst.pairing.orientation import leads, partner_strand, template_length

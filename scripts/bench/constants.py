@@ -55,8 +55,8 @@ PAIRS = ("pairs 50 bp 5 %", "pairs 100 bp 8 %")
 CLIPPED = ("pairs 100 bp 8 %", "pairs 150 bp adapters")
 GROUPS = {
     "single": [
-        Varied("LIKELY_ERRORS", "gassst.seeding.plan", (5, 10, 20), SINGLE),
-        Varied("SPARSE", "gassst.seeding.plan", (3, 6, 12), SINGLE),
+        Varied("LIKELY_ERRORS", "gassst.search.plan", (5, 10, 20), SINGLE),
+        Varied("SPARSE", "gassst.search.plan", (3, 6, 12), SINGLE),
     ],
     "pairs": [
         Varied("RESCUE_PLACES", "gassst.search.host_pairs", (16, 64, 256), PAIRS),

@@ -41,6 +41,7 @@ from gassst._core import anchors as _anchors
 from gassst.cli.options import parse_filters
 from gassst.errors import UsageError
 from gassst.extension.cpu import CpuExtender
+from gassst.index.choice import load_index
 from gassst.mapper import Mapper
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.model.read_batch import ReadBatch
@@ -49,7 +50,6 @@ from gassst.reads.in_memory import batch_of_records
 from gassst.reads.input import open_reads
 from gassst.search.arrays import Buckets
 from gassst.search.filters import AUTO_FILTERS, FILTERS, Batch, Candidates, Cascade
-from gassst.seeding.index_choice import load_index
 from gassst.workers.thread_count import usable_threads
 
 # Parts of the program and ends of a candidate, in the order of the pipeline: that of the bars of a plot.

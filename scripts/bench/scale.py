@@ -26,7 +26,7 @@ from harness import benchmark_parser, describe_machine, numbers, run, table, wri
 from peers import CONFIDENT, TOLERANCE, timed
 
 from gassst.errors import UsageError
-from gassst.seeding.seed_index import SeedIndex
+from gassst.index.seed_index import SeedIndex
 from gassst.tools.evaluate import evaluate
 
 GASSST = [sys.executable, "-m", "gassst"]

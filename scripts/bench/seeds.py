@@ -29,11 +29,11 @@ from harness import (
 )
 
 from gassst.errors import UsageError
+from gassst.index.choice import load_index
+from gassst.index.miss_model import longest_seed
+from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
-from gassst.seeding.index_choice import load_index
-from gassst.seeding.miss_model import longest_seed
-from gassst.seeding.plan import SearchPlan
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import SearchPlan
 from gassst.workers.thread_count import usable_threads
 
 RNG_SEED = 1

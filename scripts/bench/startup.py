@@ -30,13 +30,13 @@ import numpy as np
 from harness import benchmark_parser, describe_machine, run, table, write_json
 
 from gassst.errors import GassstError
+from gassst.index.seed_index import SeedIndex
 from gassst.reads.input import open_reads
-from gassst.seeding.seed_index import SeedIndex
 
 CACHES = "POCL_CACHE_DIR", "CUDA_CACHE_PATH", "XDG_CACHE_HOME"
 READ_LENGTH = 100
 Record: TypeAlias = "tuple[str, bytes, bytes | None]"  # name, bases, quality
-OPEN_INDEX = "import sys; from gassst.seeding.seed_index import SeedIndex; SeedIndex.open(sys.argv[1])"
+OPEN_INDEX = "import sys; from gassst.index.seed_index import SeedIndex; SeedIndex.open(sys.argv[1])"
 FLOORS = {
     "python": ["-c", "pass"],
     "import numpy, pysam": ["-c", "import numpy, pysam"],

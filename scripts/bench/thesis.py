@@ -29,7 +29,7 @@ from harness import benchmark_parser, run, write_json
 from peer_tools import ReadSet
 
 from gassst.errors import UsageError
-from gassst.seeding.index_choice import load_index
+from gassst.index.choice import load_index
 
 TOOLS = ("bwa", "bwa-mem2", "minibwa", "bowtie2")
 REAL_OPTIONS = ["--mode", "global", "-p", "90"]  # 4.7.3: at most 10 % errors

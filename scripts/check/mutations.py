@@ -428,7 +428,7 @@ MUTATIONS = [
         "return reverse[i] < forward[i]", "return False", "tests/property/test_mapper.py",
     ),
     Mutation(
-        "plan: a read is settled with one error too many", "gassst/seeding/miss_model.py",
+        "plan: a read is settled with one error too many", "gassst/index/miss_model.py",
         "key=lambda errors: stage_miss(m, errors, stage)) - 1", "key=lambda errors: stage_miss(m, errors, stage))",
         "tests/unit/test_seeding.py",
     ),

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from gassst.errors import IndexFormatError
-from gassst.seeding import index_file
+from gassst.index import file as index_file
 
 HEAD = 600  # bytes of the page that an input has, the rest of it is zero
 

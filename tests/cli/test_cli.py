@@ -23,9 +23,9 @@ from gassst import errors, mapper
 from gassst.cli.main import main
 from gassst.cli.options import parse_size
 from gassst.files import bgzf
+from gassst.index import seed_index
+from gassst.index.choice import index_path
 from gassst.io import records as sam
-from gassst.seeding import seed_index
-from gassst.seeding.index_choice import index_path
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)

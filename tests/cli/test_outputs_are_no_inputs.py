@@ -17,8 +17,8 @@ from gassst.arguments import file_path, output_path
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
 from gassst.errors import UsageError
+from gassst.index.build_parts import build_parts
 from gassst.mapper import Mapper
-from gassst.seeding.build_parts import build_parts
 
 SHEET = (
     "sample,lane,R1,R2,output\ns,1,sheet.fq,,sheet.bam\n"  # the content of every input: one may be a sheet

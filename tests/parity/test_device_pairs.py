@@ -20,6 +20,7 @@ from gassst._core.mate_anchors import best_buckets
 from gassst.errors import DeviceError
 from gassst.extension import opencl_engine
 from gassst.extension.cpu import CpuExtender
+from gassst.index.miss_model import MISS_ERRORS
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
@@ -35,7 +36,6 @@ from gassst.search.device_requests import Looked, Searched
 from gassst.search.device_trial import PairTrial
 from gassst.search.host import HostBackend
 from gassst.search.host_pairs import HostPairPasses
-from gassst.seeding.miss_model import MISS_ERRORS
 
 
 class TestQuickLook:

@@ -98,7 +98,7 @@ from gassst.search import single
 from gassst.search.context import BatchContext
 from gassst.search.dense import DenseSeeds
 from gassst.search.host import HostBackend
-from gassst.seeding.miss_model import MISS_ERRORS
+from gassst.index.miss_model import MISS_ERRORS
 from gassst.model.stats import Stats
 
 index = gassst.Index.open(sys.argv[1])

@@ -8,7 +8,7 @@ import pytest
 
 import gassst
 from gassst.errors import ParameterError
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 
 IDENTITY = 94.0
 UNLIMITED = 0xFFFFFFFF

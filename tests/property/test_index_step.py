@@ -11,13 +11,13 @@ import pytest
 import gassst
 from gassst._core import anchors as _anchors
 from gassst._core import seeds as _seeds
-from gassst.io.reference import FRONT, GAP, TAIL, Reference
+from gassst.index.lookup import IndexParts, WholeIndex
+from gassst.index.reference import FRONT, GAP, TAIL, Reference
+from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MAX_READ_LENGTH
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.arrays import KeysByRead
-from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.plan import SeedRows
-from gassst.seeding.seed_index import SeedIndex
+from gassst.search.plan import SeedRows
 
 STEPS = (2, 4)
 LENGTH = 60

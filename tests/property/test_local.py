@@ -10,7 +10,7 @@ import pytest
 import gassst
 from gassst.errors import UsageError
 from gassst.extension import opencl_engine
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.local import realign as local
 from gassst.local.mates import PAIR_BONUS
 from gassst.model.params import Scoring

@@ -10,7 +10,7 @@ import pytest
 
 import gassst
 from gassst._core import filters as _filters
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.model.params import INDEX_STEPS
 
 

@@ -13,11 +13,11 @@ import pytest
 import gassst
 from gassst.errors import InputError, UsageError
 from gassst.extension import opencl_engine
-from gassst.io.reference import Reference
+from gassst.index.lookup import IndexParts
+from gassst.index.reference import Reference
 from gassst.model.stats import TOTALS
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend
-from gassst.seeding.lookup import IndexParts
 
 
 def records(mapper: gassst.Mapper, *reads, **options) -> list[str]:

@@ -12,12 +12,12 @@ import pytest
 
 import gassst
 from gassst.batch import map_batch
-from gassst.io.reference import Reference
+from gassst.index.lookup import IndexParts
+from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SUBOPTIMAL
 from gassst.model.read_batch import ReadBatch
 from gassst.reads.in_memory import batch_of_records
 from gassst.run import MappingRun, MappingWork
-from gassst.seeding.lookup import IndexParts
 
 INSERT = (300.0, 30.0)
 WIDE_INSERT = (300.0, 600.0)  # more than 64 buckets in a window

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.index.spectrum import Spectrum
 from gassst.model.layouts import NO_SCORE, READ_SUMMARY
 from gassst.model.params import MapParams
 from gassst.search.mapq import (
@@ -18,8 +19,7 @@ from gassst.search.mapq import (
     rival_odds,
     unseen_weight,
 )
-from gassst.seeding.plan import SearchPlan
-from gassst.seeding.spectrum import Spectrum
+from gassst.search.plan import SearchPlan
 
 N_BASES = 10_000_000
 # One substring in a hundred has its nearest copy so far off; of those with a near one a third has another.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.model.params import MIN_READ_LENGTH
 
 LENGTHS = range(15, 20)

@@ -6,7 +6,7 @@ import pysam
 import pytest
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.model.params import Scoring
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.host import HostBackend

@@ -9,9 +9,9 @@ import pytest
 from record_batches import UNMAPPED, arrays_of, header_of, make_reference, random_batch
 
 from gassst.files import bgzf
+from gassst.index.reference import Reference
 from gassst.io import records as sam
 from gassst.io.encoding import bam_header
-from gassst.io.reference import Reference
 from gassst.model.layouts import HIT, READ_SUMMARY
 from gassst.reads.in_memory import batch_of_records
 

@@ -21,9 +21,9 @@ import gassst
 from gassst import cluster
 from gassst.cli import main as cli
 from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
+from gassst.index.build_parts import build_parts
+from gassst.index.parts import part_path
 from gassst.model.params import MapParams
-from gassst.seeding.build_parts import build_parts
-from gassst.seeding.index_parts import part_path
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")

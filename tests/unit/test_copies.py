@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from gassst.index.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
+from gassst.index.spectrum import DIFFERENCES
 from gassst.search.copies import copies
-from gassst.seeding.miss_model import NO_SEEDS, SeedsLooked, Stage, stage_misses
-from gassst.seeding.spectrum import DIFFERENCES
 
 M, W = 60, 15
 DISJOINT = SeedsLooked.of(

@@ -16,7 +16,7 @@ from gassst.file_runs import Job, map_all
 from gassst.files.source import Source
 from gassst.io.records import AlignmentWriter
 from gassst.run import in_order
-from gassst.seeding.plan import SearchPlan
+from gassst.search.plan import SearchPlan
 from gassst.workers.processes import ProcessWorkers
 from gassst.workers.shared_memory import SharedMemory
 

@@ -13,10 +13,10 @@ import pytest
 import gassst
 from gassst.cli import main as cli
 from gassst.errors import GassstError, IndexFormatError, InputError, UsageError
-from gassst.seeding.build_parts import MAX_PARTS, _cuts, build_parts
-from gassst.seeding.index_file import cut_bases
-from gassst.seeding.index_parts import part_files, part_path
-from gassst.seeding.seed_index import SeedIndex
+from gassst.index.build_parts import MAX_PARTS, _cuts, build_parts
+from gassst.index.file import cut_bases
+from gassst.index.parts import part_files, part_path
+from gassst.index.seed_index import SeedIndex
 
 N_PARTS = 3
 STEPS = (1, 2, 4)

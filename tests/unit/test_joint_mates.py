@@ -8,7 +8,7 @@ import parasail
 import pytest
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.local.joint import LAST_DIAGONAL, SAME_PLACE, Candidates
 from gassst.model.params import Scoring
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.pairing.insert_size import ENOUGH_PAIRS, InsertModel, PairSample, learned_insert
 
 M = 60

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gassst.index.spectrum import Spectrum
 from gassst.local import rivals as local_rivals
 from gassst.local.places import MUCH_CLIPPED, Lines
 from gassst.local.reseed import PassedOver
@@ -12,8 +13,7 @@ from gassst.local.rivals import Rivals, SeedCoverage, places_by_chance, quality_
 from gassst.model.layouts import HIT
 from gassst.model.params import MapParams, Scoring
 from gassst.search.mapq import Seen
-from gassst.seeding.plan import SearchPlan
-from gassst.seeding.spectrum import Spectrum
+from gassst.search.plan import SearchPlan
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
+from gassst.index.seed_index import SeedIndex
 from gassst.reads.in_memory import batch_of_records, batch_records
 from gassst.run import MappingRun, MappingWork
-from gassst.seeding.seed_index import SeedIndex
 
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 LENGTH = 80

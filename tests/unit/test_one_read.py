@@ -14,7 +14,7 @@ import pytest
 import gassst
 from gassst import Scoring
 from gassst.hits import Hit, HitArrays
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 
 
 def hits_by_record(segments) -> list[list[Hit]]:

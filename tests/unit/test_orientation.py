@@ -9,7 +9,7 @@ import pytest
 
 from gassst._core import mate_anchors as _mate_anchors
 from gassst._core import proper_pairs as _proper_pairs
-from gassst.io.reference import contig_before
+from gassst.index.reference import contig_before
 from gassst.model.layouts import HIT
 from gassst.model.params import ORIENTATIONS
 from gassst.model.sam_flags import PROPER_PAIR

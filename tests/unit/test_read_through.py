@@ -10,7 +10,7 @@ import pytest
 import gassst
 from gassst._core import read_through
 from gassst._core.local_hits import hits_from_alignments
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.local.places import Aligned
 from gassst.model.layouts import HIT, NO_SCORE, READ_SUMMARY
 from gassst.model.params import Scoring

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gassst.errors import InputError
-from gassst.io import reference as module
-from gassst.io.reference import FRONT, GAP, TAIL, Reference
+from gassst.index import reference as module
+from gassst.index.reference import FRONT, GAP, TAIL, Reference
 
 BASES = "ACGT"
 

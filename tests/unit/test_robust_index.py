@@ -16,9 +16,9 @@ import pytest
 
 import gassst
 from gassst.errors import IndexFormatError, InputError
-from gassst.io.reference import Reference, is_contig_name
-from gassst.seeding.index_file import ARRAYS, PAGE
-from gassst.seeding.seed_index import SeedIndex
+from gassst.index.file import ARRAYS, PAGE
+from gassst.index.reference import Reference, is_contig_name
+from gassst.index.seed_index import SeedIndex
 
 SECTIONS = ("metadata", *ARRAYS)
 ROW = 40  # bytes of a section's row in the header, from byte 64 on: name 20, CRC-32 4, offset 8, size 8
@@ -264,7 +264,7 @@ main.run()
 LIBRARY = """
 import signal, sys
 import numpy as np
-from gassst.seeding.seed_index import SeedIndex
+from gassst.index.seed_index import SeedIndex
 before = signal.getsignal(signal.SIGBUS)
 index = SeedIndex.open(sys.argv[1])
 print("open", flush=True)

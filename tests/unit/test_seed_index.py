@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from places import environment
 
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError
-from gassst.io.reference import FRONT, GAP, TAIL, Reference
-from gassst.seeding import index_file
-from gassst.seeding import seed_index as module
-from gassst.seeding.seed_index import Index, SeedIndex, base_length
+from gassst.index import file as index_file
+from gassst.index import seed_index as module
+from gassst.index.reference import FRONT, GAP, TAIL, Reference
+from gassst.index.seed_index import Index, SeedIndex, base_length
 
 ARRAYS = ("table", "positions", "following")
 SECTIONS = ("metadata", "planes", "exception_start", "exception_length", "exception_code")
@@ -532,8 +532,8 @@ def test_file_size_limit_of_the_system(tmp_path):
     program = (
         "import resource, sys\n"
         "from gassst.errors import OutputError\n"
-        "from gassst.io.reference import Reference\n"
-        "from gassst.seeding.seed_index import SeedIndex\n"
+        "from gassst.index.reference import Reference\n"
+        "from gassst.index.seed_index import SeedIndex\n"
         "index = SeedIndex.build(Reference.from_sequences([('a', b'ACGT' * 5000)]), 1)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
         "try:\n    index.save(sys.argv[1])\nexcept OutputError as error:\n    print(error)\n"

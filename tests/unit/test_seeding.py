@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from seeds import miss_probability
 
-from gassst.model.params import MapParams
-from gassst.seeding.miss_model import (
+from gassst.index.miss_model import (
     MISS_ERRORS,
     Stage,
     _missed_by_seeds,
@@ -17,7 +16,8 @@ from gassst.seeding.miss_model import (
     settled_errors,
     stage_miss,
 )
-from gassst.seeding.plan import SearchPlan, band_words, chance_hits, default_errors
+from gassst.model.params import MapParams
+from gassst.search.plan import SearchPlan, band_words, chance_hits, default_errors
 
 
 def seed_offsets(m: int, stage: Stage) -> list[int]:

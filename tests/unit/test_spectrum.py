@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gassst.errors import IndexFormatError
-from gassst.io.reference import Reference
-from gassst.seeding.build_parts import build_parts
-from gassst.seeding.seed_index import SeedIndex
-from gassst.seeding.spectrum import DIFFERENCES, LENGTHS, NEAR, Spectrum
+from gassst.index.build_parts import build_parts
+from gassst.index.reference import Reference
+from gassst.index.seed_index import SeedIndex
+from gassst.index.spectrum import DIFFERENCES, LENGTHS, NEAR, Spectrum
 
 
 def random_bases(rng, n):

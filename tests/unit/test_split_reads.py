@@ -9,7 +9,7 @@ import pytest
 from pysam import CDEL, CDIFF, CEQUAL, CMATCH, CREF_SKIP
 
 import gassst
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 
 BASES, M, INSERT, EVENTS, APART = np.frombuffer(b"ACGT", np.uint8), 100, 350, 40, 2000
 LEAST_PART = 30  # bases: the default -T

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gassst._core.stretches import leave_to_local, promising_buckets, ungapped_instead
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.local.places import Lines
 from gassst.model.layouts import HIT, NO_SCORE
 from gassst.model.params import Scoring

@@ -7,7 +7,7 @@ import pytest
 
 import gassst
 from gassst._core.tandem import tandem_pairs, tandem_rivals
-from gassst.io.reference import Reference
+from gassst.index.reference import Reference
 from gassst.model.layouts import NO_SCORE
 from gassst.reads.in_memory import batch_of_records
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from gassst.index.miss_model import SeedsLooked, Stage, stage_misses
+from gassst.index.spectrum import DIFFERENCES, Spectrum
 from gassst.search.copies import copies
 from gassst.search.mapq import Mates, beside_known, unseen_pairs
-from gassst.seeding.miss_model import SeedsLooked, Stage, stage_misses
-from gassst.seeding.spectrum import DIFFERENCES, Spectrum
 
 
 def spectrum(alone=0.01, beside=0.3):

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gassst.errors import IndexFormatError, InputError, unreadable
-from gassst.io.reference import Reference
-from gassst.seeding.index_file import (
+from gassst.index.file import (
     PARTS_VERSION,
     SEED_ARRAYS,
     Integrity,
@@ -33,6 +32,7 @@ from gassst.seeding.index_file import (
     require,
     typed_arrays,
 )
+from gassst.index.reference import Reference
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gassst._core import bus_error
 from gassst.errors import IndexFormatError, unreadable
-from gassst.io.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
+from gassst.index.reference import FRONT, GAP, MAX_TOTAL, TAIL, Reference, is_contig_name
 from gassst.workers.forks import watch_forks
 
 try:

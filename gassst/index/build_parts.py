@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from gassst.errors import OutputError, UsageError
 from gassst.files.whole_file import whole_file
-from gassst.io.reference import Reference
-from gassst.seeding.index_file import (
+from gassst.index.file import (
     PARTS_VERSION,
     SEED_ARRAYS,
     cut_bases,
@@ -21,8 +20,9 @@ from gassst.seeding.index_file import (
     typed_arrays,
     write,
 )
-from gassst.seeding.index_parts import IndexPart, part_path, remove_parts, written_parts
-from gassst.seeding.seed_index import (
+from gassst.index.parts import IndexPart, part_path, remove_parts, written_parts
+from gassst.index.reference import Reference
+from gassst.index.seed_index import (
     Counted,
     SeedIndex,
     Source,

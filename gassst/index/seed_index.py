@@ -19,10 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gassst._core import seed_index as _seed_index
 from gassst.errors import IndexFormatError, InputError, OutputError, UsageError, unreadable
 from gassst.files.whole_file import whole_file
-from gassst.io.reference import Exceptions, Reference, contig_starts
-from gassst.io.reference_files import fasta_beside
-from gassst.model.params import INDEX_STEPS
-from gassst.seeding.index_file import (
+from gassst.index.file import (
     FORMAT_VERSION,
     MAX_K,
     REFERENCE_ARRAYS,
@@ -42,9 +39,12 @@ from gassst.seeding.index_file import (
     typed_arrays,
     write,
 )
-from gassst.seeding.index_parts import IndexPart, open_part, remove_parts, written_parts
-from gassst.seeding.lookup import IndexParts, WholeIndex
-from gassst.seeding.spectrum import Spectrum, measured
+from gassst.index.lookup import IndexParts, WholeIndex
+from gassst.index.parts import IndexPart, open_part, remove_parts, written_parts
+from gassst.index.reference import Exceptions, Reference, contig_starts
+from gassst.index.reference_files import fasta_beside
+from gassst.index.spectrum import Spectrum, measured
+from gassst.model.params import INDEX_STEPS
 from gassst.version import __version__
 from gassst.workers.thread_count import MAX_THREADS, usable_threads
 

@@ -18,10 +18,7 @@ from weakref import proxy
 
 import numpy as np
 
-from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
-from gassst.model.presets import PRESETS
-from gassst.model.rules import rule
-from gassst.seeding.miss_model import (
+from gassst.index.miss_model import (
     MISS_ERRORS,
     NO_SEEDS,
     SeedsLooked,
@@ -32,7 +29,10 @@ from gassst.seeding.miss_model import (
     stage_miss,
     stage_misses,
 )
-from gassst.seeding.spectrum import Spectrum
+from gassst.index.spectrum import Spectrum
+from gassst.model.params import MAX_ERRORS, MAX_GAPS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
+from gassst.model.presets import PRESETS
+from gassst.model.rules import rule
 from gassst.workers.forks import watch_forks
 
 DEFAULT_IDENTITY = 80.0

@@ -16,9 +16,9 @@ from gassst._core import bookkeeping as _bookkeeping
 from gassst._core import reads as _reads
 from gassst._core import seeds as _seeds
 from gassst._core.banded import Band, instruction_sets
-from gassst.io.reference import Reference
+from gassst.index.miss_model import miss_share
+from gassst.index.reference import Reference
 from gassst.model.params import MAX_READ_LENGTH
-from gassst.seeding.miss_model import miss_share
 
 LENGTHS = (35, 50, 75, 100, 150, 250)
 """Bases of the substrings."""
@@ -110,7 +110,7 @@ class Copies(NamedTuple):
 
 
 def measured(lookup: Any) -> Spectrum:
-    """The spectrum of the genome of an index, looked up as `gassst.seeding.lookup` does. The same for every step."""
+    """The spectrum of the genome of an index, looked up as `gassst.index.lookup` does. The same for every step."""
     shares = np.zeros(Spectrum.SHAPE)
     for i, m in enumerate(LENGTHS):
         starts, bases = _templates(lookup.index.reference, m)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from gassst.errors import IndexFormatError, InputError, unreadable
 from gassst.files.inflate import MAGIC_SIZE, format_of
-from gassst.io.reference_files import FASTA_SUFFIXES
+from gassst.index.reference_files import FASTA_SUFFIXES
 
 if TYPE_CHECKING:
-    from gassst.seeding.seed_index import SeedIndex
+    from gassst.index.seed_index import SeedIndex
 
 log = logging.getLogger("gassst")
 SUFFIX = ".gsi"
@@ -32,7 +32,7 @@ def load_index(path: str, threads: int, check: bool | None = None) -> SeedIndex:
     One line in the log says which index a FASTA got. `check` is that of `SeedIndex.open`. Raises
     InputError, and IndexFormatError for an index that was named itself.
     """
-    from gassst.seeding.seed_index import SeedIndex
+    from gassst.index.seed_index import SeedIndex
 
     if not _is_fasta(path):
         return SeedIndex.open(path, check)
@@ -63,7 +63,7 @@ def _why_stale(index: SeedIndex, beside: str, fasta: str) -> str:
 
     Time alone would take the index of another file that was moved here; size alone one of the same length.
     """
-    from gassst.seeding.seed_index import alt_list
+    from gassst.index.seed_index import alt_list
 
     made, source = os.stat(beside), os.stat(fasta)
     if made.st_mtime_ns < source.st_mtime_ns:

@@ -1,0 +1,1 @@
+"""The reference, and its seed index: built once, opened by mmap, looked up whole or in parts."""

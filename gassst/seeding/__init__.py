@@ -1,1 +1,0 @@
-"""The seed index, and which seeds of a read are looked up."""
